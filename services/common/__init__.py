@@ -1,0 +1,1 @@
+"""What the apps share: the contract's limits, and the data layers."""

@@ -1,0 +1,92 @@
+"""The limits and the reading of input that every app shares, whatever its framework.
+
+Nothing here knows HTTP, a driver or a framework: text or bytes in, plain values out, so that two
+apps can differ in their framework and in nothing else.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any, NoReturn
+
+import jinja2
+
+GREETING = "Hello, World!"
+ROUTE_RESPONSE = "HTTP route response"
+ADDITIONAL_FORTUNE = (0, "Additional fortune added at request time.")
+
+WORLD_ROWS = 10_000
+MAX_COUNT = 500
+MAX_DURATION_MS = 10_000
+ECHO_LIMIT = 64 * 1024
+
+# Python's int() would also take other scripts' digits, underscores and spaces.
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+_FORTUNES = jinja2.Environment(autoescape=True).from_string(
+    "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
+    "<tr><th>id</th><th>message</th></tr>"
+    "{% for id, message in fortunes %}<tr><td>{{ id }}</td><td>{{ message }}</td></tr>{% endfor %}"
+    "</table></body></html>"
+)
+
+
+def clamp_count(text: str | None) -> int:
+    """Rows asked for in a path, 1..500; what is no number counts as 1."""
+    return _clamp(text, 1, MAX_COUNT, absent=1)
+
+
+def clamp_duration(text: str | None) -> int:
+    """Milliseconds to wait, 0..10000; what is no number counts as 0."""
+    return _clamp(text, 0, MAX_DURATION_MS, absent=0)
+
+
+def _clamp(text: str | None, low: int, high: int, absent: int) -> int:
+    if text is None or not _INTEGER.fullmatch(text):
+        return absent
+    # By way of float: int() refuses numbers of thousands of digits, float() makes them infinite.
+    return int(min(max(float(text), low), high))
+
+
+def world_ids(count: int) -> list[int]:
+    """`count` different random ids of World, so that no cache and no ORM can spare a query."""
+    return random.sample(range(1, WORLD_ROWS + 1), count)
+
+
+def other_number(number: int) -> int:
+    """A random number for World that is not the one it has, so that each update is a real one."""
+    drawn = random.randint(1, WORLD_ROWS - 1)
+    return drawn + (drawn >= number)
+
+
+def fortunes_page(fortunes: Iterable[tuple[int, str]]) -> str:
+    """HTML table of the stored (id, message) rows and the additional one, sorted by message."""
+    rows = sorted([*fortunes, ADDITIONAL_FORTUNE], key=lambda row: row[1])
+    return _FORTUNES.render(fortunes=rows)
+
+
+def echo(body: bytes) -> dict[str, Any]:
+    """The JSON object of an echo request with its number of keys as `received`.
+
+    Raises ValueError for a body that is too large, not UTF-8, not JSON or not an object.
+    """
+    if len(body) > ECHO_LIMIT:
+        raise ValueError(f"the body is larger than {ECHO_LIMIT} bytes")
+    try:
+        value = json.loads(body.decode(), parse_float=_finite, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("the body is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("the body is not a JSON object")
+    return {**value, "received": len(value)}
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _refuse(text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} has no place in JSON")
