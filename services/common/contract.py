@@ -4,14 +4,14 @@ Nothing here knows HTTP, a driver or a framework: text or bytes in, plain values
 apps can differ in their framework and in nothing else.
 """
 
+import html
 import json
 import random
 import re
 from collections.abc import Iterable
 from math import isfinite
+from operator import itemgetter
 from typing import Any, NoReturn
-
-import jinja2
 
 GREETING = "Hello, World!"
 ROUTE_RESPONSE = "HTTP route response"
@@ -21,16 +21,11 @@ WORLD_ROWS = 10_000
 MAX_COUNT = 500
 MAX_DURATION_MS = 10_000
 ECHO_LIMIT = 64 * 1024
+# Less than what overflows an encoder on any Python: what could be read can then be written.
+MAX_NESTING = 200
 
 # Python's int() would also take other scripts' digits, underscores and spaces.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-
-_FORTUNES = jinja2.Environment(autoescape=True).from_string(
-    "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
-    "<tr><th>id</th><th>message</th></tr>"
-    "{% for id, message in fortunes %}<tr><td>{{ id }}</td><td>{{ message }}</td></tr>{% endfor %}"
-    "</table></body></html>"
-)
 
 
 def clamp_count(text: str | None) -> int:
@@ -61,26 +56,47 @@ def other_number(number: int) -> int:
     return drawn + (drawn >= number)
 
 
-def fortunes_page(fortunes: Iterable[tuple[int, str]]) -> str:
-    """HTML table of the stored (id, message) rows and the additional one, sorted by message."""
-    rows = sorted([*fortunes, ADDITIONAL_FORTUNE], key=lambda row: row[1])
-    return _FORTUNES.render(fortunes=rows)
+def all_fortunes(stored: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The stored (id, message) rows and the additional one, sorted by message."""
+    return sorted([*stored, ADDITIONAL_FORTUNE], key=itemgetter(1))
+
+
+def fortunes_page(stored: Iterable[tuple[int, str]]) -> str:
+    """HTML table of all fortunes, for apps that have no template engine of their own."""
+    rows = "".join(
+        f"<tr><td>{number}</td><td>{html.escape(message)}</td></tr>" for number, message in all_fortunes(stored)
+    )
+    return (
+        "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
+        f"<tr><th>id</th><th>message</th></tr>{rows}</table></body></html>"
+    )
 
 
 def echo(body: bytes) -> dict[str, Any]:
     """The JSON object of an echo request with its number of keys as `received`.
 
-    Raises ValueError for a body that is too large, not UTF-8, not JSON or not an object.
+    Raises ValueError for a body that is too large, not UTF-8, not JSON, not an object or nested deeply.
     """
     if len(body) > ECHO_LIMIT:
         raise ValueError(f"the body is larger than {ECHO_LIMIT} bytes")
     try:
         value = json.loads(body.decode(), parse_float=_finite, parse_constant=_refuse)
+        if body.count(b"{") + body.count(b"[") > MAX_NESTING and _nesting(value) > MAX_NESTING:
+            raise RecursionError
     except RecursionError:
         raise ValueError("the body is nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("the body is not a JSON object")
     return {**value, "received": len(value)}
+
+
+def _nesting(value: Any) -> int:
+    """Levels of arrays and objects, counted level by level: recursion is what this guards against."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
 
 
 def _finite(text: str) -> float:
