@@ -61,10 +61,16 @@ def all_fortunes(stored: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     return sorted([*stored, ADDITIONAL_FORTUNE], key=itemgetter(1))
 
 
+def data_values(count: int) -> list[str]:
+    """`count` values for new rows of data."""
+    return [random.randbytes(16).hex() for _ in range(count)]
+
+
 def fortunes_page(stored: Iterable[tuple[int, str]]) -> str:
     """HTML table of all fortunes, for apps that have no template engine of their own."""
     rows = "".join(
-        f"<tr><td>{number}</td><td>{html.escape(message)}</td></tr>" for number, message in all_fortunes(stored)
+        f"<tr><td>{number}</td><td>{html.escape(message)}</td></tr>"
+        for number, message in all_fortunes(stored)
     )
     return (
         "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"

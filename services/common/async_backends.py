@@ -1,0 +1,242 @@
+"""What the asyncio apps ask: PostgreSQL by asyncpg and by SQLAlchemy's ORM, and the upstream.
+
+`open_backends()` makes all three without a connection: each is connected by the first request that
+needs it, on the loop that serves, so that a load without a database opens none and a load of one
+kind leaves the pool's whole share to it.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypedDict
+
+import aiohttp
+import asyncpg
+from sqlalchemy import URL, select
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from common import contract, settings
+
+
+class WorldRow(TypedDict):
+    """A row of World as its answer has it."""
+
+    id: int
+    randomNumber: int
+
+
+class Store(Protocol):
+    """One way of asking the database; `raw` and `orm` answer alike."""
+
+    async def worlds(self, count: int) -> list[WorldRow]:
+        """`count` random rows, each by a query of its own."""
+        ...
+
+    async def update_worlds(self, count: int) -> list[WorldRow]:
+        """`count` random rows with new numbers, committed before they are returned."""
+        ...
+
+    async def fortunes_page(self) -> str:
+        """The fortunes as an HTML page."""
+        ...
+
+
+# --- asyncpg -------------------------------------------------------------------------------------
+
+
+class _PooledConnection(asyncpg.Connection):
+    """A connection that goes back to its pool without a query.
+
+    The default resets settings, cursors and locks of the session, one more round trip for each
+    request; no app here changes any of them.
+    """
+
+    __slots__ = ()
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawStore:
+    """The driver alone."""
+
+    pool: asyncpg.Pool
+
+    async def worlds(self, count: int) -> list[WorldRow]:
+        async with self.pool.acquire() as connection:
+            return await self._read(connection, count)
+
+    async def update_worlds(self, count: int) -> list[WorldRow]:
+        async with self.pool.acquire() as connection, connection.transaction():
+            rows = await self._read(connection, count)
+            for row in rows:
+                row["randomNumber"] = contract.other_number(row["randomNumber"])
+            # In the order of the ids: two requests that share rows wait for each other, never in a circle.
+            await connection.executemany(
+                "UPDATE world SET randomnumber = $2 WHERE id = $1",
+                sorted((row["id"], row["randomNumber"]) for row in rows),
+            )
+        return rows
+
+    async def fortunes_page(self) -> str:
+        return contract.fortunes_page(await self.pool.fetch("SELECT id, message FROM fortune"))
+
+    async def create_data(self, count: int) -> None:
+        """Inserts `count` rows in one transaction."""
+        async with self.pool.acquire() as connection, connection.transaction():
+            await connection.executemany(
+                "INSERT INTO data (value) VALUES ($1)", [(value,) for value in contract.data_values(count)]
+            )
+
+    @staticmethod
+    async def _read(connection: Any, count: int) -> list[WorldRow]:
+        return [
+            {
+                "id": world_id,
+                "randomNumber": await connection.fetchval(
+                    "SELECT randomnumber FROM world WHERE id = $1", world_id
+                ),
+            }
+            for world_id in contract.world_ids(count)
+        ]
+
+
+# --- SQLAlchemy's ORM ----------------------------------------------------------------------------
+
+
+class Base(DeclarativeBase):
+    """The mapped classes' common base."""
+
+
+class World(Base):
+    """A numbered random number."""
+
+    __tablename__ = "world"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    random_number: Mapped[int] = mapped_column("randomnumber")
+
+    def row(self) -> WorldRow:
+        """The row as its answer has it."""
+        return {"id": self.id, "randomNumber": self.random_number}
+
+
+class Fortune(Base):
+    """A numbered fortune cookie message."""
+
+    __tablename__ = "fortune"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    message: Mapped[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OrmStore:
+    """SQLAlchemy's ORM over the same driver."""
+
+    sessions: async_sessionmaker[AsyncSession]
+
+    async def worlds(self, count: int) -> list[WorldRow]:
+        async with self.sessions() as session:
+            return [world.row() for world in await self._read(session, count)]
+
+    async def update_worlds(self, count: int) -> list[WorldRow]:
+        # The unit of work sends its updates in the order of the primary key.
+        async with self.sessions.begin() as session:
+            worlds = await self._read(session, count)
+            for world in worlds:
+                world.random_number = contract.other_number(world.random_number)
+        return [world.row() for world in worlds]
+
+    async def fortunes_page(self) -> str:
+        async with self.sessions() as session:
+            fortunes = await session.scalars(select(Fortune))
+            return contract.fortunes_page((fortune.id, fortune.message) for fortune in fortunes)
+
+    @staticmethod
+    async def _read(session: AsyncSession, count: int) -> list[World]:
+        return [await session.get_one(World, world_id) for world_id in contract.world_ids(count)]
+
+
+# --- the upstream --------------------------------------------------------------------------------
+
+
+class UpstreamError(Exception):
+    """The upstream gave no JSON in time; the text says what it did instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The external service, asked over kept connections, as many as there are requests under way."""
+
+    session: aiohttp.ClientSession
+    url: str
+
+    async def delay(self, milliseconds: int) -> Any:
+        """What the upstream answers after `milliseconds` (0: its own default); raises UpstreamError."""
+        timeout = aiohttp.ClientTimeout(total=milliseconds / 1000 + 2)
+        try:
+            async with self.session.get(f"{self.url}/delay/{milliseconds}", timeout=timeout) as response:
+                if response.status != 200:
+                    raise UpstreamError(f"upstream answered {response.status}")
+                return json.loads(await response.read())
+        except TimeoutError:
+            raise UpstreamError("upstream did not answer in time") from None
+        except aiohttp.ClientError as error:
+            raise UpstreamError(f"upstream failed: {type(error).__name__}") from error
+        except ValueError:
+            raise UpstreamError("upstream answered no JSON") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """All that an app asks."""
+
+    raw: RawStore
+    orm: OrmStore
+    upstream: Upstream
+
+
+@asynccontextmanager
+async def open_backends() -> AsyncIterator[Backends]:
+    """The backends of this worker, for as long as it serves; to be entered on the loop that serves."""
+    database = settings.Database.from_environment()
+    size = settings.pool_size()
+    pool = asyncpg.create_pool(
+        host=database.host,
+        port=database.port,
+        database=database.name,
+        user=database.user,
+        password=settings.database_password,
+        min_size=0,
+        max_size=size,
+        max_inactive_connection_lifetime=0,
+        connection_class=_PooledConnection,
+    )
+    engine = create_async_engine(
+        URL.create(
+            "postgresql+asyncpg",
+            username=database.user,
+            host=database.host,
+            port=database.port,
+            database=database.name,
+        ),
+        connect_args={"password": settings.database_password},
+        pool_size=size,
+        max_overflow=0,
+        # A request waits for a connection as long as it takes, as with asyncpg's own pool.
+        pool_timeout=None,
+    )
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar()
+    )
+    try:
+        async with pool, session:
+            yield Backends(
+                RawStore(pool),
+                OrmStore(async_sessionmaker(engine, expire_on_commit=False)),
+                Upstream(session, settings.upstream_url()),
+            )
+    finally:
+        await engine.dispose()
