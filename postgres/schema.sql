@@ -1,0 +1,47 @@
+-- What the database routes of the HTTP contract read and write. Loaded once, at image build, in one transaction.
+
+CREATE TABLE world (
+    id integer PRIMARY KEY,
+    randomnumber integer NOT NULL CHECK (randomnumber BETWEEN 1 AND 10000)
+);
+-- Seeded, so that two builds hold the same numbers.
+SELECT setseed(0.5);
+INSERT INTO world (id, randomnumber)
+SELECT id, 1 + floor(random() * 10000)::integer FROM generate_series(1, 10000) AS id;
+
+-- The twelve messages that TechEmpower's Fortunes test defines: one to be escaped, one that is not ASCII.
+CREATE TABLE fortune (
+    id integer PRIMARY KEY,
+    message text NOT NULL
+);
+INSERT INTO fortune (id, message) VALUES
+    (1, 'fortune: No such file or directory'),
+    (2, 'A computer scientist is someone who fixes things that aren''t broken.'),
+    (3, 'After enough decimal places, nobody gives a damn.'),
+    (4, 'A bad random number generator: 1, 1, 1, 1, 1, 4.33e+67, 1, 1, 1'),
+    (5, 'A computer program does what you tell it to do, not what you want it to do.'),
+    (6, 'Emacs is a nice operating system, but I prefer UNIX. — Tom Christaensen'),
+    (7, 'Any program that runs right is obsolete.'),
+    (8, 'A list is only as strong as its weakest link. — Donald Knuth'),
+    (9, 'Feature: A bug with seniority.'),
+    (10, 'Computers make very fast, very accurate mistakes.'),
+    (11, '<script>alert("This should not be displayed in a browser alert box.");</script>'),
+    (12, 'フレームワークのベンチマーク');
+
+-- What /create_data adds to.
+CREATE TABLE data (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    value text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- The password is set at each start, from the secret: until then nobody can log in over the network.
+CREATE ROLE bench LOGIN;
+GRANT SELECT, UPDATE ON world TO bench;
+GRANT SELECT ON fortune TO bench;
+GRANT SELECT, INSERT ON data TO bench;
+
+-- For the verifier: how many statements a request really was.
+CREATE EXTENSION pg_stat_statements;
+GRANT pg_read_all_stats TO bench;
+GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO bench;
