@@ -38,8 +38,8 @@ class Store(Protocol):
         """`count` random rows with new numbers, committed before they are returned."""
         ...
 
-    async def fortunes_page(self) -> str:
-        """The fortunes as an HTML page."""
+    async def fortunes(self) -> list[tuple[int, str]]:
+        """The stored fortunes as (id, message)."""
         ...
 
 
@@ -81,8 +81,8 @@ class RawStore:
             )
         return rows
 
-    async def fortunes_page(self) -> str:
-        return contract.fortunes_page(await self.pool.fetch("SELECT id, message FROM fortune"))
+    async def fortunes(self) -> list[tuple[int, str]]:
+        return await self.pool.fetch("SELECT id, message FROM fortune")
 
     async def create_data(self, count: int) -> None:
         """Inserts `count` rows in one transaction."""
@@ -149,10 +149,9 @@ class OrmStore:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
-    async def fortunes_page(self) -> str:
+    async def fortunes(self) -> list[tuple[int, str]]:
         async with self.sessions() as session:
-            fortunes = await session.scalars(select(Fortune))
-            return contract.fortunes_page((fortune.id, fortune.message) for fortune in fortunes)
+            return [(fortune.id, fortune.message) for fortune in await session.scalars(select(Fortune))]
 
     @staticmethod
     async def _read(session: AsyncSession, count: int) -> list[World]:

@@ -24,6 +24,9 @@ ECHO_LIMIT = 64 * 1024
 # Less than what overflows an encoder on any Python: what could be read can then be written.
 MAX_NESTING = 200
 
+# One encoder for all requests: json.dumps() makes a new one at each call that names separators.
+to_json = json.JSONEncoder(separators=(",", ":")).encode
+
 # Python's int() would also take other scripts' digits, underscores and spaces.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
