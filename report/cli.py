@@ -1,0 +1,238 @@
+"""Verbs that make and follow a plan: generate, list, plan, steps. I/O lives here."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from report import compose, cpus, matrix, plan
+from report.errors import UserError
+from report.files import write_file
+from report.knobs import read_knobs
+
+RESULTS = Path("results")
+# What decides how a figure comes about: a run is not continued when any of it has changed.
+HARNESS = ("docker-compose.yml", "loadgen", "postgres", "report", "scripts", "services", "upstream")
+
+
+def generate(argv: Sequence[str]) -> int:
+    """`generate FOLDER`: write compose.yml and bases.tsv there."""
+    folder, the_matrix = Path(argv[0] if argv else "services"), matrix.load()
+    write_file(folder / "compose.yml", compose.compose_file(the_matrix))
+    write_file(folder / "bases.tsv", compose.bases_file(the_matrix))
+    return 0
+
+
+def list_cells(argv: Sequence[str]) -> int:
+    """`list SELECTION`: the cells and the time that they are expected to take; runs nothing."""
+    the_plan, _, _ = _plan(_selection(argv))
+    for cell in the_plan.cells:
+        print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
+    for skip in the_plan.skips:
+        print("skipped:", *(part for part in (skip.service, skip.scenario, skip.tool) if part), f"({skip.cause})")
+    rounds, total = the_plan.preset.rounds, the_plan.total_seconds
+    print(
+        f"{len(the_plan.cells)} cells x {rounds} rounds on {len(the_plan.services)} services, "
+        f"{len(the_plan.skips)} skipped, about {_minutes(total)}"
+    )
+    return 0
+
+
+def make(argv: Sequence[str]) -> int:
+    """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml, knobs.env; print RUN."""
+    options = _selection(argv)
+    the_plan, the_matrix, knobs = _plan(options)
+    seed = options.seed if options.seed is not None else int(knobs["SEED"])
+    lines = plan.measurements(the_plan, seed)
+    created = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    folder = options.folder or RESULTS / f"{created}-{the_plan.preset.name}"
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UserError(f"{folder} is there already: wait a second, or move it away") from error
+    known = {s.name for s in the_matrix.services}
+    extra = [s for s in the_plan.services if s.name not in known]
+    write_file(folder / "services.yml", compose.extra_services(the_matrix, extra))
+    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in knobs.items()))
+    write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    write_file(folder / "run.json", json.dumps(_run(folder.name, the_plan, knobs, seed, options), indent=1) + "\n")
+    print(folder.name)
+    return 0
+
+
+def steps(argv: Sequence[str]) -> int:
+    """`steps RUN`: what is still to be measured, one tab-separated line each: id, service, dir, seconds, label."""
+    folder = find_run(argv[0] if argv else "")
+    run = json.loads((folder / "run.json").read_text())
+    if run["harness"]["hash"] != harness_hash():
+        raise UserError(f"the project has changed since {folder.name} was planned: start a new run, or go back to {run['harness']['version']}")
+    for line in map(json.loads, (folder / "plan.jsonl").read_text().splitlines()):
+        if not _measured(folder / line["dir"]):
+            label = f"{line['service']} {line['scenario']} {line['tool']} {line['level']}"
+            print(line["id"], line["service"], line["dir"], round(line["seconds"]), label, sep="\t")
+    return 0
+
+
+def services(argv: Sequence[str]) -> int:
+    """`services RUN`: tab-separated lines of the run's services: name, image, interface of waiting, routes."""
+    folder = find_run(argv[0] if argv else "")
+    for name, facts in json.loads((folder / "run.json").read_text())["services"].items():
+        waits = "--concurrent" if facts["concurrent"] else "--sequential"
+        print(name, facts["image"], waits, ",".join(facts["routes"]), sep="\t")
+    return 0
+
+
+def find_run(name: str) -> Path:
+    """The folder of a run, by its name or path; UserError when it is not one."""
+    for folder in (Path(name), RESULTS / Path(name).name):
+        if name and (folder / "run.json").is_file() and (folder / "plan.jsonl").is_file():
+            return folder
+    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
+    raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+
+
+def harness_hash() -> str:
+    """sha256 over the names and bytes of everything that decides how a figure comes about."""
+    digest = hashlib.sha256()
+    for top in HARNESS:
+        paths = [Path(top)] if Path(top).is_file() else sorted(Path(top).rglob("*"))
+        for path in paths:
+            if path.is_file() and "__pycache__" not in path.parts and path.name != ".env":
+                digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _measured(folder: Path) -> bool:
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(meta, dict) and meta.get("outcome") == "measured"
+
+
+def _plan(options: argparse.Namespace) -> tuple[plan.Plan, matrix.Matrix, dict[str, str]]:
+    the_matrix = matrix.load()
+    knobs = cpus.resolve(read_knobs(os.environ))
+    images = set(Path(options.images).read_text().split()) if options.images else None
+    prefix = knobs["PYTHON_IMAGE"]
+
+    def reachable(service: matrix.Service) -> bool:
+        tag = the_matrix.bases[service.base]["tag"]
+        return images is None or f"{prefix}:{service.python}-{tag}" in images
+
+    fields = {k: v for k, v in vars(options).items() if k in plan.Selection.__dataclass_fields__}
+    loadgen_cpus = len(cpus.parse_list(knobs["LOADGEN_CPUS"]))
+    the_plan = plan.make_plan(the_matrix, plan.Selection(**fields), knobs, reachable, loadgen_cpus)
+    if the_plan.preset.workers:
+        knobs["WORKERS"] = str(the_plan.preset.workers)
+    return the_plan, the_matrix, knobs
+
+
+def _run(name: str, the_plan: plan.Plan, knobs: Mapping[str, str], seed: int, options: argparse.Namespace) -> dict[str, Any]:
+    needed: dict[str, list[str]] = {}
+    for cell in the_plan.cells:
+        routes = needed.setdefault(cell.service.name, [])
+        if cell.route.name not in routes:
+            routes.append(cell.route.name)
+    return {
+        "schema": 1,
+        "run": name,
+        "preset": the_plan.preset.name,
+        "title": the_plan.preset.title,
+        "published": the_plan.preset.published,
+        "tables": list(the_plan.preset.tables),
+        "rounds": the_plan.preset.rounds,
+        "seed": seed,
+        "command": options.command_line or [],
+        "knobs": dict(knobs),
+        "harness": {"version": options.version or "unknown", "hash": harness_hash()},
+        "engine": options.engine or None,
+        "host": host_facts(),
+        "services": {s.name: _service(s, needed[s.name]) for s in the_plan.services},
+        "skipped": [
+            {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in the_plan.skips
+        ],
+    }
+
+
+def _service(service: matrix.Service, routes: Iterable[str]) -> dict[str, Any]:
+    return {
+        "stack": service.stack,
+        "server": service.server.name,
+        "framework": service.framework.name,
+        "interface": service.framework.interface,
+        "python": service.python,
+        "base": service.base,
+        "package": service.package,
+        "concurrent": service.server.concurrent,
+        "image": service.image,
+        "routes": list(routes),
+    }
+
+
+def host_facts() -> dict[str, Any]:
+    """CPU model and count, memory in bytes, kernel: what a reader needs to place the figures."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), None)
+    return {
+        "cpu": model or platform.machine(),
+        "cpus": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "cgroup": "v2" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "v1",
+    }
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if part)
+
+
+def _selection(argv: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(prog="matrix.sh", allow_abbrev=False, add_help=False)
+    parser.add_argument("--preset")
+    for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
+        parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=(), action="extend")
+    parser.add_argument("--duration", type=_number)
+    parser.add_argument("--rounds", type=_whole)
+    parser.add_argument("--seed", type=_whole)
+    parser.add_argument("--images")
+    parser.add_argument("--engine")
+    parser.add_argument("--version")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args(argv)
+    for key, value in vars(options).items():
+        if isinstance(value, list):
+            setattr(options, key, tuple(value))
+    options.command_line = [word for word in argv if not word.startswith(("--images", "--engine", "--version", "--folder"))]
+    return options
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number")
+    return int(text)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that says one line and leaves the exit to main."""
+
+    def error(self, message: str) -> Any:
+        raise UserError(f"{message}; see scripts/matrix.sh --help")

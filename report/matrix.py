@@ -1,0 +1,272 @@
+"""services/matrix.toml as typed values, and the services that follow from it.
+
+A service exists for every server x framework whose interfaces meet, on every Python and base;
+`[[skip]]` entries keep it in the list with the cause why it is not run.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from report.errors import UserError
+
+MATRIX = Path("services/matrix.toml")
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Names for the base's package manager: what a source build needs, and what the result needs."""
+
+    build: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server with its worker model; `style` names the drivers of its apps (sync or async)."""
+
+    name: str
+    serves: tuple[str, ...]
+    style: str
+    concurrent: bool
+    packages: Mapping[str, Packages]
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """One framework; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+
+    name: str
+    interface: str
+    lacks: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`."""
+
+    name: str
+    scenario: str
+    path: str
+    method: str = "GET"
+    body: str | None = None
+    basic: bool = False
+
+    def match(self, scenario: str) -> str | None:
+        """The path of `scenario` when it is one of this route's, else None."""
+        pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
+        found = re.fullmatch(pattern, scenario)
+        return found and self.path.replace("{n}", found[1] if found.groups() else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Stack x Python x base (and, for version comparisons, x one package's version)."""
+
+    name: str
+    stack: str
+    server: Server
+    framework: Framework
+    python: str
+    base: str
+    package: str | None = None
+    skip: str | None = None
+
+    @property
+    def image(self) -> str:
+        return f"bench/{self.name}"
+
+    def lacking(self, route: Route) -> str | None:
+        """Why this service does not offer `route`; None when it does."""
+        lacks = self.framework.lacks
+        return lacks.get(route.name) or (None if route.basic else lacks.get("*"))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: the preset's)."""
+
+    scenarios: tuple[str, ...]
+    tools: tuple[str, ...]
+    levels: tuple[str, ...]
+    stacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named selection of cells; durations in seconds."""
+
+    name: str
+    title: str
+    loads: tuple[Load, ...]
+    tables: tuple[str, ...]
+    rounds: int
+    duration: float
+    warmup: float
+    timeout: float
+    workers: int | None
+    stacks: tuple[str, ...]
+    pythons: tuple[str, ...]
+    bases: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The whole list."""
+
+    bases: Mapping[str, Mapping[str, str]]
+    pythons: Mapping[str, Mapping[str, str]]
+    servers: Mapping[str, Server]
+    frameworks: Mapping[str, Framework]
+    routes: Mapping[str, Route]
+    presets: Mapping[str, Preset]
+    skips: tuple[tuple[str, str], ...]
+    default_python: str
+    default_base: str
+    _services: tuple[Service, ...] = field(default=(), repr=False)
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """Every legal service, skipped ones included, in a stable order."""
+        return self._services
+
+    @property
+    def stacks(self) -> list[str]:
+        return list(dict.fromkeys(s.stack for s in self._services))
+
+    def route_of(self, scenario: str) -> tuple[Route, str]:
+        """(route, path) of a scenario's name; UserError when there is no such scenario."""
+        for route in self.routes.values():
+            path = route.match(scenario)
+            if path is not None:
+                return route, path
+        known = ", ".join(r.scenario for r in self.routes.values())
+        raise UserError(f"unknown scenario '{scenario}'; there are: {known}")
+
+    def with_package(self, service: Service, package: str) -> Service:
+        """`service` with one package at another version, under a name of its own."""
+        found = PACKAGE.match(package)
+        if not found:
+            raise UserError(f"package '{package}' is not NAME==VERSION")
+        name, version = found[1].lower(), re.sub(r"[^a-z0-9]+", "-", found[2].lower())
+        label = version if name in (service.framework.name, service.server.name) else f"{name}-{version}"
+        full = f"{service.stack}-{label}-{suffix(service.python, service.base)}"
+        return replace(service, name=full, package=package)
+
+    def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
+        """The names that any glob matches, in the list's own order; UserError for a glob without any."""
+        names = list(names)
+        chosen: set[str] = set()
+        for pattern in patterns:
+            hits = fnmatch.filter(names, pattern)
+            if not hits:
+                raise UserError(f"unknown {what} '{pattern}'; there are: {', '.join(names)}")
+            chosen.update(hits)
+        return [name for name in names if name in chosen]
+
+
+def suffix(python: str, base: str) -> str:
+    """The end of a service's name: `py313-debian`."""
+    return f"py{python.replace('.', '')}-{base}"
+
+
+def stack_name(server: str, framework: str) -> str:
+    """`gunicorn-sync-flask`; a framework on its own server of the same name stands once."""
+    return server if server == framework else f"{server}-{framework}"
+
+
+def load(path: Path = MATRIX) -> Matrix:
+    """Read and check the list; UserError with the file and the fault when it is not one."""
+    try:
+        return parse(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML: {error}; mend that line, or `git checkout {path}`") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path} does not fit: {detail}; compare with `git diff {path}`") from error
+
+
+def parse(data: Mapping[str, Any]) -> Matrix:
+    """Matrix of the parsed TOML; KeyError, TypeError or ValueError when it does not fit."""
+    if data["schema"] != 1:
+        raise ValueError(f"schema is {data['schema']}, this program reads 1")
+    defaults = data["defaults"]
+    servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
+    frameworks = {
+        n: Framework(n, v["interface"], dict(v.get("lacks", {}))) for n, v in data["frameworks"].items()
+    }
+    routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
+    for name in itertools.chain(servers, frameworks, routes, data["presets"]):
+        if not NAME.match(name):
+            raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
+    for framework in frameworks.values():
+        for route in framework.lacks:
+            if route != "*" and route not in routes:
+                raise ValueError(f"framework {framework.name} lacks '{route}', which is no route")
+    matrix = Matrix(
+        bases=data["bases"],
+        pythons=data["pythons"],
+        servers=servers,
+        frameworks=frameworks,
+        routes=routes,
+        presets={n: _preset(n, v, defaults) for n, v in data["presets"].items()},
+        skips=tuple((s["service"], s["cause"]) for s in data.get("skip", ())),
+        default_python=defaults["python"],
+        default_base=defaults["base"],
+    )
+    return replace(matrix, _services=tuple(_services(matrix)))
+
+
+def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
+    if value["style"] not in ("sync", "async"):
+        raise ValueError(f"server {name}: style '{value['style']}' is neither sync nor async")
+    packages = {
+        base: Packages(tuple(value[base].get("build", ())), tuple(value[base].get("run", ())))
+        for base in bases
+        if base in value
+    }
+    return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages)
+
+
+def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
+    loads = tuple(Load(**{key: tuple(names) for key, names in load.items()}) for load in value["loads"])
+    return Preset(
+        name=name,
+        title=value["title"],
+        loads=loads,
+        tables=tuple(value["tables"]),
+        rounds=int(value.get("rounds", defaults["rounds"])),
+        duration=float(value.get("duration", defaults["duration"])),
+        warmup=float(value.get("warmup", defaults["warmup"])),
+        timeout=float(value.get("timeout", defaults["timeout"])),
+        workers=value.get("workers"),
+        stacks=tuple(value.get("stacks", ())) or tuple(dict.fromkeys(s for load in loads for s in load.stacks)),
+        pythons=tuple(value.get("pythons", (defaults["python"],))),
+        bases=tuple(value.get("bases", (defaults["base"],))),
+        packages=tuple(value.get("packages", ())),
+        published=value.get("published"),
+    )
+
+
+def _services(matrix: Matrix) -> Iterator[Service]:
+    for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
+        if framework.interface not in server.serves:
+            continue
+        stack = stack_name(server.name, framework.name)
+        for python, base in itertools.product(matrix.pythons, matrix.bases):
+            name = f"{stack}-{suffix(python, base)}"
+            causes = [cause for pattern, cause in matrix.skips if fnmatch.fnmatchcase(name, pattern)]
+            yield Service(name, stack, server, framework, python, base, None, causes[0] if causes else None)

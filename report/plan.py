@@ -1,0 +1,276 @@
+"""A selection of the matrix -> cells -> rounds in random order: pure, seeded, repeatable."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from report.errors import UserError
+from report.levels import Level, parse_level, refusal
+from report.matrix import Load, Matrix, Preset, Route, Service
+
+TOOLS = ("wrk", "ab", "hey", "vegeta")
+# Beside its load and warm-up, a measurement costs about this much (fresh container, first answer, down).
+OVERHEAD_S = 2.5
+# What a load by count is taken to last, for the estimate only.
+COUNT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the command line asked for; empty or None: as the preset says."""
+
+    preset: str | None = None
+    stacks: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    duration: float | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Service x scenario x tool x level."""
+
+    service: Service
+    route: Route
+    scenario: str
+    path: str
+    tool: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """What was asked for and cannot be run, with its cause."""
+
+    service: str
+    cause: str
+    scenario: str | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Cells to run, what is skipped, and the preset with the command line's changes in it."""
+
+    preset: Preset
+    cells: tuple[Cell, ...]
+    skips: tuple[Skip, ...]
+    loadgen_cpus: int = 1
+
+    @property
+    def services(self) -> list[Service]:
+        return list({cell.service.name: cell.service for cell in self.cells}.values())
+
+    def seconds(self, cell: Cell) -> float:
+        """Expected wall time of one measurement, in seconds."""
+        load = COUNT_S if cell.level.count else self.preset.duration
+        return load + self.preset.warmup + OVERHEAD_S
+
+    @property
+    def total_seconds(self) -> float:
+        return self.preset.rounds * sum(self.seconds(cell) for cell in self.cells)
+
+
+def make_plan(matrix: Matrix, wanted: Selection, knobs: Mapping[str, str], reachable: Callable[[Service], bool], loadgen_cpus: int = 1) -> Plan:
+    """The plan of a selection; UserError when a word is unknown or nothing is left to run.
+
+    `reachable` tells whether a service's base image can be had; what cannot is skipped with that cause.
+    """
+    name = wanted.preset or ("all" if wanted != Selection(duration=wanted.duration, rounds=wanted.rounds) else "quick")
+    if name not in matrix.presets:
+        raise UserError(f"unknown preset '{name}'; there are: {', '.join(matrix.presets)}")
+    preset = _override(matrix.presets[name], wanted)
+    services = _services(matrix, preset, wanted, knobs)
+    skips = [Skip(s.name, s.skip) for s in services if s.skip]
+    skips += [Skip(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
+    skipped = {s.service for s in skips}
+    cells: dict[tuple[str, str, str, str], Cell] = {}
+    for load in _loads(matrix, preset, wanted):
+        patterns = [_knobbed(s, knobs) for s in load.stacks]
+        for service in services:
+            if service.name in skipped or (patterns and not _any_match(service.stack, patterns)):
+                continue
+            for cell in _cells(matrix, service, load, skips):
+                cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
+    if not cells:
+        causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level fit together"
+        raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
+    return Plan(preset, tuple(cells.values()), tuple(dict.fromkeys(skips)), loadgen_cpus)
+
+
+def measurements(plan: Plan, seed: int) -> list[dict[str, Any]]:
+    """One line of plan.jsonl each: every cell once a round, each round in its own random order."""
+    rng = random.Random(seed)
+    lines = []
+    for number in range(1, plan.preset.rounds + 1):
+        cells = list(plan.cells)
+        rng.shuffle(cells)
+        lines += [_line(plan, cell, number, position) for position, cell in enumerate(cells, 1)]
+    return lines
+
+
+def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
+    service, level = cell.service, cell.level
+    return {
+        "id": f"r{number:02}-{position:04}",
+        "round": number,
+        "position": position,
+        "service": service.name,
+        "server": service.server.name,
+        "framework": service.framework.name,
+        "python": service.python,
+        "base": service.base,
+        "package": service.package,
+        "scenario": cell.scenario,
+        "route": cell.route.name,
+        "method": cell.route.method,
+        "path": cell.path,
+        "body": cell.route.body,
+        "tool": cell.tool,
+        "level": level.name,
+        "connections": level.connections,
+        "count": level.count,
+        "rate": level.rate,
+        "duration_s": None if level.count else plan.preset.duration,
+        "timeout_s": plan.preset.timeout,
+        "threads": _threads(level, plan.loadgen_cpus),
+        "warmup_s": plan.preset.warmup,
+        "seconds": plan.seconds(cell),
+        "dir": f"raw/r{number:02}/{service.name}/{cell.scenario}/{cell.tool}-{level.name}",
+    }
+
+
+def _threads(level: Level, cpus: int) -> int:
+    """wrk drops the connections that do not divide by its threads: take a number that does."""
+    connections = level.connections or 1
+    return max(t for t in range(1, cpus + 1) if connections % t == 0)
+
+
+def _override(preset: Preset, wanted: Selection) -> Preset:
+    if wanted.duration is not None:
+        if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
+            raise UserError("--duration is whole seconds, 1 to 86400 (ab and wrk know no others)")
+        preset = replace(preset, duration=wanted.duration)
+    if wanted.rounds is not None:
+        if not 1 <= wanted.rounds <= 99:
+            raise UserError("--rounds is a number from 1 to 99")
+        preset = replace(preset, rounds=wanted.rounds)
+    return replace(preset, packages=wanted.packages or preset.packages)
+
+
+def _services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Mapping[str, str]) -> list[Service]:
+    """The services of the preset, narrowed or (where it does not hold them) replaced by the filters."""
+    own = matrix.select([_knobbed(s, knobs) for s in preset.stacks], matrix.stacks, "stack")
+    stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
+    pythons = _narrow(wanted.pythons, matrix.select(preset.pythons, matrix.pythons, "Python"), matrix.pythons, "Python", matrix)
+    bases = _narrow(wanted.bases, matrix.select(preset.bases, matrix.bases, "base"), matrix.bases, "base", matrix)
+    frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
+    servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
+    if (wanted.frameworks or wanted.servers) and not wanted.stacks:
+        stacks = stacks if _meet(matrix, stacks, servers, frameworks) else matrix.stacks
+    services = [
+        s
+        for s in matrix.services
+        if s.stack in stacks
+        and s.python in pythons
+        and s.base in bases
+        and s.framework.name in frameworks
+        and s.server.name in servers
+    ]
+    if preset.packages:
+        return [matrix.with_package(s, package) for s in services for package in preset.packages]
+    return services
+
+
+def _meet(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:
+    return any(
+        s.stack in stacks and s.server.name in servers and s.framework.name in frameworks for s in matrix.services
+    )
+
+
+def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, matrix: Matrix) -> list[str]:
+    if not patterns:
+        return list(own)
+    chosen = matrix.select(patterns, every, what)
+    return [name for name in chosen if name in own] or chosen
+
+
+def _loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
+    """The preset's loads with the axes that the command line names narrowed or replaced."""
+    for tool in wanted.tools:
+        if not fnmatch.filter(TOOLS, tool):
+            raise UserError(f"unknown tool '{tool}'; there are: {', '.join(TOOLS)}")
+    levels = tuple(parse_level(text).name for text in wanted.levels)
+    loads = list(preset.loads)
+    if wanted.scenarios:
+        loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
+    if wanted.tools:
+        narrowed = [replace(load, tools=_kept(load.tools, wanted.tools)) for load in loads]
+        chosen = tuple(t for t in TOOLS if _any_match(t, wanted.tools))
+        loads = [load for load in narrowed if load.tools] or [replace(load, tools=chosen) for load in loads]
+    if levels:
+        loads = [replace(load, levels=levels) for load in loads]
+    return loads
+
+
+def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    narrowed = [replace(load, scenarios=_kept(load.scenarios, patterns)) for load in loads]
+    narrowed = [load for load in narrowed if load.scenarios]
+    held = {name for load in narrowed for name in load.scenarios}
+    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario]
+    missing: list[str] = []
+    for pattern in patterns:
+        if fnmatch.filter(held, pattern):
+            continue
+        hits = fnmatch.filter(fixed, pattern)
+        if not hits:
+            matrix.route_of(pattern)
+        missing += hits or [pattern]
+    if missing:
+        narrowed.append(replace(loads[0], scenarios=tuple(missing)))
+    return narrowed
+
+
+def _cells(matrix: Matrix, service: Service, load: Load, skips: list[Skip]) -> Iterable[Cell]:
+    for scenario in load.scenarios:
+        route, path = matrix.route_of(scenario)
+        lacking = service.lacking(route)
+        if lacking:
+            skips.append(Skip(service.name, f"{service.framework.name}: {lacking}", scenario))
+            continue
+        for tool in load.tools:
+            refusals = []
+            for level in map(parse_level, load.levels):
+                cause = refusal(tool, level, route.method)
+                if cause is None:
+                    yield Cell(service, route, scenario, path, tool, level)
+                else:
+                    refusals.append(cause)
+            if len(refusals) == len(load.levels):
+                skips.append(Skip(service.name, refusals[0], scenario, tool))
+
+
+def _kept(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if _any_match(name, patterns))
+
+
+def _any_match(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _knobbed(stack: str, knobs: Mapping[str, str]) -> str:
+    for knob, value in knobs.items():
+        stack = stack.replace(f"${knob}", value)
+    return stack

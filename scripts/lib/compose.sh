@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# Docker Compose as this project calls it. Only declares; needs common.sh and engine.sh.
+
+# compose ARGUMENT...: on the project's own files, with every knob.
+compose() {
+	local files=(--env-file "$root/.env")
+	[[ -f $root/services/.env ]] && files+=(--env-file "$root/services/.env")
+	"$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
+}
+
+harness=(loadgen postgres upstream)
+
+# A digest of all that the harness's images are built from.
+harness_source() {
+	(cd "$root" && find loadgen postgres upstream report/requirements.txt -type f -print0 | sort -z |
+		xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
+}
+
+have_harness() {
+	local wanted have
+	wanted=$(harness_source)
+	have=$("$docker" image inspect -f '{{index .Config.Labels "bench.source"}}' "${harness[@]/#/bench/}" 2>/dev/null | sort -u) || return
+	[[ $have == "$wanted" ]]
+}
+
+build_harness() {
+	local log
+	log=$(mktemp)
+	say "building the load generator, PostgreSQL and the upstream"
+	BENCH_SOURCE=$(harness_source) compose build --progress plain "${harness[@]}" >"$log" 2>&1 ||
+		{ tail -n 30 "$log" >&2 && fail 1 "the harness does not build; the end of $log is above"; }
+	rm -f "$log"
+}
+
+# in_tools ARGUMENT...: one command in a container of the tools' image, the project read-only at
+# /bench and results/ writable, as the user who runs the script. No network.
+in_tools() {
+	"$docker" run --rm --interactive --network none --user "$(id -u):$(id -g)" --workdir /bench \
+		--read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
+		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" bench/loadgen "$@"
+}
+tool_options=()

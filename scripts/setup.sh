@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/setup.sh [--setup]
+#
+# Makes this machine ready: finds Docker, gets the base images, builds the containers that every
+# run needs. Quiet and quick when there is nothing to do.
+#
+#   --setup   on Debian and its kin, as root: install Docker and start its daemon where missing
+#
+# Where no image registry answers, Debian bases are made here (mmdebstrap) under names of their own.
+set -Eeuo pipefail
+lib=$(dirname "$0")/lib
+# shellcheck source=scripts/lib/common.sh
+source "$lib/common.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "$lib/engine.sh"
+# shellcheck source=scripts/lib/bases.sh
+source "$lib/bases.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "$lib/compose.sh"
+
+case ${1:-} in
+'') may_install='' ;;
+--setup) may_install=1 ;;
+-h | --help) usage && exit ;;
+*) fail 2 "unknown argument '$1', see --help" ;;
+esac
+
+if [[ $may_install ]]; then
+	find_docker || install_engine
+	find_docker || fail 1 "Docker was installed but has no Compose >= $compose_at_least"
+	engine_answers || start_engine
+fi
+need_engine
+have_bases || get_bases
+have_harness || build_harness
