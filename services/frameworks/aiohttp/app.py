@@ -1,0 +1,109 @@
+"""The contract as an aiohttp.web application."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
+
+BACKENDS = web.AppKey("backends", Backends)
+routes = web.RouteTableDef()
+
+
+def json_response(value: object, status: int = 200) -> web.Response:
+    return web.json_response(value, status=status, dumps=contract.to_json)
+
+
+@routes.get("/")
+async def root(request: web.Request) -> web.Response:
+    duration = contract.clamp_duration(request.query.get("duration"))
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json_response({"duration": duration})
+
+
+@routes.get("/plaintext")
+async def plaintext(request: web.Request) -> web.Response:
+    return web.Response(text=contract.GREETING)
+
+
+@routes.get("/json")
+@routes.get("/simple_json")
+async def greeting(request: web.Request) -> web.Response:
+    return json_response({"message": contract.GREETING})
+
+
+@routes.get("/http-route-example")
+async def route_example(request: web.Request) -> web.Response:
+    return web.Response(text=contract.ROUTE_RESPONSE)
+
+
+@routes.get("/simple_request/{ms:[^/]*}")
+async def simple_request(request: web.Request) -> web.Response:
+    milliseconds = contract.clamp_duration(request.match_info["ms"])
+    try:
+        return json_response(await request.app[BACKENDS].upstream.delay(milliseconds))
+    except UpstreamError as failure:
+        return json_response({"error": str(failure)}, 502)
+
+
+@routes.get("/create_data/{count:[^/]*}")
+async def create_data(request: web.Request) -> web.Response:
+    count = contract.clamp_count(request.match_info["count"])
+    await request.app[BACKENDS].raw.create_data(count)
+    return json_response({"created": count})
+
+
+@routes.post("/echo")
+async def echo(request: web.Request) -> web.Response:
+    body = await request.read()
+    try:
+        return json_response(contract.echo(body))
+    except ValueError as refusal:
+        return json_response({"error": str(refusal)}, 400)
+
+
+def database_routes(kind: str) -> list[web.RouteDef]:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+
+    def store(request: web.Request) -> Store:
+        return getattr(request.app[BACKENDS], kind)
+
+    async def db(request: web.Request) -> web.Response:
+        return json_response((await store(request).worlds(1))[0])
+
+    async def queries(request: web.Request) -> web.Response:
+        count = contract.clamp_count(request.match_info["count"])
+        return json_response(await store(request).worlds(count))
+
+    async def updates(request: web.Request) -> web.Response:
+        count = contract.clamp_count(request.match_info["count"])
+        return json_response(await store(request).update_worlds(count))
+
+    async def fortunes(request: web.Request) -> web.Response:
+        page = contract.fortunes_page(await store(request).fortunes())
+        return web.Response(text=page, content_type="text/html")
+
+    return [
+        web.get(f"/{kind}/db", db),
+        web.get(f"/{kind}/queries/{{count:[^/]*}}", queries),
+        web.get(f"/{kind}/updates/{{count:[^/]*}}", updates),
+        web.get(f"/{kind}/fortunes", fortunes),
+    ]
+
+
+async def backends(app: web.Application) -> AsyncIterator[None]:
+    async with open_backends() as opened:
+        app[BACKENDS] = opened
+        yield
+
+
+async def create_app() -> web.Application:
+    """The application, as aiohttp's own runner and gunicorn's worker ask for it."""
+    # A larger body is answered 413 by aiohttp itself.
+    app = web.Application(client_max_size=contract.ECHO_LIMIT)
+    app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
+    app.cleanup_ctx.append(backends)
+    return app

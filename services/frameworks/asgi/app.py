@@ -1,0 +1,166 @@
+"""The contract as a bare ASGI callable: one dictionary of routes, no framework."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Answer(NamedTuple):
+    status: int
+    content_type: bytes
+    text: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+# Gets the scope, `receive` and the last segment of the path.
+Handler = Callable[[Message, Receive, str], Awaitable[Answer]]
+
+TEXT = b"text/plain; charset=utf-8"
+HTML = b"text/html; charset=utf-8"
+JSON = b"application/json"
+
+backends: Backends
+
+
+def json_answer(value: Any) -> Answer:
+    return Answer(200, JSON, contract.to_json(value))
+
+
+def error(status: HTTPStatus, text: str, *headers: tuple[bytes, bytes]) -> Answer:
+    return Answer(status, JSON, contract.to_json({"error": text}), headers)
+
+
+async def plaintext(scope: Message, receive: Receive, last: str) -> Answer:
+    return Answer(200, TEXT, contract.GREETING)
+
+
+async def greeting(scope: Message, receive: Receive, last: str) -> Answer:
+    return json_answer({"message": contract.GREETING})
+
+
+async def route_example(scope: Message, receive: Receive, last: str) -> Answer:
+    return Answer(200, TEXT, contract.ROUTE_RESPONSE)
+
+
+async def root(scope: Message, receive: Receive, last: str) -> Answer:
+    query = scope["query_string"]
+    asked = parse_qs(query.decode("latin-1")).get("duration", [None])[0] if query else None
+    duration = contract.clamp_duration(asked)
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json_answer({"duration": duration})
+
+
+async def simple_request(scope: Message, receive: Receive, last: str) -> Answer:
+    try:
+        return json_answer(await backends.upstream.delay(contract.clamp_duration(last)))
+    except UpstreamError as failure:
+        return error(HTTPStatus.BAD_GATEWAY, str(failure))
+
+
+async def create_data(scope: Message, receive: Receive, last: str) -> Answer:
+    count = contract.clamp_count(last)
+    await backends.raw.create_data(count)
+    return json_answer({"created": count})
+
+
+async def echo(scope: Message, receive: Receive, last: str) -> Answer:
+    body = bytearray()
+    more = True
+    while more and len(body) <= contract.ECHO_LIMIT:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    try:
+        return json_answer(contract.echo(bytes(body)))
+    except ValueError as refusal:
+        return error(HTTPStatus.BAD_REQUEST, str(refusal))
+
+
+def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+
+    def store() -> Store:
+        return getattr(backends, kind)
+
+    async def db(scope: Message, receive: Receive, last: str) -> Answer:
+        return json_answer((await store().worlds(1))[0])
+
+    async def queries(scope: Message, receive: Receive, last: str) -> Answer:
+        return json_answer(await store().worlds(contract.clamp_count(last)))
+
+    async def updates(scope: Message, receive: Receive, last: str) -> Answer:
+        return json_answer(await store().update_worlds(contract.clamp_count(last)))
+
+    async def fortunes(scope: Message, receive: Receive, last: str) -> Answer:
+        return Answer(200, HTML, contract.fortunes_page(await store().fortunes()))
+
+    return {
+        f"/{kind}/db": ("GET", db),
+        f"/{kind}/queries/": ("GET", queries),
+        f"/{kind}/updates/": ("GET", updates),
+        f"/{kind}/fortunes": ("GET", fortunes),
+    }
+
+
+# A path that ends in a slash takes one more segment.
+ROUTES: dict[str, tuple[str, Handler]] = {
+    "/": ("GET", root),
+    "/plaintext": ("GET", plaintext),
+    "/json": ("GET", greeting),
+    "/simple_json": ("GET", greeting),
+    "/http-route-example": ("GET", route_example),
+    "/simple_request/": ("GET", simple_request),
+    "/create_data/": ("GET", create_data),
+    "/echo": ("POST", echo),
+    **database_routes("raw"),
+    **database_routes("orm"),
+}
+
+
+async def answer(scope: Message, receive: Receive) -> Answer:
+    path = scope["path"]
+    route = ROUTES.get(path)
+    last = ""
+    if route is None:
+        parent, _, last = path.rpartition("/")
+        # "/anything" has the root for its parent, and the root takes no segment.
+        route = ROUTES.get(parent + "/") if parent else None
+    if route is None:
+        return error(HTTPStatus.NOT_FOUND, f"there is no {path}")
+    method, handler = route
+    asked = scope["method"]
+    if asked != method and not (asked == "HEAD" and method == "GET"):
+        return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}", (b"allow", method.encode()))
+    return await handler(scope, receive, last)
+
+
+async def app(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+        return
+    status, content_type, text, more = await answer(scope, receive)
+    body = text.encode()
+    headers = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def lifespan(receive: Receive, send: Send) -> None:
+    global backends
+    async with AsyncExitStack() as stack:
+        await receive()
+        backends = await stack.enter_async_context(open_backends())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+    await send({"type": "lifespan.shutdown.complete"})
