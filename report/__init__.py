@@ -1,0 +1,1 @@
+"""Turns the matrix into a plan and raw output into records, verdicts and tables; verifies services."""
