@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from aiohttp import web
-
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 

@@ -29,7 +29,9 @@ TEXT = b"text/plain; charset=utf-8"
 HTML = b"text/html; charset=utf-8"
 JSON = b"application/json"
 
-backends: Backends
+
+def backends(scope: Message) -> Backends:
+    return scope["state"]["backends"]
 
 
 def json_answer(value: Any) -> Answer:
@@ -63,14 +65,14 @@ async def root(scope: Message, receive: Receive, last: str) -> Answer:
 
 async def simple_request(scope: Message, receive: Receive, last: str) -> Answer:
     try:
-        return json_answer(await backends.upstream.delay(contract.clamp_duration(last)))
+        return json_answer(await backends(scope).upstream.delay(contract.clamp_duration(last)))
     except UpstreamError as failure:
         return error(HTTPStatus.BAD_GATEWAY, str(failure))
 
 
 async def create_data(scope: Message, receive: Receive, last: str) -> Answer:
     count = contract.clamp_count(last)
-    await backends.raw.create_data(count)
+    await backends(scope).raw.create_data(count)
     return json_answer({"created": count})
 
 
@@ -90,20 +92,20 @@ async def echo(scope: Message, receive: Receive, last: str) -> Answer:
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
     """The routes of one way of asking the database: `raw` or `orm`."""
 
-    def store() -> Store:
-        return getattr(backends, kind)
+    def store(scope: Message) -> Store:
+        return getattr(backends(scope), kind)
 
     async def db(scope: Message, receive: Receive, last: str) -> Answer:
-        return json_answer((await store().worlds(1))[0])
+        return json_answer((await store(scope).worlds(1))[0])
 
     async def queries(scope: Message, receive: Receive, last: str) -> Answer:
-        return json_answer(await store().worlds(contract.clamp_count(last)))
+        return json_answer(await store(scope).worlds(contract.clamp_count(last)))
 
     async def updates(scope: Message, receive: Receive, last: str) -> Answer:
-        return json_answer(await store().update_worlds(contract.clamp_count(last)))
+        return json_answer(await store(scope).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(scope: Message, receive: Receive, last: str) -> Answer:
-        return Answer(200, HTML, contract.fortunes_page(await store().fortunes()))
+        return Answer(200, HTML, contract.fortunes_page(await store(scope).fortunes()))
 
     return {
         f"/{kind}/db": ("GET", db),
@@ -147,7 +149,7 @@ async def answer(scope: Message, receive: Receive) -> Answer:
 
 async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
-        await lifespan(receive, send)
+        await lifespan(scope, receive, send)
         return
     status, content_type, text, more = await answer(scope, receive)
     body = text.encode()
@@ -156,11 +158,10 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def lifespan(receive: Receive, send: Send) -> None:
-    global backends
+async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
     async with AsyncExitStack() as stack:
         await receive()
-        backends = await stack.enter_async_context(open_backends())
+        scope["state"]["backends"] = await stack.enter_async_context(open_backends())
         await send({"type": "lifespan.startup.complete"})
         await receive()
     await send({"type": "lifespan.shutdown.complete"})

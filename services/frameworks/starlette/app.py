@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.routing import Route
-
-from common import contract
-from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 
 class SegmentConvertor(Convertor[str]):

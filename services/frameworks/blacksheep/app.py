@@ -1,0 +1,118 @@
+"""The contract as a BlackSheep application."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from blacksheep import Application, Request, Response, get, post
+from blacksheep.server.responses import html, json, text
+from blacksheep.server.routing import Route
+from blacksheep.settings.json import json_settings
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
+
+json_settings.use(dumps=contract.to_json)
+# One segment of a path that may be empty: BlackSheep's own `string` wants a character.
+Route.value_patterns["segment"] = r"[^\/]*"
+
+app = Application()
+
+
+@app.lifespan
+async def backends(app: Application) -> AsyncIterator[None]:
+    async with open_backends() as opened:
+        app.services.register(Backends, instance=opened)
+        yield
+
+
+@get("/")
+async def root(request: Request) -> Response:
+    asked = request.query.get("duration")
+    duration = contract.clamp_duration(asked[0] if asked else None)
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json({"duration": duration})
+
+
+@get("/plaintext")
+async def plaintext() -> Response:
+    return text(contract.GREETING)
+
+
+@get("/json")
+@get("/simple_json")
+async def greeting() -> Response:
+    return json({"message": contract.GREETING})
+
+
+@get("/http-route-example")
+async def route_example() -> Response:
+    return text(contract.ROUTE_RESPONSE)
+
+
+@get("/simple_request/{segment:ms}")
+async def simple_request(ms: str, backends: Backends) -> Response:
+    try:
+        return json(await backends.upstream.delay(contract.clamp_duration(ms)))
+    except UpstreamError as failure:
+        return json({"error": str(failure)}, 502)
+
+
+@get("/create_data/{segment:text}")
+async def create_data(text: str, backends: Backends) -> Response:
+    count = contract.clamp_count(text)
+    await backends.raw.create_data(count)
+    return json({"created": count})
+
+
+@post("/echo")
+async def echo(request: Request) -> Response:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > contract.ECHO_LIMIT:
+            break
+    try:
+        return json(contract.echo(bytes(body)))
+    except ValueError as refusal:
+        return json({"error": str(refusal)}, 400)
+
+
+def database_routes(kind: str) -> None:
+    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+
+    def store(backends: Backends) -> Store:
+        return getattr(backends, kind)
+
+    @get(f"/{kind}/db")
+    async def db(backends: Backends) -> Response:
+        return json((await store(backends).worlds(1))[0])
+
+    @get(f"/{kind}/queries/{{segment:text}}")
+    async def queries(text: str, backends: Backends) -> Response:
+        return json(await store(backends).worlds(contract.clamp_count(text)))
+
+    @get(f"/{kind}/updates/{{segment:text}}")
+    async def updates(text: str, backends: Backends) -> Response:
+        return json(await store(backends).update_worlds(contract.clamp_count(text)))
+
+    @get(f"/{kind}/fortunes")
+    async def fortunes(backends: Backends) -> Response:
+        return html(contract.fortunes_page(await store(backends).fortunes()))
+
+
+database_routes("raw")
+database_routes("orm")
+
+
+async def fallback(request: Request) -> Response:
+    """Tells a wrong method from a wrong path: BlackSheep's router answers 404 to both."""
+    path = request.url.path
+    for method in ("GET", "POST"):
+        if app.router.get_matching_route(method, path):
+            response = json({"error": f"this path takes {method}"}, 405)
+            response.add_header(b"Allow", method.encode())
+            return response
+    return json({"error": "there is no such path"}, 404)
+
+
+app.router.fallback = fallback

@@ -1,0 +1,104 @@
+"""The contract's basic routes as a web server plugin of proxy.py."""
+
+import time
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from common import contract
+from proxy.common.constants import PROXY_AGENT_HEADER_VALUE
+from proxy.common.utils import build_http_response
+from proxy.http.exception import HttpProtocolException
+from proxy.http.parser import HttpParser
+from proxy.http.server import HttpWebServerBasePlugin, httpProtocolTypes
+
+TEXT = b"text/plain; charset=utf-8"
+JSON = b"application/json"
+
+
+class Answer(NamedTuple):
+    status: HTTPStatus
+    content_type: bytes
+    text: str
+    headers: dict[bytes, bytes] = {}
+
+
+def json_answer(value: object) -> Answer:
+    return Answer(HTTPStatus.OK, JSON, contract.to_json(value))
+
+
+def plaintext(query: bytes) -> Answer:
+    return Answer(HTTPStatus.OK, TEXT, contract.GREETING)
+
+
+def greeting(query: bytes) -> Answer:
+    return json_answer({"message": contract.GREETING})
+
+
+def route_example(query: bytes) -> Answer:
+    return Answer(HTTPStatus.OK, TEXT, contract.ROUTE_RESPONSE)
+
+
+def root(query: bytes) -> Answer:
+    asked = parse_qs(query.decode("latin-1")).get("duration", [None])[0] if query else None
+    duration = contract.clamp_duration(asked)
+    # Plugins are called from the worker's loop and answer at once or block it: so does waiting.
+    time.sleep(duration / 1000)
+    return json_answer({"duration": duration})
+
+
+ROUTES = {
+    b"/": root,
+    b"/plaintext": plaintext,
+    b"/json": greeting,
+    b"/simple_json": greeting,
+    b"/http-route-example": route_example,
+}
+
+
+def answer(method: bytes, target: bytes) -> Answer:
+    path, _, query = target.partition(b"?")
+    route = ROUTES.get(path)
+    if route is None:
+        return Answer(HTTPStatus.NOT_FOUND, JSON, '{"error":"there is no such path"}')
+    if method not in (b"GET", b"HEAD"):
+        refusal = '{"error":"this path takes GET"}'
+        return Answer(HTTPStatus.METHOD_NOT_ALLOWED, JSON, refusal, {b"Allow": b"GET"})
+    return route(query)
+
+
+@lru_cache(maxsize=1)
+def http_date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()
+
+
+class ContractPlugin(HttpWebServerBasePlugin):
+    """All paths: proxy.py chooses a plugin at a connection's first request and keeps it for the later ones."""
+
+    def routes(self) -> list[tuple[int, str]]:
+        return [(httpProtocolTypes.HTTP, ".*")]
+
+    def handle_request(self, request: HttpParser) -> None:
+        status, content_type, text, headers = answer(request.method or b"", request.path or b"/")
+        body = text.encode()
+        keep_alive = request.is_http_1_1_keep_alive
+        packet = build_http_response(
+            status,
+            reason=status.phrase.encode(),
+            headers={
+                b"Server": PROXY_AGENT_HEADER_VALUE,
+                b"Date": http_date(int(time.time())),
+                b"Content-Type": content_type,
+                b"Content-Length": b"%d" % len(body),
+                **headers,
+            },
+            body=None if request.method == b"HEAD" else body,
+            conn_close=not keep_alive,
+            no_cl=True,
+        )
+        self.client.queue(memoryview(packet))
+        if not keep_alive:
+            # How a plugin has the connection closed, once what is queued is sent.
+            raise HttpProtocolException("the client wants no other answer")

@@ -1,0 +1,169 @@
+"""The contract as a Tornado application."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
+from tornado.template import Template
+from tornado.web import Application, RequestHandler, URLSpec
+
+FORTUNES = Template(
+    "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
+    "<tr><th>id</th><th>message</th></tr>"
+    "{% for number, message in fortunes %}<tr><td>{{ number }}</td><td>{{ message }}</td></tr>{% end %}"
+    "</table></body></html>"
+)
+
+
+class ContractHandler(RequestHandler):
+    """What all handlers share: how they refuse."""
+
+    SUPPORTED_METHODS = ("GET",)
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:
+        # What is no UTF-8 is no number either, and no reason to refuse the request.
+        return value.decode(errors="replace")
+
+    def finish_json(self, value: Any) -> None:
+        """Answers JSON, also an array, which Tornado's own `write` refuses."""
+        self.set_header("Content-Type", "application/json")
+        self.finish(contract.to_json(value))
+
+    def refuse(self, status: int, text: str) -> None:
+        self.set_status(status)
+        self.finish_json({"error": text})
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        if status_code == 405:
+            self.set_header("Allow", ", ".join(self.SUPPORTED_METHODS))
+        self.finish_json({"error": self._reason})
+
+
+class NoSuchPathHandler(ContractHandler):
+    SUPPORTED_METHODS = RequestHandler.SUPPORTED_METHODS
+
+    def prepare(self) -> None:
+        self.send_error(404)
+
+
+class TextHandler(ContractHandler):
+    def initialize(self, text: str) -> None:
+        self.text = text
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(self.text)
+
+
+class GreetingHandler(ContractHandler):
+    def get(self) -> None:
+        self.finish_json({"message": contract.GREETING})
+
+
+class RootHandler(ContractHandler):
+    async def get(self) -> None:
+        duration = contract.clamp_duration(self.get_query_argument("duration", None))
+        if duration:
+            await asyncio.sleep(duration / 1000)
+        self.finish_json({"duration": duration})
+
+
+class EchoHandler(ContractHandler):
+    SUPPORTED_METHODS = ("POST",)
+
+    def post(self) -> None:
+        try:
+            self.finish_json(contract.echo(self.request.body))
+        except ValueError as refusal:
+            self.refuse(400, str(refusal))
+
+
+class BackendsHandler(ContractHandler):
+    """What asks the database or the upstream."""
+
+    def initialize(self, backends: Backends) -> None:
+        self.backends = backends
+
+
+class SimpleRequestHandler(BackendsHandler):
+    async def get(self, milliseconds: str) -> None:
+        try:
+            self.finish_json(await self.backends.upstream.delay(contract.clamp_duration(milliseconds)))
+        except UpstreamError as failure:
+            self.refuse(502, str(failure))
+
+
+class CreateDataHandler(BackendsHandler):
+    async def get(self, text: str) -> None:
+        count = contract.clamp_count(text)
+        await self.backends.raw.create_data(count)
+        self.finish_json({"created": count})
+
+
+class StoreHandler(ContractHandler):
+    """What asks the database in one of the two ways."""
+
+    def initialize(self, store: Store) -> None:
+        self.store = store
+
+
+class DbHandler(StoreHandler):
+    async def get(self) -> None:
+        self.finish_json((await self.store.worlds(1))[0])
+
+
+class QueriesHandler(StoreHandler):
+    async def get(self, text: str) -> None:
+        self.finish_json(await self.store.worlds(contract.clamp_count(text)))
+
+
+class UpdatesHandler(StoreHandler):
+    async def get(self, text: str) -> None:
+        self.finish_json(await self.store.update_worlds(contract.clamp_count(text)))
+
+
+class FortunesHandler(StoreHandler):
+    async def get(self) -> None:
+        fortunes = contract.all_fortunes(await self.store.fortunes())
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.finish(FORTUNES.generate(fortunes=fortunes))
+
+
+def no_access_log(handler: RequestHandler) -> None:
+    """Every server of the matrix keeps none."""
+
+
+@asynccontextmanager
+async def create_app() -> AsyncIterator[Application]:
+    """The application with its backends, for as long as this process serves."""
+    async with open_backends() as backends:
+        everything = {"backends": backends}
+        raw: dict[str, Store] = {"store": backends.raw}
+        orm: dict[str, Store] = {"store": backends.orm}
+        yield Application(
+            [
+                URLSpec("/", RootHandler),
+                URLSpec("/plaintext", TextHandler, {"text": contract.GREETING}),
+                URLSpec("/json", GreetingHandler),
+                URLSpec("/simple_json", GreetingHandler),
+                URLSpec("/http-route-example", TextHandler, {"text": contract.ROUTE_RESPONSE}),
+                URLSpec("/echo", EchoHandler),
+                URLSpec("/simple_request/([^/]*)", SimpleRequestHandler, everything),
+                URLSpec("/create_data/([^/]*)", CreateDataHandler, everything),
+                *(
+                    URLSpec(f"/{kind}{path}", handler, store)
+                    for kind, store in (("raw", raw), ("orm", orm))
+                    for path, handler in (
+                        ("/db", DbHandler),
+                        ("/queries/([^/]*)", QueriesHandler),
+                        ("/updates/([^/]*)", UpdatesHandler),
+                        ("/fortunes", FortunesHandler),
+                    )
+                ),
+            ],
+            default_handler_class=NoSuchPathHandler,
+            log_function=no_access_log,
+        )
