@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     status: HTTPStatus
     content_type: bytes
     text: str
-    headers: dict[bytes, bytes] = {}
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def json_answer(value: object) -> Answer:
@@ -65,7 +65,7 @@ def answer(method: bytes, target: bytes) -> Answer:
         return Answer(HTTPStatus.NOT_FOUND, JSON, '{"error":"there is no such path"}')
     if method not in (b"GET", b"HEAD"):
         refusal = '{"error":"this path takes GET"}'
-        return Answer(HTTPStatus.METHOD_NOT_ALLOWED, JSON, refusal, {b"Allow": b"GET"})
+        return Answer(HTTPStatus.METHOD_NOT_ALLOWED, JSON, refusal, ((b"Allow", b"GET"),))
     return route(query)
 
 
@@ -75,7 +75,7 @@ def http_date(second: int) -> bytes:
 
 
 class ContractPlugin(HttpWebServerBasePlugin):
-    """All paths: proxy.py chooses a plugin at a connection's first request and keeps it for the later ones."""
+    """All paths: proxy.py chooses a plugin at a connection's first request and keeps it for the rest."""
 
     def routes(self) -> list[tuple[int, str]]:
         return [(httpProtocolTypes.HTTP, ".*")]
@@ -92,7 +92,7 @@ class ContractPlugin(HttpWebServerBasePlugin):
                 b"Date": http_date(int(time.time())),
                 b"Content-Type": content_type,
                 b"Content-Length": b"%d" % len(body),
-                **headers,
+                **dict(headers),
             },
             body=None if request.method == b"HEAD" else body,
             conn_close=not keep_alive,
