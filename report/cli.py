@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +38,11 @@ def list_cells(argv: Sequence[str]) -> int:
     for cell in the_plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
     for skip in the_plan.skips:
-        print("skipped:", *(part for part in (skip.service, skip.scenario, skip.tool) if part), f"({skip.cause})")
+        print(
+            "skipped:",
+            *(part for part in (skip.service, skip.scenario, skip.tool) if part),
+            f"({skip.cause})",
+        )
     rounds, total = the_plan.preset.rounds, the_plan.total_seconds
     print(
         f"{len(the_plan.cells)} cells x {rounds} rounds on {len(the_plan.services)} services, "
@@ -47,7 +53,11 @@ def list_cells(argv: Sequence[str]) -> int:
 
 def make(argv: Sequence[str]) -> int:
     """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml, knobs.env; print RUN."""
-    options = _selection(argv)
+    print(_make(_selection(argv)).name)
+    return 0
+
+
+def _make(options: argparse.Namespace) -> Path:
     the_plan, the_matrix, knobs = _plan(options)
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
     lines = plan.measurements(the_plan, seed)
@@ -63,7 +73,31 @@ def make(argv: Sequence[str]) -> int:
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in knobs.items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     write_file(folder / "run.json", json.dumps(_run(folder.name, the_plan, knobs, seed, options), indent=1) + "\n")
-    print(folder.name)
+    return folder
+
+
+def commands(argv: Sequence[str]) -> int:
+    """`commands SELECTION`: every command line of the load tools, in the order of the plan; runs nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = _selection(argv)
+        options.folder = Path(folder) / "dry-run"
+        _make(options)
+        for line in map(json.loads, (options.folder / "plan.jsonl").read_text().splitlines()):
+            done = subprocess.run(
+                ["loadgen/measure", "command", options.folder, line["id"]],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise UserError(done.stderr.strip())
+            print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
+    return 0
+
+
+def find(argv: Sequence[str]) -> int:
+    """`find RUN`: the name of a run given by name or path; UserError when it is not one."""
+    print(find_run(argv[0] if argv else "").name)
     return 0
 
 
@@ -72,7 +106,9 @@ def steps(argv: Sequence[str]) -> int:
     folder = find_run(argv[0] if argv else "")
     run = json.loads((folder / "run.json").read_text())
     if run["harness"]["hash"] != harness_hash():
-        raise UserError(f"the project has changed since {folder.name} was planned: start a new run, or go back to {run['harness']['version']}")
+        raise UserError(
+            f"the project has changed since {folder.name} was planned: start a new run, or go back to {run['harness']['version']}"
+        )
     for line in map(json.loads, (folder / "plan.jsonl").read_text().splitlines()):
         if not _measured(folder / line["dir"]):
             label = f"{line['service']} {line['scenario']} {line['tool']} {line['level']}"
@@ -135,7 +171,9 @@ def _plan(options: argparse.Namespace) -> tuple[plan.Plan, matrix.Matrix, dict[s
     return the_plan, the_matrix, knobs
 
 
-def _run(name: str, the_plan: plan.Plan, knobs: Mapping[str, str], seed: int, options: argparse.Namespace) -> dict[str, Any]:
+def _run(
+    name: str, the_plan: plan.Plan, knobs: Mapping[str, str], seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
     needed: dict[str, list[str]] = {}
     for cell in the_plan.cells:
         routes = needed.setdefault(cell.service.name, [])
@@ -214,7 +252,9 @@ def _selection(argv: Sequence[str]) -> argparse.Namespace:
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
-    options.command_line = [word for word in argv if not word.startswith(("--images", "--engine", "--version", "--folder"))]
+    options.command_line = [
+        word for word in argv if not word.startswith(("--images", "--engine", "--version", "--folder"))
+    ]
     return options
 
 

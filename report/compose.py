@@ -18,11 +18,7 @@ def compose_file(matrix: Matrix) -> str:
     names = [name for name, _, _ in quick]
     parts = [HEADER, "services:\n"]
     parts += [_service(s.name, s, matrix, profile=s.name not in names) for s in matrix.services]
-    parts += [
-        _service(name, service, matrix, knob=knob)
-        for name, service, knob in quick
-        if knob is not None
-    ]
+    parts += [_service(name, service, matrix, knob=knob) for name, service, knob in quick if knob is not None]
     parts.append(_bench(names))
     return "".join(parts)
 
@@ -35,7 +31,9 @@ def extra_services(matrix: Matrix, services: Iterable[Service]) -> str:
 
 def bases_file(matrix: Matrix) -> str:
     """Lines `PYTHON TAG SUITE`: the Debian bases that can be made where no registry answers."""
-    lines = [f"{p}\t{b['tag']}\t{facts['suite']}\n" for p, facts in matrix.pythons.items() for b in [matrix.bases["debian"]]]
+    lines = [
+        f"{p}\t{b['tag']}\t{facts['suite']}\n" for p, facts in matrix.pythons.items() for b in [matrix.bases["debian"]]
+    ]
     lines += [f"{p}\t{matrix.bases['alpine']['tag']}\t-\n" for p in matrix.pythons]
     return HEADER + "".join(lines)
 

@@ -29,9 +29,7 @@ def parse_level(text: str) -> Level:
     name = f"c{int(text)}" if text.isascii() and text.isdigit() and int(text) else text
     found = LEVEL.match(name)
     if not found or not name or (found[1] is None and (found[2] or not found[3])):
-        raise UserError(
-            f"level '{text}' is no number: give connections (64), c16n1000, c100r8000 or a rate (r500)"
-        )
+        raise UserError(f"level '{text}' is no number: give connections (64), c16n1000, c100r8000 or a rate (r500)")
     c, n, r = (int(g) if g else None for g in found.groups())
     return Level(name, c, n, r)
 

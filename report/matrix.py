@@ -205,9 +205,7 @@ def parse(data: Mapping[str, Any]) -> Matrix:
         raise ValueError(f"schema is {data['schema']}, this program reads 1")
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
-    frameworks = {
-        n: Framework(n, v["interface"], dict(v.get("lacks", {}))) for n, v in data["frameworks"].items()
-    }
+    frameworks = {n: Framework(n, v["interface"], dict(v.get("lacks", {}))) for n, v in data["frameworks"].items()}
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, routes, data["presets"]):
         if not NAME.match(name):

@@ -83,7 +83,13 @@ class Plan:
         return self.preset.rounds * sum(self.seconds(cell) for cell in self.cells)
 
 
-def make_plan(matrix: Matrix, wanted: Selection, knobs: Mapping[str, str], reachable: Callable[[Service], bool], loadgen_cpus: int = 1) -> Plan:
+def make_plan(
+    matrix: Matrix,
+    wanted: Selection,
+    knobs: Mapping[str, str],
+    reachable: Callable[[Service], bool],
+    loadgen_cpus: int = 1,
+) -> Plan:
     """The plan of a selection; UserError when a word is unknown or nothing is left to run.
 
     `reachable` tells whether a service's base image can be had; what cannot is skipped with that cause.
@@ -153,7 +159,7 @@ def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
 
 
 def _threads(level: Level, cpus: int) -> int:
-    """wrk drops the connections that do not divide by its threads: take a number that does."""
+    """Wrk drops the connections that do not divide by its threads: take a number that does."""
     connections = level.connections or 1
     return max(t for t in range(1, cpus + 1) if connections % t == 0)
 
@@ -174,7 +180,13 @@ def _services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Mapping[
     """The services of the preset, narrowed or (where it does not hold them) replaced by the filters."""
     own = matrix.select([_knobbed(s, knobs) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
-    pythons = _narrow(wanted.pythons, matrix.select(preset.pythons, matrix.pythons, "Python"), matrix.pythons, "Python", matrix)
+    pythons = _narrow(
+        wanted.pythons,
+        matrix.select(preset.pythons, matrix.pythons, "Python"),
+        matrix.pythons,
+        "Python",
+        matrix,
+    )
     bases = _narrow(wanted.bases, matrix.select(preset.bases, matrix.bases, "base"), matrix.bases, "base", matrix)
     frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
     servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")

@@ -9,15 +9,10 @@
 #
 # Where no image registry answers, Debian bases are made here (mmdebstrap) under names of their own.
 set -Eeuo pipefail
-lib=$(dirname "$0")/lib
-# shellcheck source=scripts/lib/common.sh
-source "$lib/common.sh"
-# shellcheck source=scripts/lib/engine.sh
-source "$lib/engine.sh"
 # shellcheck source=scripts/lib/bases.sh
-source "$lib/bases.sh"
+source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 # shellcheck source=scripts/lib/compose.sh
-source "$lib/compose.sh"
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 
 case ${1:-} in
 '') may_install='' ;;

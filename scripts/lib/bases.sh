@@ -1,5 +1,8 @@
 # shellcheck shell=bash
-# Base images: pulled where a registry answers, else made here from Debian. Only declares; needs engine.sh.
+# Base images: pulled where a registry answers, else made here from Debian. Only declares.
+
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
 
 local_file=$root/services/.env
 

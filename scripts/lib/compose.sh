@@ -1,5 +1,8 @@
 # shellcheck shell=bash
-# Docker Compose as this project calls it. Only declares; needs common.sh and engine.sh.
+# Docker Compose as this project calls it. Only declares.
+
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
 
 # compose ARGUMENT...: on the project's own files, with every knob.
 compose() {
@@ -40,3 +43,14 @@ in_tools() {
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" bench/loadgen "$@"
 }
 tool_options=()
+
+# plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported knobs.
+plan_verb() {
+	local verb=$1 version engine
+	shift
+	version=$(git -C "$root" describe --always --dirty --tags 2>/dev/null || echo unknown)
+	engine=$("$docker" version --format '{{.Server.Version}}')
+	mapfile -t tool_options < <(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
+	"$docker" image ls --format '{{.Repository}}:{{.Tag}}' |
+		in_tools python3 -m report "$verb" --images /dev/stdin --version "$version" --engine "$engine" "$@"
+}

@@ -1,5 +1,10 @@
 # shellcheck shell=bash
-# Docker Engine, its CLI and Compose: find, install, start. Only declares; needs common.sh.
+# Docker Engine, its CLI and Compose: find, install, start. Only declares.
+
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/common.sh"
+
+docker=docker
 
 compose_at_least=2.20
 
@@ -28,13 +33,17 @@ debian_family() { [[ -r /etc/os-release ]] && grep -Eq '^ID(_LIKE)?=.*(debian|ub
 
 # install_packages SUITE PACKAGE...: from the distribution's SUITE alone, without touching the host's apt sources.
 install_packages() {
-	local suite=$1 apt
+	local suite=$1 apt mirror
 	shift
+	apt-get -qq update
+	# shellcheck disable=SC2016 # $(...) is apt's own format
+	mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | grep -v security | head -n1)
+	[[ $mirror ]] || fail 1 "apt knows no mirror of Debian on this host: add one to its sources"
 	apt=$(mktemp -d)
 	mkdir -p "$apt/sources" "$apt/lists/partial"
 	cat >"$apt/sources/suite.sources" <<-EOF
 		Types: deb
-		URIs: http://deb.debian.org/debian
+		URIs: $mirror
 		Suites: $suite
 		Components: main
 		Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
@@ -60,7 +69,8 @@ install_engine() {
 	if grep -q '^ID=debian' /etc/os-release; then
 		install_packages "$suite" "${packages[@]}"
 	else
-		apt-get -qq update && apt-get -qq install -y docker.io docker-buildx docker-compose-v2 iptables >&2
+		apt-get -qq update
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install -y docker.io docker-buildx docker-compose-v2 iptables >&2
 	fi
 }
 

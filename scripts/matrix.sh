@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/matrix.sh [--setup] [--preset NAME] [SELECTION...]
+#        scripts/matrix.sh --resume RUN
+#
+# Measures a part of the matrix: builds its services, checks each against the contract, loads every
+# cell on a fresh container, saves the tools' raw output under results/RUN and writes report.md there.
+#
+#   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
+#   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
+#   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s)
+#   --package NAME==X     another version of one package; give two to compare them
+#   --duration SECONDS    of load for each cell
+#   --rounds N  --seed N  passes over all cells, each in its own random order
+#   --list                print the cells and the estimated time; run nothing
+#   --dry-run             print every command line of the load tools; run nothing
+#   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --setup               make the machine ready first (scripts/setup.sh --setup)
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/measure.sh
+source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
+
+verb=run selection=() setup=() resume=''
+while (($#)); do
+	case $1 in
+	-h | --help) usage && exit ;;
+	--setup) setup=(--setup) ;;
+	--list) verb=list ;;
+	--dry-run) verb=dry-run ;;
+	--resume) resume=${2:-} && shift ;;
+	*) selection+=("$1") ;;
+	esac
+	shift || fail 2 "--resume needs the name of a run"
+done
+
+"$root/scripts/setup.sh" "${setup[@]}"
+find_docker
+
+case $verb in
+list) plan_verb list "${selection[@]}" && exit ;;
+dry-run) plan_verb commands "${selection[@]}" && exit ;;
+esac
+
+if [[ $resume ]]; then
+	run=$(in_tools python3 -m report find "$resume")
+else
+	run=$(plan_verb plan "${selection[@]}")
+fi
+trap close_run EXIT
+trap 'exit 130' INT TERM
+open_run "$run"
+say "results/$run"
+build_services
+start_backing
+verify_services
+measure_all
+in_tools python3 -m report build "results/$run"
+say "results/$run/report.md"
