@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from report import compose, cpus, matrix, plan
 from report.errors import UserError
@@ -106,8 +106,9 @@ def steps(argv: Sequence[str]) -> int:
     folder = find_run(argv[0] if argv else "")
     run = json.loads((folder / "run.json").read_text())
     if run["harness"]["hash"] != harness_hash():
+        version = run["harness"]["version"]
         raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or go back to {run['harness']['version']}"
+            f"the project has changed since {folder.name} was planned: start a new run, or go back to {version}"
         )
     for line in map(json.loads, (folder / "plan.jsonl").read_text().splitlines()):
         if not _measured(folder / line["dir"]):
@@ -188,10 +189,10 @@ def _run(
         "tables": list(the_plan.preset.tables),
         "rounds": the_plan.preset.rounds,
         "seed": seed,
-        "command": options.command_line or [],
+        "command": options.command_line,
         "knobs": dict(knobs),
-        "harness": {"version": options.version or "unknown", "hash": harness_hash()},
-        "engine": options.engine or None,
+        "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
+        "engine": os.environ.get("BENCH_ENGINE"),
         "host": host_facts(),
         "services": {s.name: _service(s, needed[s.name]) for s in the_plan.services},
         "skipped": [
@@ -240,21 +241,17 @@ def _selection(argv: Sequence[str]) -> argparse.Namespace:
     parser = Parser(prog="matrix.sh", allow_abbrev=False, add_help=False)
     parser.add_argument("--preset")
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
-        parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=(), action="extend")
+        parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
     parser.add_argument("--duration", type=_number)
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
-    parser.add_argument("--engine")
-    parser.add_argument("--version")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
-    options.command_line = [
-        word for word in argv if not word.startswith(("--images", "--engine", "--version", "--folder"))
-    ]
+    options.command_line = [word for word in argv if not word.startswith("--images=")]
     return options
 
 
@@ -274,5 +271,5 @@ def _whole(text: str) -> int:
 class Parser(argparse.ArgumentParser):
     """argparse that says one line and leaves the exit to main."""
 
-    def error(self, message: str) -> Any:
+    def error(self, message: str) -> NoReturn:  # noqa: D102
         raise UserError(f"{message}; see scripts/matrix.sh --help")

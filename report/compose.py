@@ -59,6 +59,7 @@ def _service(
     name: str,
     service: Service,
     matrix: Matrix,
+    *,
     profile: bool = False,
     knob: str | None = None,
     folder: str = "",

@@ -21,6 +21,7 @@ class Level:
 
     @property
     def open_loop(self) -> bool:
+        """Whether it asks for a rate without regard to answers."""
         return self.connections is None
 
 

@@ -83,6 +83,7 @@ class Service:
 
     @property
     def image(self) -> str:
+        """Name of its image."""
         return f"bench/{self.name}"
 
     def lacking(self, route: Route) -> str | None:
@@ -143,6 +144,7 @@ class Matrix:
 
     @property
     def stacks(self) -> list[str]:
+        """Names of the stacks, in a stable order."""
         return list(dict.fromkeys(s.stack for s in self._services))
 
     def route_of(self, scenario: str) -> tuple[Route, str]:

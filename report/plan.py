@@ -71,6 +71,7 @@ class Plan:
 
     @property
     def services(self) -> list[Service]:
+        """The services that have cells."""
         return list({cell.service.name: cell.service for cell in self.cells}.values())
 
     def seconds(self, cell: Cell) -> float:
@@ -80,6 +81,7 @@ class Plan:
 
     @property
     def total_seconds(self) -> float:
+        """Expected wall time of all rounds, in seconds."""
         return self.preset.rounds * sum(self.seconds(cell) for cell in self.cells)
 
 

@@ -37,9 +37,10 @@ done
 find_docker
 
 case $verb in
-list) plan_verb list "${selection[@]}" && exit ;;
-dry-run) plan_verb commands "${selection[@]}" && exit ;;
+list) plan_verb list "${selection[@]}" ;;
+dry-run) plan_verb commands "${selection[@]}" ;;
 esac
+[[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
 	run=$(in_tools python3 -m report find "$resume")
