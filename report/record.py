@@ -1,0 +1,165 @@
+"""The one record type: what a single measurement was, what it gave and whether it may be believed.
+
+A run's records are JSON Lines in plan order, one object a line, its keys in the order of the fields of `Record`.
+A number that is missing is null and has its reason in `nulls`; a `Record` that breaks this rule cannot be made.
+A reader that meets another `schema` than `SCHEMA` must refuse the line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+SCHEMA = 1
+
+MEASURED = "measured"
+
+ERROR_KINDS = ("connect", "read", "write", "timeout", "other", "non2xx", "status")
+"""Kinds of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no answer) to its number of answers."""
+
+LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99")
+"""Keys of `Record.latency_s`, in seconds."""
+
+FIGURES = (
+    "tool_version",
+    "command",
+    "exit_status",
+    "image_id",
+    "base_label",
+    "python_build",
+    "packages_file",
+    "packages_sha256",
+    "raw_sha256",
+    "requests",
+    "attempts",
+    "successes",
+    "duration_s",
+    "goodput",
+    "sent_rate",
+    "server_cpu_s",
+    "loadgen_cpu_s",
+    "cpu_per_success_s",
+    "memory_peak_bytes",
+    "throttled_s",
+    "steal_ratio",
+)
+"""Fields that every measurement should have: null only with a reason in `nulls`."""
+
+
+class BadRecord(ValueError):
+    """The line is no record of this schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a measurement is not valid: `cause` is a name of the validity gate or an outcome, `detail` the facts."""
+
+    cause: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One measurement. Counts are numbers of requests, times seconds, sizes bytes, rates 1/s."""
+
+    id: str
+    round: int
+    position: int
+    # What was asked: the cell. Null where it is no part of the level (connections of an open loop, ...).
+    service: str
+    server: str
+    framework: str
+    python: str
+    base: str
+    package: str | None
+    scenario: str
+    tool: str
+    level: str
+    connections: int | None
+    rate: float | None
+    count: int | None
+    asked_s: float | None
+    # What ran; `stdin` is null where the command reads none.
+    harness: str
+    settings_sha256: str
+    tool_version: str | None
+    command: tuple[str, ...] | None
+    stdin: str | None
+    exit_status: int | None
+    image_id: str | None
+    base_label: str | None
+    python_build: str | None
+    packages_file: str | None
+    packages_sha256: str | None
+    raw_file: str
+    raw_sha256: str | None
+    # What came of it: `measured`, or what stood in the way.
+    outcome: str
+    valid: bool
+    causes: tuple[Cause, ...]
+    # What it gave. `requests` got an answer, `attempts` were begun, `successes` got the expected answer.
+    requests: int | None
+    attempts: int | None
+    successes: int | None
+    errors: Mapping[str, Any]
+    duration_s: float | None
+    goodput: float | None
+    sent_rate: float | None
+    latency_kind: str
+    latency_s: Mapping[str, float | None]
+    server_cpu_s: float | None
+    loadgen_cpu_s: float | None
+    cpu_per_success_s: float | None
+    memory_peak_bytes: int | None
+    throttled_s: float | None
+    steal_ratio: float | None
+    nulls: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        missing = {name for name in FIGURES if getattr(self, name) is None}
+        missing |= {f"errors.{kind}" for kind in ERROR_KINDS if self.errors.get(kind) is None}
+        missing |= {f"latency_s.{key}" for key in LATENCIES if self.latency_s.get(key) is None}
+        if missing != self.nulls.keys():
+            raise BadRecord(f"{self.id}: null without a reason, or the reverse: {missing ^ self.nulls.keys()}")
+        if self.valid and (self.causes or self.outcome != MEASURED):
+            raise BadRecord(f"{self.id}: valid in spite of {self.outcome}, {self.causes}")
+        if not self.valid and not self.causes:
+            raise BadRecord(f"{self.id}: not valid without a cause")
+
+
+_FIELDS = tuple(field.name for field in fields(Record))
+
+
+def to_line(record: Record) -> str:
+    """The record as one line of JSON, without its newline."""
+    values: dict[str, Any] = {"schema": SCHEMA}
+    values |= {name: getattr(record, name) for name in _FIELDS}
+    values["causes"] = [{"cause": cause.cause, "detail": cause.detail} for cause in record.causes]
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def from_line(line: str) -> Record:
+    """The record of one line; raises `BadRecord` for anything else."""
+    try:
+        values = json.loads(line)
+        if values.pop("schema") != SCHEMA:
+            raise BadRecord(f"schema is not {SCHEMA}")
+        values["causes"] = tuple(Cause(**cause) for cause in values["causes"])
+        if values["command"] is not None:
+            values["command"] = tuple(values["command"])
+        return Record(**values)
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise BadRecord(f"no record of schema {SCHEMA}: {problem}") from None
+
+
+def dump(records: Iterable[Record]) -> Iterator[str]:
+    """The lines of a records file, each with its newline."""
+    for record in records:
+        yield to_line(record) + "\n"
+
+
+def load(lines: Iterable[str]) -> Iterator[Record]:
+    """The records of a records file's lines; blank lines are skipped, others than records raise `BadRecord`."""
+    return (from_line(line) for line in lines if line.strip())

@@ -1,0 +1,134 @@
+"""report.md: what ran, what is missing and why, then the preset's tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from report.published import published
+from report.record import MEASURED, Record
+from report.rundir import Run, ServiceFacts, items, mapping
+from report.tables.cells import Context
+from report.tables.levels import levels
+from report.tables.model import NOTHING, Table, escape
+from report.tables.open_loop import vegeta
+from report.tables.repeats import repeats
+from report.tables.summary import summary
+from report.tables.tldr import tldr
+from report.tables.wrk_latency import wrk_latency
+
+KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
+    {
+        "summary": summary,
+        "tldr": tldr,
+        "levels": levels,
+        "repeats": repeats,
+        "vegeta": vegeta,
+        "wrk-latency": wrk_latency,
+    }
+)
+
+
+def page(source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> str:
+    """The report of a run as Markdown."""
+    facts = source.facts
+    comparison = published().get(str(facts.get("published")))
+    context = Context(tuple(services), comparison)
+    kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
+    return _template().render(
+        title=facts.get("title") or facts.get("preset") or "Run",
+        facts=[*_facts(facts, records)],
+        services=_services(facts, services, records),
+        comparison=comparison,
+        planned=len(records),
+        measured=sum(record.outcome == MEASURED for record in records),
+        valid=sum(record.valid for record in records),
+        faults=source.faults,
+        causes=_causes(records),
+        skipped=_skipped(facts),
+        tables=[table for kind in kinds for table in KINDS[kind](records, context)],
+        rounds=len({record.round for record in records}),
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["text"] = lambda value: escape(str(value))
+    return environment.get_template("report.md.jinja")
+
+
+def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
+    """What a reader needs to place the figures, as (name, value)."""
+    for name in ("preset", "rounds", "seed"):
+        yield name, str(facts.get(name, "unknown"))
+    if command := items(facts.get("command")):
+        yield "selection", " ".join(map(str, command))
+    harness = mapping(facts.get("harness"))
+    yield "harness", f"{harness.get('version', 'unknown')} (content {str(harness.get('hash', 'unknown'))[:12]})"
+    yield "engine", str(facts.get("engine") or "unknown")
+    host = mapping(facts.get("host"))
+    yield "host", ", ".join(f"{key} {host[key]}" for key in host) or "unknown"
+    knobs = mapping(facts.get("knobs"))
+    yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
+    versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
+    yield "tools", ", ".join(versions) or "none has run"
+
+
+def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:
+    coordinates = {record.service: record for record in records}
+    listed = mapping(facts.get("services"))
+    rows = []
+    for name, service in services.items():
+        entry, record = mapping(listed.get(name)), coordinates.get(name)
+        base = str(entry.get("base") or (record.base if record else "unknown"))
+        package = entry.get("package") or (record.package if record else None)
+        rows.append(
+            (
+                name,
+                service.python_build or f"not known: {service.missing['python_build']}",
+                f"{base}, {service.base_label or 'pulled, or not known: ' + service.missing['base_label']}",
+                str(package or "as locked"),
+                (service.image_id or f"not known: {service.missing['image_id']}").removeprefix("sha256:")[:40],
+            )
+        )
+    columns = ("service", "Python", "base, and how it was made", "packages", "image")
+    return Table("Services", columns, tuple(rows), labels=len(columns))
+
+
+def _causes(records: Sequence[Record]) -> Table | None:
+    """Every cause with its count, by service, and the facts of its first measurement."""
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for record in records:
+        for cause in record.causes:
+            key = (cause.cause, record.service)
+            counts[key] += 1
+            where = f"{record.id} {record.scenario} {record.tool} {record.level}"
+            examples.setdefault(key, f"{where}: {cause.detail}")
+    rows = tuple(
+        (cause, service, str(counts[cause, service]), examples[cause, service]) for cause, service in sorted(counts)
+    )
+    columns = ("cause", "service", "measurements", "the first of them")
+    return Table("Not measured, or not valid", columns, rows, labels=4) if rows else None
+
+
+def _skipped(facts: Mapping[str, Any]) -> Table | None:
+    rows = []
+    for skip in map(mapping, items(facts.get("skipped"))):
+        words = [str(skip.get(key) or NOTHING) for key in ("service", "scenario", "tool", "cause")]
+        rows.append(tuple(words))
+    columns = ("service", "scenario", "tool", "cause")
+    return Table("Skipped by the plan", columns, tuple(rows), labels=4) if rows else None
