@@ -5,7 +5,7 @@
 # goes to the file named.
 ask() {
 	local body=$1 request=(--request "$METHOD")
-	[[ -z $BODY ]] || request+=(--header 'Content-Type: application/json' --data-binary "$BODY")
+	[[ -z $BODY ]] || request+=(--header 'Content-Type: application/json' --data-raw "$BODY")
 	[[ $METHOD != HEAD ]] || request=(--head)
 	ANSWER_ERROR=$(curl --silent --show-error --noproxy '*' --max-time "${ANSWER_TIMEOUT:-15}" --output "$body" \
 		--write-out '%{stderr}\n%{http_code} %{time_total}' "${request[@]}" "$URL" 2>&1) || true
