@@ -9,22 +9,15 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol
 
 import aiohttp
 import asyncpg
 from sqlalchemy import URL, select
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from common import contract, settings
-
-
-class WorldRow(TypedDict):
-    """A row of World as its answer has it."""
-
-    id: int
-    randomNumber: int
+from common.models import Fortune, World, WorldRow
 
 
 class Store(Protocol):
@@ -105,30 +98,6 @@ class RawStore:
 
 
 # --- SQLAlchemy's ORM ----------------------------------------------------------------------------
-
-
-class Base(DeclarativeBase):
-    """The mapped classes' common base."""
-
-
-class World(Base):
-    """A numbered random number."""
-
-    __tablename__ = "world"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    random_number: Mapped[int] = mapped_column("randomnumber")
-
-    def row(self) -> WorldRow:
-        """The row as its answer has it."""
-        return {"id": self.id, "randomNumber": self.random_number}
-
-
-class Fortune(Base):
-    """A numbered fortune cookie message."""
-
-    __tablename__ = "fortune"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    message: Mapped[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,222 @@
+"""What the synchronous apps ask: PostgreSQL by psycopg2 and by SQLAlchemy's ORM, and the upstream.
+
+Importing this connects to nothing: each backend is connected by the first request that needs it,
+so after a server's fork, and a load of one kind leaves the pool's whole share to it. Under gevent
+the same code waits cooperatively: the server patches the standard library and psycopg2 first.
+"""
+
+import json
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import psycopg2
+import psycopg2.extensions
+import psycopg2.extras
+import urllib3
+from sqlalchemy import Engine, create_engine, select
+from sqlalchemy.orm import Session
+
+from common import contract, settings
+from common.models import Fortune, World, WorldRow
+
+Connection = psycopg2.extensions.connection
+
+
+class Store(Protocol):
+    """One way of asking the database; `raw` and `orm` answer alike."""
+
+    def worlds(self, count: int) -> list[WorldRow]:
+        """`count` random rows, each by a query of its own."""
+        ...
+
+    def update_worlds(self, count: int) -> list[WorldRow]:
+        """`count` random rows with new numbers, committed before they are returned."""
+        ...
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        """The stored fortunes as (id, message)."""
+        ...
+
+
+# --- psycopg2 ------------------------------------------------------------------------------------
+
+
+def connect() -> Connection:
+    """A new connection on which each statement is its own transaction, unless a block says more."""
+    database = settings.Database.from_environment()
+    connection = psycopg2.connect(
+        host=database.host,
+        port=database.port,
+        dbname=database.name,
+        user=database.user,
+        password=settings.database_password(),
+    )
+    connection.autocommit = True
+    return connection
+
+
+class Pool:
+    """At most `size` connections; who finds none free waits for one.
+
+    psycopg2's own pools raise an error instead of waiting.
+    """
+
+    def __init__(self, size: int) -> None:
+        # The one used last is lent first: its caches are warm, and no more are opened than needed.
+        self._free: queue.LifoQueue[Connection | None] = queue.LifoQueue()
+        for _ in range(size):
+            self._free.put(None)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection; one on which anything failed is closed and replaced when needed."""
+        connection = self._free.get()
+        try:
+            if connection is None:
+                connection = connect()
+            yield connection
+        except BaseException:
+            if connection is not None:
+                connection.close()
+                connection = None
+            raise
+        finally:
+            self._free.put(connection)
+
+
+class RawStore:
+    """The driver alone."""
+
+    def __init__(self, size: int) -> None:
+        self._pool = Pool(size)
+
+    def worlds(self, count: int) -> list[WorldRow]:
+        with self._pool.connection() as connection, connection.cursor() as cursor:
+            return [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
+
+    def update_worlds(self, count: int) -> list[WorldRow]:
+        # `with connection` is one transaction, also where single statements commit themselves.
+        with self._pool.connection() as connection, connection, connection.cursor() as cursor:
+            rows = [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
+            for row in rows:
+                row["randomNumber"] = contract.other_number(row["randomNumber"])
+            # In the order of the ids: two requests that share rows wait for each other, never in a circle.
+            psycopg2.extras.execute_batch(
+                cursor,
+                "UPDATE world SET randomnumber = %s WHERE id = %s",
+                [(row["randomNumber"], row["id"]) for row in sorted(rows, key=lambda row: row["id"])],
+                page_size=count,
+            )
+        return rows
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        with self._pool.connection() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT id, message FROM fortune")
+            return cursor.fetchall()
+
+    def create_data(self, count: int) -> None:
+        """Inserts `count` rows in one transaction."""
+        with self._pool.connection() as connection, connection, connection.cursor() as cursor:
+            psycopg2.extras.execute_values(
+                cursor,
+                "INSERT INTO data (value) VALUES %s",
+                [(value,) for value in contract.data_values(count)],
+                page_size=count,
+            )
+
+    @staticmethod
+    def _world(cursor: Any, world_id: int) -> WorldRow:
+        cursor.execute("SELECT randomnumber FROM world WHERE id = %s", (world_id,))
+        return {"id": world_id, "randomNumber": cursor.fetchone()[0]}
+
+
+# --- SQLAlchemy's ORM ----------------------------------------------------------------------------
+
+
+class OrmStore:
+    """SQLAlchemy's ORM over the same driver."""
+
+    def __init__(self, engine: Engine) -> None:
+        # One pool for both. Reads need no transaction, and save its two round trips.
+        self._reads = engine
+        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
+
+    def worlds(self, count: int) -> list[WorldRow]:
+        with Session(self._reads) as session:
+            return [world.row() for world in self._read(session, count)]
+
+    def update_worlds(self, count: int) -> list[WorldRow]:
+        # The unit of work sends its updates in the order of the primary key.
+        with Session(self._writes, expire_on_commit=False) as session, session.begin():
+            worlds = self._read(session, count)
+            for world in worlds:
+                world.random_number = contract.other_number(world.random_number)
+        return [world.row() for world in worlds]
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        with Session(self._reads) as session:
+            return [(fortune.id, fortune.message) for fortune in session.scalars(select(Fortune))]
+
+    @staticmethod
+    def _read(session: Session, count: int) -> list[World]:
+        return [session.get_one(World, world_id) for world_id in contract.world_ids(count)]
+
+
+# --- the upstream --------------------------------------------------------------------------------
+
+
+class UpstreamError(Exception):
+    """The upstream gave no JSON in time; the text says what it did instead."""
+
+
+class Upstream:
+    """The external service, asked over kept connections, as many as there are requests under way."""
+
+    def __init__(self, url: str) -> None:
+        # The size bounds what is kept, not what is open; a request that failed is not repeated.
+        self._pool = urllib3.connection_from_url(url, maxsize=1024, retries=False)
+
+    def delay(self, milliseconds: int) -> Any:
+        """What the upstream answers after `milliseconds` (0: its own default); raises UpstreamError."""
+        try:
+            response = self._pool.request("GET", f"/delay/{milliseconds}", timeout=milliseconds / 1000 + 2)
+        except urllib3.exceptions.HTTPError as error:
+            raise UpstreamError(f"upstream failed: {type(error).__name__}") from error
+        if response.status != 200:
+            raise UpstreamError(f"upstream answered {response.status}")
+        try:
+            return json.loads(response.data)
+        except ValueError:
+            raise UpstreamError("upstream answered no JSON") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """All that an app asks."""
+
+    raw: RawStore
+    orm: OrmStore
+    upstream: Upstream
+
+
+def _backends() -> Backends:
+    size = settings.pool_size()
+    engine = create_engine(
+        "postgresql+psycopg2://",
+        creator=connect,
+        isolation_level="AUTOCOMMIT",
+        # A batch of updates travels as one message, as execute_batch() does it for the driver alone.
+        executemany_mode="values_plus_batch",
+        pool_size=size,
+        max_overflow=0,
+        # A request waits for a connection as long as it takes, as with the pool above.
+        pool_timeout=None,
+    )
+    return Backends(RawStore(size), OrmStore(engine), Upstream(settings.upstream_url()))
+
+
+# Made at import, not by the first request: two threads would each make one.
+backends = _backends()
