@@ -192,6 +192,7 @@ def _run(
         "command": options.command_line,
         "knobs": dict(knobs),
         "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
+        "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
         "engine": os.environ.get("BENCH_ENGINE"),
         "host": host_facts(),
         "services": {s.name: _service(s, needed[s.name]) for s in the_plan.services},

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from report.knobs import KNOBS
 from report.matrix import Matrix, Service, suffix
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
 PYTHON_IMAGE = "${LOCAL_PYTHON_IMAGE:-${PYTHON_IMAGE:-python}}"
-KNOBS = {"$WORKER_CLASS": "${WORKER_CLASS:-sync}"}
+WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
+# What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
+CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
+
+
+QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
 
 def compose_file(matrix: Matrix) -> str:
@@ -18,7 +24,7 @@ def compose_file(matrix: Matrix) -> str:
     names = [name for name, _, _ in quick]
     parts = [HEADER, "services:\n"]
     parts += [_service(s.name, s, matrix, profile=s.name not in names) for s in matrix.services]
-    parts += [_service(name, service, matrix, knob=knob) for name, service, knob in quick if knob is not None]
+    parts += [_service(name, service, matrix, chosen=True) for name, service, chosen in quick if chosen]
     parts.append(_bench(names))
     return "".join(parts)
 
@@ -26,7 +32,7 @@ def compose_file(matrix: Matrix) -> str:
 def extra_services(matrix: Matrix, services: Iterable[Service]) -> str:
     """A Compose file with services that the committed one does not hold (other package versions)."""
     body = "".join(_service(s.name, s, matrix, folder="services/") for s in services)
-    return f"services:\n{body}" if body else "services: {}\n"
+    return f"services:\n  # matrix.sh asks the database itself; a check would be charged to the window.\n{QUIET}{body}"
 
 
 def bases_file(matrix: Matrix) -> str:
@@ -38,39 +44,31 @@ def bases_file(matrix: Matrix) -> str:
     return HEADER + "".join(lines)
 
 
-def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, str | None]]:
-    """(Compose name, service, knob that its stack's name holds) of the quick preset."""
+def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
+    """(Compose name, service, whether WORKER_CLASS chooses it) of the quick preset."""
     services = {s.name: s for s in matrix.services}
     tail = suffix(matrix.default_python, matrix.default_base)
+    knob, _, default = WORKER
     for stack in matrix.presets["quick"].stacks:
-        knob = next((k for k in KNOBS if k in stack), None)
-        if knob is None:
-            yield f"{stack}-{tail}", services[f"{stack}-{tail}"], None
-        else:
-            sample = services[f"{stack.replace(knob, _default(knob))}-{tail}"]
-            yield f"{stack.replace(knob, 'worker')}-{tail}", sample, f"{stack}-{tail}"
+        yield (
+            f"{stack.replace(knob, 'worker')}-{tail}",
+            services[f"{stack.replace(knob, default)}-{tail}"],
+            knob in stack,
+        )
 
 
-def _default(knob: str) -> str:
-    return KNOBS[knob].split(":-")[1].rstrip("}")
+def _knob(name: str) -> str:
+    return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
 
 
 def _service(
-    name: str,
-    service: Service,
-    matrix: Matrix,
-    *,
-    profile: bool = False,
-    knob: str | None = None,
-    folder: str = "",
+    name: str, service: Service, matrix: Matrix, *, profile: bool = False, chosen: bool = False, folder: str = ""
 ) -> str:
-    """One service; with `knob`, the one whose server and image a knob of .env chooses."""
+    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses."""
     server, alias = service.server.name, name
-    if knob:
-        for key, value in KNOBS.items():
-            knob = knob.replace(key, value)
-            server = server.replace(_default(key), value)
-        alias = knob
+    if chosen:
+        _, value, default = WORKER
+        server, alias = server.replace(default, value), service.name.replace(default, value)
     packages = service.server.packages.get(service.base)
     args = {
         "PYTHON_IMAGE": PYTHON_IMAGE,
@@ -92,7 +90,7 @@ def _service(
         f"      context: {folder or '.'}",
         f"      dockerfile: {matrix.bases[service.base]['dockerfile']}",
         f"      args: {json.dumps(args)}",
-        *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if knob else []),
+        *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
     return "\n".join(lines) + "\n"
 
@@ -106,6 +104,7 @@ def _bench(names: Iterable[str]) -> str:
         "    # Starts as root only to become the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
+        f"    environment: {json.dumps({name: _knob(name) for name in KNOBS})}\n"
         "    depends_on:\n"
         "      postgres: {condition: service_healthy}\n"
         "      upstream: {condition: service_started}\n"

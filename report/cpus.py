@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -51,7 +50,7 @@ def choose(groups: Sequence[Sequence[int]]) -> dict[str, str]:
 
 def resolve(knobs: Mapping[str, str], allowed: Sequence[int] | None = None) -> dict[str, str]:
     """`knobs` with its three CPU sets filled in; UserError for a CPU that this host does not have."""
-    allowed = sorted(os.sched_getaffinity(0)) if allowed is None else allowed
+    allowed = parse_list((TOPOLOGY / "online").read_text()) if allowed is None else allowed
     chosen = choose(cores(allowed))
     for name in chosen:
         if knobs[name]:

@@ -17,8 +17,8 @@
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/measure.sh
-source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
+# shellcheck source=scripts/lib/containers.sh
+source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
 
 verb=run selection=() setup=() resume=''
 while (($#)); do
@@ -43,7 +43,7 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	run=$(in_tools python3 -m report find "$resume")
+	run=$(report find "$resume")
 else
 	run=$(plan_verb plan "${selection[@]}")
 fi
@@ -55,5 +55,5 @@ build_services
 start_backing
 verify_services
 measure_all
-in_tools python3 -m report build "results/$run"
+report build "results/$run"
 say "results/$run/report.md"

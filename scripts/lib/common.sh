@@ -36,6 +36,14 @@ json_object() {
 	printf '{%s}\n' "$out"
 }
 
+# attend COMMAND...: like running it, but a signal is served at once and not when it ends.
+attend() {
+	"$@" &
+	child=$!
+	wait "$child"
+}
+child=''
+
 # save FILE: standard input into FILE, whole or not at all.
 save() {
 	local temporary

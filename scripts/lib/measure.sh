@@ -1,53 +1,96 @@
 # shellcheck shell=bash
-# One measurement after the other, as `report steps` lists them. Only declares.
+# A run, whoever starts the containers: verify each service once, then one measurement after the other.
+# Only declares. The caller sets `run` and `run_dir` and declares what differs:
+#   start_service NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
+#   keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
 
-# shellcheck source=scripts/lib/run.sh
-source "${BASH_SOURCE[0]%/*}/run.sh"
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/common.sh"
+
+run='' run_dir='' image_id=''
+
+# service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
+service_failed() {
+	say "$1: $2: $3"
+	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
+}
+
+# verify_services: the contract, once a service and run; what fails is not loaded.
+verify_services() {
+	local name image waits routes
+	while IFS=$'\t' read -r -u 3 name image waits routes; do
+		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
+		keep_facts "$name" "$image"
+		[[ -e $run_dir/raw/services/$name/verify.json ]] || verify_service "$name" "$waits" "$routes"
+	done 3< <(report services "$run")
+}
+
+verify_service() {
+	local name=$1 folder=$run_dir/raw/services/$1 status=0
+	mkdir -p "$folder"
+	if ! start_service "$name"; then
+		service_failed "$name" "did not start" "$(tail -n1 "$run_dir/start.log")"
+		return
+	fi
+	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
+		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
+	if ((status == 0)); then
+		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
+	else
+		rm -f "$folder/verify.json"
+		server_log "$name" >"$folder/server.log" 2>&1 || true
+		if is_running "$name"; then
+			service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
+		else
+			service_failed "$name" "did not start" "$(grep . "$folder/server.log" | tail -n1)"
+		fi
+	fi
+	stop_service "$name"
+}
 
 # measure_all: every step that has no complete record yet.
 measure_all() {
 	local id service dir seconds label steps left=0 done=0 count total=0
-	steps=$(in_tools python3 -m report steps "$run")
+	steps=$(report steps "$run")
 	count=$(grep -c . <<<"$steps" || true)
 	while IFS=$'\t' read -r id service dir seconds label; do ((total += seconds)) || true; done <<<"$steps"
 	left=$total began=$SECONDS
 	while IFS=$'\t' read -r -u 3 id service dir seconds label; do
-		[[ -z $id || -e $run_dir/raw/services/$service/failure.json ]] || measure_one "$id" "$service" "$run_dir/$dir"
+		[[ $id ]] || continue
+		outcome='not loaded'
+		[[ -e $run_dir/raw/services/$service/failure.json ]] || measure_one "$id" "$service" "$run_dir/$dir"
 		((done += 1, left -= seconds)) || true
-		[[ -z $id ]] || progress "$done" "$count" "$left" "$total" "$label: ${outcome:-not run}"
+		progress "$done" "$count" "$left" "$total" "$label: $outcome"
 	done 3<<<"$steps"
 	[[ ! -t 2 ]] || say
 }
 
 # measure_one ID SERVICE DIR: fresh container, first good answer, warm-up, load, down. meta.json comes last.
 measure_one() {
-	local id=$1 service=$2 dir=$3 begin ready='' warm='' status=0 pid='' image='' detail=''
+	local id=$1 service=$2 dir=$3 begin loaded status=0 detail='' ready='' warm=''
 	begin=$(date +%s%N) outcome=measured
 	mkdir -p "$dir"
 	if ! start_service "$service"; then
 		outcome="did not start" detail=$(tail -n1 "$run_dir/start.log")
 	else
-		read -r pid image < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$service-1")
 		attend in_loadgen loadgen/measure prepare "results/$run" "$id" >"$dir/prepare.txt" 2>&1 || status=$?
 		read_outcome "$status" "$service" "$dir/prepare.txt"
 		ready=$(sed -n 's/^ready //p' "$dir/prepare.txt") warm=$(sed -n 's/^warm //p' "$dir/prepare.txt")
 	fi
 	if [[ $outcome == measured ]]; then
-		counters "$pid" | save "$dir/server.before"
+		server_state "$service" | save "$dir/server.before"
 		attend in_loadgen loadgen/measure run "results/$run" "$id" >"$dir/run.txt" 2>&1 || status=$?
-		container_state "$pid" "$service" | save "$dir/server.after"
+		server_state "$service" | save "$dir/server.after"
 		read_outcome "$status" "$service" "$dir/run.txt"
 	fi
-	local loaded
 	loaded=$(date +%s%N)
-	[[ $outcome == measured ]] || "$docker" logs --tail 50 "$project-$service-1" >"$dir/server.log" 2>&1 || true
+	[[ $outcome == measured ]] || server_log "$service" >"$dir/server.log" 2>&1 || true
 	stop_service "$service"
-	json_object schema 1 id "$id" outcome "$outcome" detail "$detail" image_id "$image" \
-		begin_ns "$begin" ready_ns "${ready:-null}" warm_ns "${warm:-null}" loaded_ns "$loaded" end_ns "$(date +%s%N)" |
-		save "$dir/meta.json"
+	json_object schema 1 id "$id" outcome "$outcome" detail "$detail" image_id "${image_id:-null}" begin_ns "$begin" \
+		ready_ns "${ready:-null}" warm_ns "${warm:-null}" loaded_ns "$loaded" end_ns "$(date +%s%N)" | save "$dir/meta.json"
 }
 
-# read_outcome STATUS SERVICE FILE: sets `outcome` and `detail` from what measure said in FILE.
+# read_outcome STATUS SERVICE FILE: sets `outcome` and `detail` from what loadgen/measure said in FILE.
 read_outcome() {
 	case $1 in
 	0) return ;;
@@ -57,13 +100,6 @@ read_outcome() {
 	esac
 	detail=$(grep . "$3" | tail -n1)
 	if [[ $outcome != "did not start" ]] && ! is_running "$2"; then outcome=died; fi
-}
-
-container_state() {
-	counters "$1"
-	"$docker" inspect --format 'running {{.State.Running}}
-oom_killed {{.State.OOMKilled}}
-restarts {{.RestartCount}}' "$project-$2-1"
 }
 
 # progress DONE COUNT LEFT TOTAL TEXT: one line, kept on a terminal, else one a measurement. Times are

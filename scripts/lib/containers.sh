@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# The containers of one run: fresh ones for every measurement, and none left. Only declares.
+# Sets: run, run_dir, project, services.
+
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/measure.sh
+source "${BASH_SOURCE[0]%/*}/measure.sh"
+# shellcheck source=scripts/lib/counters.sh
+source "${BASH_SOURCE[0]%/*}/counters.sh"
+
+report() { in_tools python3 -m report "$@"; }
+
+# run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
+run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "$@"; }
+
+# open_run NAME: from here on, functions work on this run, and its own knobs hold.
+open_run() {
+	local key value
+	run=$1 run_dir=$root/results/$1 project=bench-$1
+	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
+	BENCH_USER=$(id -u):$(id -g)
+	export BENCH_USER
+	mapfile -t services < <(report services "$run" | cut -f1)
+	[[ -s $run_dir/compose.yml ]] || compose --file "$run_dir/services.yml" --profile '*' \
+		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
+}
+
+# close_run: no container and no network of this run is left.
+close_run() {
+	trap '' INT TERM
+	[[ -z $child ]] || kill "$child" 2>/dev/null || true
+	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
+		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
+}
+
+# build_services: all at once; where that fails, one by one, to know which.
+build_services() {
+	local service log=$run_dir/build.log
+	say "building ${#services[@]} services"
+	attend run_compose build --progress plain "${services[@]}" >"$log" 2>&1 && return
+	for service in "${services[@]}"; do
+		log=$run_dir/raw/services/$service/build.log
+		mkdir -p "${log%/*}"
+		attend run_compose build --progress plain "$service" >"$log" 2>&1 && continue
+		service_failed "$service" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+	done
+}
+
+# start_backing: database, upstream and load generator, for the length of the run.
+start_backing() {
+	local log=$run_dir/start.log
+	if ! attend run_compose up --detach --no-build loadgen postgres upstream >"$log" 2>&1; then
+		! grep -Eq 'Pool overlaps|Address already in use' "$log" ||
+			fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
+		fail 1 "the database, upstream or load generator does not start: $(tail -n1 "$log")"
+	fi
+	for ((i = 0; i < 100; i++)); do
+		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"
+}
+
+in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
+
+# start_service SERVICE: a fresh container of it. Sets image_id and server_pid.
+start_service() {
+	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" >"$run_dir/start.log" 2>&1 &&
+		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
+}
+
+stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
+
+is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
+
+server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
+
+server_state() {
+	counters "$server_pid"
+	"$docker" inspect --format 'running {{.State.Running}}
+oom_killed {{.State.OOMKilled}}
+restarts {{.RestartCount}}' "$project-$1-1"
+}
+
+# keep_facts SERVICE IMAGE: what it is made of, raw; a run is not continued with another image.
+keep_facts() {
+	local folder=$run_dir/raw/services/$1 id
+	if [[ -e $folder/image.json ]]; then
+		id=$("$docker" image inspect --format '{{.Id}}' "$2")
+		grep -q "\"$id\"" "$folder/image.json" || fail 2 "$1 is another image than the one $run began with: start a new run"
+		return
+	fi
+	local once=("$docker" run --rm --network none --entrypoint '' "$2")
+	"${once[@]}" cat /app/packages.txt | save "$folder/packages.txt"
+	"${once[@]}" python3 -VV | save "$folder/python.txt"
+	"$docker" image inspect "$2" | save "$folder/image.json"
+}
