@@ -1,0 +1,81 @@
+# One image for each service: a framework's app on its server, on a Debian base.
+#
+# Build context: services/. PYTHON_IMAGE may be a mirror of the official images or a local base with
+# the same tags; both are served, the official ones with Python in /usr/local, Debian's with its own.
+# The layers go from what most services share to what changes most often.
+ARG PYTHON_IMAGE=python
+ARG PYTHON=3.13
+FROM ${PYTHON_IMAGE}:${PYTHON}-slim
+
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONPATH=/app \
+    PYTHONUNBUFFERED=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_ROOT_USER_ACTION=ignore \
+    PORT=8080 \
+    WORKERS=1 \
+    BACKLOG=2048
+WORKDIR /app
+RUN python3 -m venv /opt/venv
+
+# Drivers, then framework, then server: each lock is complete and agrees with those before it.
+ARG PYTHON
+ARG STYLE
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
+    pip install --quiet --no-deps --require-hashes --requirement "/locks/py${PYTHON/./}/common-$STYLE.txt"
+
+ARG FRAMEWORK
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
+    pip install --quiet --no-deps --require-hashes --requirement "/locks/py${PYTHON/./}/framework-$FRAMEWORK.txt"
+
+# A compiler, where a server has no wheel, comes and goes in one layer, with the headers that an
+# official image has and Debian's Python does not.
+ARG SERVER
+ARG PACKAGE=""
+ARG BUILD_PACKAGES=""
+ARG RUN_PACKAGES=""
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
+    --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
+read -ra build <<<"$BUILD_PACKAGES"
+read -ra run <<<"$RUN_PACKAGES"
+if ((${#build[@]})) && ! python3 -c 'import sys, sysconfig, pathlib
+sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'; then
+    build+=("python$PYTHON-dev")
+fi
+if ((${#build[@]} + ${#run[@]})); then
+    apt-get -qq update
+    manual=$(apt-mark showmanual)
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "${build[@]}" "${run[@]}"
+fi
+
+install=(pip install --quiet)
+locked=("${install[@]}" --no-deps --require-hashes --requirement)
+"${locked[@]}" "/locks/py${PYTHON/./}/server-$SERVER.txt"
+package=/locks/py${PYTHON/./}/package-$PACKAGE.txt
+if [[ -f $package ]]; then
+    "${locked[@]}" "$package"
+elif [[ -n $PACKAGE ]]; then
+    "${install[@]}" "$PACKAGE"
+fi
+pip check
+pip freeze >/app/packages.txt
+
+if ((${#build[@]})); then
+    apt-mark auto '.*' >/dev/null
+    mapfile -t manual <<<"$manual"
+    apt-mark manual "${manual[@]}" "${run[@]}" >/dev/null
+    apt-get -qq purge --yes --autoremove
+fi
+rm -rf /var/log/apt /var/log/dpkg.log
+INSTALL
+
+COPY common common/
+COPY frameworks/${FRAMEWORK} ./
+COPY servers/${SERVER} server/
+RUN python3 -m compileall -q /app
+
+ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER}
+USER 65534:65534
+CMD ["/app/server/start"]

@@ -1,0 +1,107 @@
+"""The contract as a Flask application."""
+
+import time
+from typing import Any
+
+from flask import Flask, Response, render_template, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import BaseConverter
+
+from common import contract
+from common.sync_backends import Store, UpstreamError, backends
+
+app = Flask(__name__)
+app.config["MAX_CONTENT_LENGTH"] = contract.ECHO_LIMIT
+
+
+class NumberConverter(BaseConverter):
+    """The last segment of a path, whatever it is, also nothing: the contract clamps it, not the router."""
+
+    regex = "[^/]*"
+
+
+app.url_map.converters["number"] = NumberConverter
+
+
+@app.get("/plaintext")
+def plaintext() -> ResponseReturnValue:
+    return Response(contract.GREETING, mimetype="text/plain")
+
+
+@app.get("/json")
+@app.get("/simple_json")
+def greeting() -> ResponseReturnValue:
+    return {"message": contract.GREETING}
+
+
+@app.get("/http-route-example")
+def route_example() -> ResponseReturnValue:
+    return Response(contract.ROUTE_RESPONSE, mimetype="text/plain")
+
+
+@app.get("/")
+def root() -> ResponseReturnValue:
+    duration = contract.clamp_duration(request.args.get("duration"))
+    if duration:
+        time.sleep(duration / 1000)
+    return {"duration": duration}
+
+
+@app.get("/simple_request/<number:milliseconds>")
+def simple_request(milliseconds: str) -> ResponseReturnValue:
+    # Any JSON is passed on, also what Flask would not take as an answer by itself.
+    return app.json.response(backends.upstream.delay(contract.clamp_duration(milliseconds)))
+
+
+@app.get("/create_data/<number:n>")
+def create_data(n: str) -> ResponseReturnValue:
+    count = contract.clamp_count(n)
+    backends.raw.create_data(count)
+    return {"created": count}
+
+
+def store(kind: str) -> Store:
+    return backends.raw if kind == "raw" else backends.orm
+
+
+@app.get("/<any(raw, orm):kind>/db")
+def db(kind: str) -> ResponseReturnValue:
+    return dict(store(kind).worlds(1)[0])
+
+
+@app.get("/<any(raw, orm):kind>/queries/<number:n>")
+def queries(kind: str, n: str) -> ResponseReturnValue:
+    return list(store(kind).worlds(contract.clamp_count(n)))
+
+
+@app.get("/<any(raw, orm):kind>/updates/<number:n>")
+def updates(kind: str, n: str) -> ResponseReturnValue:
+    return list(store(kind).update_worlds(contract.clamp_count(n)))
+
+
+@app.get("/<any(raw, orm):kind>/fortunes")
+def fortunes(kind: str) -> ResponseReturnValue:
+    return render_template("fortunes.html", fortunes=contract.all_fortunes(store(kind).fortunes()))
+
+
+@app.post("/echo")
+def echo() -> ResponseReturnValue:
+    try:
+        return contract.echo(request.get_data(cache=False))
+    except ValueError as refusal:
+        return {"error": str(refusal)}, 400
+
+
+@app.errorhandler(UpstreamError)
+def bad_gateway(failure: UpstreamError) -> ResponseReturnValue:
+    return {"error": str(failure)}, 502
+
+
+@app.errorhandler(HTTPException)
+def refused(refusal: HTTPException) -> Any:
+    """Flask's own refusals (404, 405, 413) as JSON, with the headers that they bring (Allow)."""
+    response = refusal.get_response()
+    response.data = app.json.dumps({"error": refusal.description})
+    response.content_type = "application/json"
+    return response

@@ -1,0 +1,148 @@
+"""The contract as a bare WSGI callable: one dictionary of routes, no framework."""
+
+import time
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+from common import contract
+from common.sync_backends import Store, UpstreamError, backends
+
+Environ = dict[str, Any]
+StartResponse = Callable[[str, list[tuple[str, str]]], object]
+
+
+class Answer(NamedTuple):
+    status: str
+    content_type: str
+    text: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+# Gets the environment and the last segment of the path.
+Handler = Callable[[Environ, str], Answer]
+
+OK = "200 OK"
+TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+
+
+def json_answer(value: Any) -> Answer:
+    return Answer(OK, JSON, contract.to_json(value))
+
+
+def error(status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Answer:
+    return Answer(f"{status} {status.phrase}", JSON, contract.to_json({"error": text}), headers)
+
+
+def plaintext(environ: Environ, last: str) -> Answer:
+    return Answer(OK, TEXT, contract.GREETING)
+
+
+def greeting(environ: Environ, last: str) -> Answer:
+    return json_answer({"message": contract.GREETING})
+
+
+def route_example(environ: Environ, last: str) -> Answer:
+    return Answer(OK, TEXT, contract.ROUTE_RESPONSE)
+
+
+def root(environ: Environ, last: str) -> Answer:
+    query = environ.get("QUERY_STRING")
+    asked = parse_qs(query).get("duration", [None])[0] if query else None
+    duration = contract.clamp_duration(asked)
+    if duration:
+        time.sleep(duration / 1000)
+    return json_answer({"duration": duration})
+
+
+def simple_request(environ: Environ, last: str) -> Answer:
+    try:
+        return json_answer(backends.upstream.delay(contract.clamp_duration(last)))
+    except UpstreamError as failure:
+        return error(HTTPStatus.BAD_GATEWAY, str(failure))
+
+
+def create_data(environ: Environ, last: str) -> Answer:
+    count = contract.clamp_count(last)
+    backends.raw.create_data(count)
+    return json_answer({"created": count})
+
+
+def echo(environ: Environ, last: str) -> Answer:
+    try:
+        # Without a length the body has an end only where the server says so (a chunked request).
+        length = environ.get("CONTENT_LENGTH") or (
+            contract.ECHO_LIMIT + 1 if environ.get("wsgi.input_terminated") else 0
+        )
+        body = environ["wsgi.input"].read(min(int(length), contract.ECHO_LIMIT + 1))
+        return json_answer(contract.echo(body))
+    except ValueError as refusal:
+        return error(HTTPStatus.BAD_REQUEST, str(refusal))
+
+
+def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+    store: Store = getattr(backends, kind)
+
+    def db(environ: Environ, last: str) -> Answer:
+        return json_answer(store.worlds(1)[0])
+
+    def queries(environ: Environ, last: str) -> Answer:
+        return json_answer(store.worlds(contract.clamp_count(last)))
+
+    def updates(environ: Environ, last: str) -> Answer:
+        return json_answer(store.update_worlds(contract.clamp_count(last)))
+
+    def fortunes(environ: Environ, last: str) -> Answer:
+        return Answer(OK, HTML, contract.fortunes_page(store.fortunes()))
+
+    return {
+        f"/{kind}/db": ("GET", db),
+        f"/{kind}/queries/": ("GET", queries),
+        f"/{kind}/updates/": ("GET", updates),
+        f"/{kind}/fortunes": ("GET", fortunes),
+    }
+
+
+# A path that ends in a slash takes one more segment.
+ROUTES: dict[str, tuple[str, Handler]] = {
+    "/": ("GET", root),
+    "/plaintext": ("GET", plaintext),
+    "/json": ("GET", greeting),
+    "/simple_json": ("GET", greeting),
+    "/http-route-example": ("GET", route_example),
+    "/simple_request/": ("GET", simple_request),
+    "/create_data/": ("GET", create_data),
+    "/echo": ("POST", echo),
+    **database_routes("raw"),
+    **database_routes("orm"),
+}
+
+
+def answer(environ: Environ) -> Answer:
+    path = environ["PATH_INFO"]
+    route = ROUTES.get(path)
+    last = ""
+    if route is None:
+        parent, _, last = path.rpartition("/")
+        # "/anything" has the root for its parent, and the root takes no segment.
+        route = ROUTES.get(parent + "/") if parent else None
+    if route is None:
+        # WSGI hands a path over as the latin-1 reading of its bytes.
+        return error(HTTPStatus.NOT_FOUND, f"there is no {path.encode('latin-1').decode(errors='replace')}")
+    method, handler = route
+    asked = environ["REQUEST_METHOD"]
+    if asked != method and not (asked == "HEAD" and method == "GET"):
+        return error(HTTPStatus.METHOD_NOT_ALLOWED, f"this path takes {method}", ("Allow", method))
+    return handler(environ, last)
+
+
+def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    status, content_type, text, more = answer(environ)
+    body = text.encode()
+    start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *more])
+    # A server leaves the body of an answer to HEAD out, or sends what it is given.
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

@@ -1,0 +1,113 @@
+"""Pins what every server, framework and driver set needs, with hashes, for every Python of the matrix.
+
+    lock.py [--check] [--upgrade]
+
+Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it. Each requirements.txt
+becomes locks/pyXYZ/KIND-NAME.txt. A lock is complete by itself, and takes the versions of those
+made before it (drivers, then frameworks, then servers), so that layers of one image agree.
+Exit status 1: --check found a lock that is missing, stale or left over.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCKS = Path("locks")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """One lock to make: the file's name, its requirements, and whose versions it has to take."""
+
+    name: str
+    requirements: str
+    constraints: tuple[str, ...]
+
+
+def locks(packages: Sequence[str]) -> Iterator[Lock]:
+    """Every lock of one Python, each after those that constrain it."""
+    drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
+    frameworks = tuple(f"framework-{path.parent.name}" for path in _found("frameworks/*/requirements.txt"))
+    # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
+    for index, path in enumerate(_found("common/*.txt")):
+        yield Lock(drivers[index], _text(path), drivers[:index])
+    for name, path in zip(frameworks, _found("frameworks/*/requirements.txt"), strict=True):
+        yield Lock(name, _text(path), drivers)
+    for path in _found("servers/*/requirements.txt"):
+        yield Lock(f"server-{path.parent.name}", _text(path), drivers + frameworks)
+    # Another version goes on top of all the others, and brings what it needs with it.
+    for package in packages:
+        yield Lock(f"package-{package}", package, ())
+
+
+def _found(pattern: str) -> list[Path]:
+    return sorted(Path().glob(pattern))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bool) -> None:
+    """Write `folder`/NAME.txt, keeping the pins of `seeds`/NAME.txt that still hold.
+
+    Raises CalledProcessError when uv finds no set of versions; it has said why.
+    """
+    out = folder / f"{lock.name}.txt"
+    seed = seeds / out.name
+    if seed.exists() and seed != out:
+        out.write_bytes(seed.read_bytes())
+    argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    argv += ["--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu"]
+    for name in lock.constraints:
+        argv += ["--constraint", str(folder / f"{name}.txt")]
+    argv += ["--upgrade"] if upgrade else []
+    subprocess.run([*argv, "--output-file", str(out), "-"], input=lock.requirements, text=True, check=True)
+
+
+def changed(made: Path, kept: Path) -> list[str]:
+    """Names of the locks that two folders do not have in common, byte for byte."""
+    ours, theirs = ({p.name: p.read_bytes() for p in folder.glob("*.txt")} for folder in (made, kept))
+    return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing, name what is out of step")
+    parser.add_argument("--upgrade", action="store_true", help="take the newest versions")
+    options = parser.parse_args(argv)
+
+    matrix = tomllib.loads(_text(Path("matrix.toml")))
+    packages = sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())})
+    stale: list[str] = []
+    for python in matrix["pythons"]:
+        kept = LOCKS / f"py{python.replace('.', '')}"
+        kept.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as temporary:
+            made = Path(temporary)
+            for lock in locks(packages):
+                compile_lock(lock, python, made, kept, options.upgrade)
+            differing = changed(made, kept)
+            stale += [f"{kept}/{name}" for name in differing]
+            if not options.check:
+                for name in differing:
+                    (kept / name).unlink(missing_ok=True)
+                    if (made / name).exists():
+                        (kept / name).write_bytes((made / name).read_bytes())
+    for path in stale:
+        print(f"{path}: {'out of step' if options.check else 'written'}")
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
