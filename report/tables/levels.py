@@ -72,7 +72,7 @@ def _side_by_side(
             words += [_words(row.get(name)), difference_words(base, row.get(name))]
         rows.append([*words, _published(context, axis, scenario, level)])
     kept, kept_rows = without_empty(columns, rows, [AS_PUBLISHED])
-    return Table(f"{title}: requests/s", kept, kept_rows, labels=2)
+    return Table(f"{title}: requests/s", kept, kept_rows, labels=2, prose=(AS_PUBLISHED,))
 
 
 def _words(cell: Cell | None) -> str:

@@ -13,17 +13,19 @@ _ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of finished words; the first `labels` columns are names (left), the others figures (right)."""
+    """Rows of finished words; the first `labels` columns and `prose` are words (left), the others figures (right)."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     labels: int = 1
     notes: tuple[str, ...] = ()
+    prose: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline."""
-        marks = ["---" if index < self.labels else "---:" for index in range(len(self.columns))]
+        words = {*self.columns[: self.labels], *self.prose}
+        marks = ["---" if name in words else "---:" for name in self.columns]
         lines = [f"### {escape(self.title)}", "", _line(self.columns), _line(marks)]
         lines += [_line(row) for row in self.rows]
         for note in self.notes:

@@ -9,6 +9,7 @@ from report.tables.cells import Cell, Context, base_of, cells_of, difference, pu
 from report.tables.model import NOTHING, Table, milliseconds, number, share, times
 
 PUBLISHED_RATIO, PUBLISHED_SUCCESS = "throughput, as published", "success, as published"
+CAUSE = "not valid because"
 
 
 def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
@@ -24,11 +25,11 @@ def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
     base = base_of(cells, context)
     ratio = f"throughput to {base.service} {base.first.level}"
     columns = ["service", "asked/s", "sent/s", "throughput/s", "success", "p50", "p99", ratio]
-    columns += [PUBLISHED_RATIO, PUBLISHED_SUCCESS, "not valid because"]
+    columns += [PUBLISHED_RATIO, PUBLISHED_SUCCESS, CAUSE]
     ordered = [base, *(cell for cell in cells if cell is not base)]
     rows = [_row(cell, base, context) for cell in ordered]
-    kept, kept_rows = without_empty(columns, rows, [ratio, PUBLISHED_RATIO, PUBLISHED_SUCCESS, columns[-1]])
-    return Table(f"{scenario}, vegeta, open loop", kept, kept_rows)
+    kept, kept_rows = without_empty(columns, rows, [ratio, PUBLISHED_RATIO, PUBLISHED_SUCCESS, CAUSE])
+    return Table(f"{scenario}, vegeta, open loop", kept, kept_rows, prose=(CAUSE,))
 
 
 def _row(cell: Cell, base: Cell, context: Context) -> list[str]:

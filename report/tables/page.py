@@ -101,11 +101,17 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
                 service.python_build or f"not known: {service.missing['python_build']}",
                 f"{base}, {service.base_label or 'pulled, or not known: ' + service.missing['base_label']}",
                 str(package or "as locked"),
-                (service.image_id or f"not known: {service.missing['image_id']}").removeprefix("sha256:")[:40],
+                _image(service),
             )
         )
     columns = ("service", "Python", "base, and how it was made", "packages", "image")
     return Table("Services", columns, tuple(rows), labels=len(columns))
+
+
+def _image(service: ServiceFacts) -> str:
+    if service.image_id is None:
+        return f"not known: {service.missing['image_id']}"
+    return service.image_id.removeprefix("sha256:")[:12]
 
 
 def _causes(records: Sequence[Record]) -> Table | None:

@@ -20,6 +20,7 @@ from report.tables.cells import (
 from report.tables.model import NOTHING, Table, milliseconds, number, percent
 
 AS_PUBLISHED = "average, as published"
+NOTE = "CPU/request is the CPU time of the service's container over its good answers: the database's is not in it."
 OPTIONAL = (AS_PUBLISHED, "CPU/request", "CPU to the first")
 
 
@@ -43,7 +44,7 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
         rows += [_row(cell, base, rounds, context) for cell in [base, *(cell for cell in level if cell is not base)]]
     first = cells[0].first
     kept, kept_rows = without_empty(columns, rows, OPTIONAL)
-    return Table(f"{first.scenario}, {first.tool}: requests/s of each round", kept, kept_rows, labels=2)
+    return Table(f"{first.scenario}, {first.tool}: requests/s of each round", kept, kept_rows, labels=2, notes=(NOTE,))
 
 
 def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> list[str]:

@@ -8,7 +8,7 @@ from report.record import Record
 from report.tables.cells import Cell, Context, base_of, cells_of, difference, published_ratio, without_empty
 from report.tables.model import NOTHING, Table, number, share, times
 
-AS_PUBLISHED, OF_ASKED = "as published", "of the asked rate"
+AS_PUBLISHED, OF_ASKED, CAUSE = "as published", "of the asked rate", "not ranked because"
 
 
 def tldr(records: Sequence[Record], context: Context) -> list[Table]:
@@ -30,22 +30,21 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
     )
     base = base_of(ranked, context) if ranked else None
     to_base = f"to {base.service}" if base else "ratio"
-    columns = ["", "service", "requests/s", OF_ASKED, to_base, AS_PUBLISHED, "not ranked because"]
-    rows = [_row(str(place), cell, base, context) for place, cell in enumerate(ranked, 1)]
-    rows += [_row(NOTHING, cell, None, context) for cell in cells if cell.goodput is None]
-    kept, kept_rows = without_empty(columns, rows, columns[2:])
+    columns = ["service", "requests/s", OF_ASKED, to_base, AS_PUBLISHED, CAUSE]
+    rows = [_row(cell, base, context) for cell in [*ranked, *(cell for cell in cells if cell.goodput is None)]]
+    kept, kept_rows = without_empty(columns, rows, columns[1:])
     first = cells[0].first
     notes: tuple[str, ...] = ()
     if first.rate is not None and any((cell.goodput or 0) >= 0.99 * first.rate for cell in ranked):
         notes = (f"Services at the asked {number(first.rate)}/s were held there: between them nothing is shown.",)
-    return Table(f"TL;DR: {first.scenario}, {first.tool} {first.level}", kept, kept_rows, labels=2, notes=notes)
+    title = f"TL;DR: {first.scenario}, {first.tool} {first.level}"
+    return Table(title, kept, kept_rows, notes=notes, prose=(CAUSE,))
 
 
-def _row(place: str, cell: Cell, base: Cell | None, context: Context) -> list[str]:
+def _row(cell: Cell, base: Cell | None, context: Context) -> list[str]:
     asked, goodput = cell.first.rate, cell.goodput
     ratio = difference(base, cell)
     return [
-        place,
         cell.service,
         NOTHING if goodput is None else cell.rate_words(),
         share(goodput / asked) if asked and goodput is not None else NOTHING,
