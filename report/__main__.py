@@ -15,6 +15,8 @@ VERBS = {
     "plan": "report.cli:make",
     "steps": "report.cli:steps",
     "services": "report.cli:services",
+    "contract": "report.cli:contract",
+    "summary": "report.cli:summary",
     "find": "report.cli:find",
     "commands": "report.cli:commands",
     "build": "report.build:run",

@@ -10,7 +10,7 @@ import platform
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,10 +25,11 @@ HARNESS = ("docker-compose.yml", "loadgen", "postgres", "report", "scripts", "se
 
 
 def generate(argv: Sequence[str]) -> int:
-    """`generate FOLDER`: write compose.yml and bases.tsv there."""
-    folder, the_matrix = Path(argv[0] if argv else "services"), matrix.load()
-    write_file(folder / "compose.yml", compose.compose_file(the_matrix))
-    write_file(folder / "bases.tsv", compose.bases_file(the_matrix))
+    """`generate FILE`: print services/compose.yml or services/bases.tsv as the matrix says."""
+    texts = {"compose.yml": compose.compose_file, "bases.tsv": compose.bases_file}
+    if len(argv) != 1 or argv[0] not in texts:
+        raise UserError(f"generate takes one of: {', '.join(texts)}")
+    print(texts[argv[0]](matrix.load()), end="")
     return 0
 
 
@@ -57,23 +58,61 @@ def make(argv: Sequence[str]) -> int:
     return 0
 
 
+def contract(argv: Sequence[str]) -> int:
+    """`contract NAME...`: make a run folder that only verifies these services (globs), and print its name."""
+    names = [word for word in argv if not word.startswith("--images=")]
+    options = _selection([word for word in argv if word not in names])
+    the_matrix = matrix.load()
+    knobs = cpus.resolve(read_knobs(os.environ))
+    chosen = the_matrix.select(names, [s.name for s in the_matrix.services], "service")
+    reachable = _reachable(the_matrix, knobs, options.images)
+    services = [s for s in the_matrix.services if s.name in chosen and not s.skip and reachable(s)]
+    if not services:
+        raise UserError(
+            "none of these services can be run here: their base image is not reachable, or they are skipped"
+        )
+    routes = {s.name: [r.name for r in the_matrix.routes.values() if not s.lacking(r)] for s in services}
+    folder = _folder("contract")
+    facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": knobs}
+    _write(folder, knobs, [], [], facts | _provenance() | {"services": _facts(services, routes), "skipped": []})
+    print(folder.name)
+    return 0
+
+
 def _make(options: argparse.Namespace) -> Path:
     the_plan, the_matrix, knobs = _plan(options)
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
     lines = plan.measurements(the_plan, seed)
-    created = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    folder = options.folder or RESULTS / f"{created}-{the_plan.preset.name}"
+    folder = _folder(the_plan.preset.name, options.folder)
+    known = {s.name for s in the_matrix.services}
+    extra = [s for s in the_plan.services if s.name not in known]
+    _write(folder, knobs, lines, extra, _run(folder.name, the_plan, knobs, seed, options))
+    return folder
+
+
+def _folder(label: str, wanted: Path | None = None) -> Path:
+    folder = wanted or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{label}"
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
         raise UserError(f"{folder} is there already: wait a second, or move it away") from error
-    known = {s.name for s in the_matrix.services}
-    extra = [s for s in the_plan.services if s.name not in known]
-    write_file(folder / "services.yml", compose.extra_services(the_matrix, extra))
+    except OSError as error:
+        raise UserError(f"cannot make {folder}: {error.strerror}; results/ must be yours to write") from error
+    return folder
+
+
+def _write(
+    folder: Path,
+    knobs: Mapping[str, str],
+    lines: Iterable[Mapping[str, Any]],
+    extra: Iterable[matrix.Service],
+    facts: Mapping[str, Any],
+) -> None:
+    """The plan's files; run.json comes last, so that a folder with it is whole."""
+    write_file(folder / "services.yml", compose.extra_services(matrix.load(), extra))
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in knobs.items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    write_file(folder / "run.json", json.dumps(_run(folder.name, the_plan, knobs, seed, options), indent=1) + "\n")
-    return folder
+    write_file(folder / "run.json", json.dumps(facts, indent=1) + "\n")
 
 
 def commands(argv: Sequence[str]) -> int:
@@ -126,6 +165,25 @@ def services(argv: Sequence[str]) -> int:
     return 0
 
 
+def summary(argv: Sequence[str]) -> int:
+    """`summary RUN`: every service's checks, then the totals; exit status 1 when a service failed."""
+    folder = find_run(argv[0] if argv else "")
+    passed, failed = 0, []
+    for name in json.loads((folder / "run.json").read_text())["services"]:
+        own = folder / "raw/services" / name
+        checks = (own / "verify.txt").read_text() if (own / "verify.txt").exists() else ""
+        print(f"# {name}", checks.rstrip() or "not run", sep="\n")
+        if (own / "verify.json").exists() and not (own / "failure.json").exists():
+            passed += 1
+        else:
+            failed.append(name)
+            print(f"not ok - {name}:", (own / "failure.json").read_text() if (own / "failure.json").exists() else "")
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"services: {passed} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
 def find_run(name: str) -> Path:
     """The folder of a run, by its name or path; UserError when it is not one."""
     for folder in (Path(name), RESULTS / Path(name).name):
@@ -157,19 +215,26 @@ def _measured(folder: Path) -> bool:
 def _plan(options: argparse.Namespace) -> tuple[plan.Plan, matrix.Matrix, dict[str, str]]:
     the_matrix = matrix.load()
     knobs = cpus.resolve(read_knobs(os.environ))
-    images = set(Path(options.images).read_text().split()) if options.images else None
-    prefix = knobs["PYTHON_IMAGE"]
-
-    def reachable(service: matrix.Service) -> bool:
-        tag = the_matrix.bases[service.base]["tag"]
-        return images is None or f"{prefix}:{service.python}-{tag}" in images
-
+    reachable = _reachable(the_matrix, knobs, options.images)
     fields = {k: v for k, v in vars(options).items() if k in plan.Selection.__dataclass_fields__}
     loadgen_cpus = len(cpus.parse_list(knobs["LOADGEN_CPUS"]))
     the_plan = plan.make_plan(the_matrix, plan.Selection(**fields), knobs, reachable, loadgen_cpus)
     if the_plan.preset.workers:
         knobs["WORKERS"] = str(the_plan.preset.workers)
     return the_plan, the_matrix, knobs
+
+
+def _reachable(
+    the_matrix: matrix.Matrix, knobs: Mapping[str, str], images: str | None
+) -> Callable[[matrix.Service], bool]:
+    """Whether the base image of a service is on this machine; `images` is a file with their names."""
+    have = set(Path(images).read_text().split()) if images else None
+    prefix = knobs["PYTHON_IMAGE"]
+
+    def reachable(service: matrix.Service) -> bool:
+        return have is None or f"{prefix}:{service.python}-{the_matrix.bases[service.base]['tag']}" in have
+
+    return reachable
 
 
 def _run(
@@ -191,29 +256,39 @@ def _run(
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(knobs),
-        "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
-        "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
-        "engine": os.environ.get("BENCH_ENGINE"),
-        "host": host_facts(),
-        "services": {s.name: _service(s, needed[s.name]) for s in the_plan.services},
+        **_provenance(),
+        "services": _facts(the_plan.services, needed),
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in the_plan.skips
         ],
     }
 
 
-def _service(service: matrix.Service, routes: Iterable[str]) -> dict[str, Any]:
+def _provenance() -> dict[str, Any]:
     return {
-        "stack": service.stack,
-        "server": service.server.name,
-        "framework": service.framework.name,
-        "interface": service.framework.interface,
-        "python": service.python,
-        "base": service.base,
-        "package": service.package,
-        "concurrent": service.server.concurrent,
-        "image": service.image,
-        "routes": list(routes),
+        "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
+        "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
+        "engine": os.environ.get("BENCH_ENGINE"),
+        "host": host_facts(),
+    }
+
+
+def _facts(services: Iterable[matrix.Service], routes: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+    """What run.json says of each service, with the routes that are verified."""
+    return {
+        s.name: {
+            "stack": s.stack,
+            "server": s.server.name,
+            "framework": s.framework.name,
+            "interface": s.framework.interface,
+            "python": s.python,
+            "base": s.base,
+            "package": s.package,
+            "concurrent": s.server.concurrent,
+            "image": s.image,
+            "routes": list(routes[s.name]),
+        }
+        for s in services
     }
 
 

@@ -66,9 +66,11 @@ in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
 # start_service SERVICE: a fresh container of it. Sets image_id and server_pid.
 start_service() {
-	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" >"$run_dir/start.log" 2>&1 &&
+	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" >"$(start_log "$1")" 2>&1 &&
 		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
 }
+
+start_log() { printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
 stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
 
@@ -95,4 +97,15 @@ keep_facts() {
 	"${once[@]}" cat /app/packages.txt | save "$folder/packages.txt"
 	"${once[@]}" python3 -VV | save "$folder/python.txt"
 	"$docker" image inspect "$2" | save "$folder/image.json"
+}
+
+# verify_in_parallel JOBS: every service of the run, JOBS at a time; each one's lines stay together.
+verify_in_parallel() {
+	local jobs=$1 name image waits routes
+	while IFS=$'\t' read -r -u 3 name image waits routes; do
+		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
+		while (($(jobs -rp | wc -l) >= jobs)); do wait -n || true; done
+		verify_service "$name" "$waits" "$routes" 2>/dev/null &
+	done 3< <(report services "$run")
+	wait
 }

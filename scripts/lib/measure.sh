@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A run, whoever starts the containers: verify each service once, then one measurement after the other.
 # Only declares. The caller sets `run` and `run_dir` and declares what differs:
-#   start_service NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
+#   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
 #   keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
 
 # shellcheck source=scripts/lib/common.sh
@@ -29,7 +29,7 @@ verify_service() {
 	local name=$1 folder=$run_dir/raw/services/$1 status=0
 	mkdir -p "$folder"
 	if ! start_service "$name"; then
-		service_failed "$name" "did not start" "$(tail -n1 "$run_dir/start.log")"
+		service_failed "$name" "did not start" "$(tail -n1 "$(start_log "$name")")"
 		return
 	fi
 	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
@@ -71,7 +71,7 @@ measure_one() {
 	begin=$(date +%s%N) outcome=measured
 	mkdir -p "$dir"
 	if ! start_service "$service"; then
-		outcome="did not start" detail=$(tail -n1 "$run_dir/start.log")
+		outcome="did not start" detail=$(tail -n1 "$(start_log "$service")")
 	else
 		attend in_loadgen loadgen/measure prepare "results/$run" "$id" >"$dir/prepare.txt" 2>&1 || status=$?
 		read_outcome "$status" "$service" "$dir/prepare.txt"

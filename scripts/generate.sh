@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/generate.sh [--check]
+#
+# Writes what follows from services/matrix.toml: services/compose.yml and services/bases.tsv.
+#
+#   --check   write nothing; fail when a committed file is not what it would be
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+
+case ${1:-} in
+'') check='' ;;
+--check) check=1 ;;
+-h | --help) usage && exit ;;
+*) fail 2 "unknown argument '$1', see --help" ;;
+esac
+
+need_engine
+for file in compose.yml bases.tsv; do
+	generated=$(mktemp)
+	in_tools python3 -m report generate "$file" >"$generated"
+	if [[ $check ]]; then
+		diff -u "$root/services/$file" "$generated" || fail 1 "services/$file is not what services/matrix.toml says: run scripts/generate.sh"
+	else
+		save "$root/services/$file" <"$generated"
+	fi
+	rm -f "$generated"
+done
