@@ -28,11 +28,11 @@ def parse(tool: str, data: bytes) -> Parsed:
     return _PARSERS[tool](data)
 
 
-def run(argv: list[str], stdin: BinaryIO, stdout: TextIO) -> int:
-    """``parse TOOL < FILE``: print one JSON object; 2 when TOOL is none of the tools."""
+def run(argv: list[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
+    """`parse TOOL < FILE`: print one JSON object; 2 with one line when TOOL is none of the tools."""
     if len(argv) != 1 or argv[0] not in _PARSERS:
         print(f"usage: parse TOOL < FILE, with TOOL one of {', '.join(TOOLS)}", file=sys.stderr)
         return 2
-    json.dump(parse(argv[0], stdin.read()).as_dict(), stdout, allow_nan=False)
-    stdout.write("\n")
+    data = (stdin or sys.stdin.buffer).read()
+    print(json.dumps(parse(argv[0], data).as_dict(), allow_nan=False), file=stdout)
     return 0

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from .parsed import Draft, Parsed, absent
-from .text import BLANK, COUNT, DECIMAL, Cursor, lines_of, read_report, scaled, unreadable
+from .text import BLANK, COUNT, DECIMAL, Cursor, clip, lines_of, read_report, scaled, unreadable
 
 _START = re.compile(r"Server Software: ?")
 _CONCURRENCY = re.compile(rf"Concurrency Level: +{COUNT}")
@@ -21,9 +21,7 @@ _TRANSFERRED = re.compile(rf"Total transferred: +{COUNT} bytes")
 _BODY_SENT = re.compile(rf"Total body sent: +{COUNT}")
 _HTML = re.compile(rf"HTML transferred: +{COUNT} bytes")
 _RPS = re.compile(rf"Requests per second: +{DECIMAL} \[#/sec\] \(mean\)")
-_PER_REQUEST = re.compile(
-    rf"Time per request: +{DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)"
-)
+_PER_REQUEST = re.compile(rf"Time per request: +{DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)")
 _RATE = re.compile(rf"Transfer rate: +{DECIMAL} \[Kbytes/sec\] received")
 _RATE_SENT = re.compile(rf" +{DECIMAL} kb/s (?:sent|total)")
 _TIMES = re.compile(r"Connection Times \(ms\)")
@@ -31,9 +29,7 @@ _COLUMNS = re.compile(r" +min +(?:mean\[\+/-sd\] median|avg) +max")
 _PHASE = re.compile(r"(?:Connect|Processing|Waiting): [0-9. -]+")
 _ROW = re.compile(rf"Total: +{COUNT} +{COUNT} +{DECIMAL} +{COUNT} +{COUNT}")
 _ROW_NO_CONFIDENCE = re.compile(rf"Total: +{COUNT} +{COUNT} +{COUNT}")
-_REMARK = re.compile(
-    r"(?:ERROR|WARNING): The median and mean .*|       +(?:deviation apart\.|These results) .*"
-)
+_REMARK = re.compile(r"(?:ERROR|WARNING): The median and mean .*|       +(?:deviation apart\.|These results) .*")
 _SERVED = re.compile(r"Percentage of the requests served within a certain time \(ms\)")
 _PERCENTILE = re.compile(rf" +([0-9]{{1,2}})% +{COUNT}")
 _LONGEST = re.compile(rf" 100% +{COUNT} \(longest request\)")
@@ -152,6 +148,9 @@ def _explain(lines: list[str]) -> Parsed:
         # APR's own words for a timeout; every other text is the system's.
         timeout = failure == "the timeout specified has expired"
         return absent("ab", "timeout" if timeout else failure, **figures)
+    if figures["tool_version"]:
+        last = next(line for line in reversed(lines) if line)
+        return absent("ab", f"ab ended before its report, after {clip(last)!r}", **figures)
     return unreadable("ab", lines, _FORMATS)
 
 

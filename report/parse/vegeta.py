@@ -252,9 +252,11 @@ def _parse_gob(data: bytes) -> Parsed:
     command = [vegeta, "report", "-type=json"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_GOB_TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as reason:
-        return absent("vegeta", f"vegeta report did not decode the results: {clip(str(reason))}", "gob")
+    except subprocess.TimeoutExpired:
+        return absent("vegeta", f"vegeta report took longer than {_GOB_TIMEOUT_S:g} s", "gob")
+    except OSError as reason:
+        return absent("vegeta", f"vegeta report did not start: {reason.strerror}", "gob")
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
-        return absent("vegeta", f"vegeta report did not decode the results: {clip(said)}", "gob")
+        return absent("vegeta", f"vegeta report could not read the results: {clip(said)}", "gob")
     return _parse_json(done.stdout, lines_of(done.stdout), "gob")

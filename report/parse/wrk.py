@@ -18,14 +18,12 @@ _REQ_SEC = re.compile(r"    Req/Sec +\S+ +\S+ +\S+ +\S+%")
 _DISTRIBUTION = re.compile("  Latency Distribution")
 _PERCENTILE = re.compile(rf" +([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% +{_TIME}")
 _TOTAL = re.compile(rf"  {COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read")
-_SOCKET = re.compile(
-    rf"  Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}"
-)
+_SOCKET = re.compile(rf"  Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}")
 _NON2XX = re.compile(rf"  Non-2xx or 3xx responses: {_SIGNED}")
 _RPS = re.compile(rf"Requests/sec: +{DECIMAL}")
 _TRANSFER = re.compile(rf"Transfer/sec: +{DECIMAL}[KMGTP]?B")
 
-_REFUSED = re.compile(r"unable to connect to \S+ (\S.*)")
+_NO_START = re.compile(r"unable to (?:connect to|resolve) \S+ (\S.{0,120})")
 _PERCENTILES = frozenset({"50", "75", "90", "95", "99"})
 
 
@@ -42,9 +40,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     # Without a recorded answer every column is 0.00us; only the share that is no number tells that.
     measured = not row[7].endswith("nan")
     if measured:
-        latency.update(
-            mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6])
-        )
+        latency.update(mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6]))
     cursor.need(_REQ_SEC, "the Req/Sec row")
     if cursor.take(_DISTRIBUTION):
         while percentile := cursor.take(_PERCENTILE):
@@ -59,9 +55,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     socket = cursor.take(_SOCKET)
     if socket:
-        errors.update(
-            zip(("connect", "read", "write", "timeout"), map(_unsigned, socket.groups()), strict=True)
-        )
+        errors.update(zip(("connect", "read", "write", "timeout"), map(_unsigned, socket.groups()), strict=True))
     bad = cursor.take(_NON2XX)
     if bad:
         errors["non2xx"] = _unsigned(bad[1])
@@ -81,9 +75,8 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 def _explain(lines: list[str]) -> Parsed:
     for line in lines:
-        refused = _REFUSED.match(line)
-        if refused:
-            return absent("wrk", refused[1].lower())
+        if found := _NO_START.match(line):
+            return absent("wrk", found[1].lower())
     return unreadable("wrk", lines, {})
 
 
