@@ -17,6 +17,7 @@ VERBS = {
     "services": "report.cli:services",
     "contract": "report.cli:contract",
     "summary": "report.cli:summary",
+    "resume": "report.cli:resume",
     "find": "report.cli:find",
     "commands": "report.cli:commands",
     "build": "report.build:run",

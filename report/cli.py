@@ -140,15 +140,20 @@ def find(argv: Sequence[str]) -> int:
     return 0
 
 
+def resume(argv: Sequence[str]) -> int:
+    """`resume RUN`: like find, for a run that goes on: what changed since is not mixed with what was."""
+    folder = find_run(argv[0] if argv else "")
+    harness = json.loads((folder / "run.json").read_text())["harness"]
+    if harness["hash"] != harness_hash():
+        was = harness["version"]
+        raise UserError(f"the project has changed since {folder.name} was planned: start a new run, or go back to {was}")
+    print(folder.name)
+    return 0
+
+
 def steps(argv: Sequence[str]) -> int:
     """`steps RUN`: what is still to be measured, one tab-separated line each: id, service, dir, seconds, label."""
     folder = find_run(argv[0] if argv else "")
-    run = json.loads((folder / "run.json").read_text())
-    if run["harness"]["hash"] != harness_hash():
-        version = run["harness"]["version"]
-        raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or go back to {version}"
-        )
     for line in map(json.loads, (folder / "plan.jsonl").read_text().splitlines()):
         if not _measured(folder / line["dir"]):
             label = f"{line['service']} {line['scenario']} {line['tool']} {line['level']}"

@@ -218,7 +218,7 @@ def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], w
     if not patterns:
         return list(own)
     chosen = matrix.select(patterns, every, what)
-    return [name for name in chosen if name in own] or chosen
+    return [name for name in chosen if name in own or name in patterns] or chosen
 
 
 def _loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
@@ -253,7 +253,7 @@ def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ..
             matrix.route_of(pattern)
         missing += hits or [pattern]
     if missing:
-        narrowed.append(replace(loads[0], scenarios=tuple(missing)))
+        narrowed += [replace(load, scenarios=tuple(missing)) for load in loads]
     return narrowed
 
 

@@ -43,7 +43,7 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	run=$(report find "$resume")
+	run=$(report resume "$resume")
 else
 	run=$(plan_verb plan "${selection[@]}")
 fi

@@ -33,6 +33,7 @@ verify_service() {
 		return
 	fi
 	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
+		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then
 		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
