@@ -6,12 +6,11 @@ The JSON is exact (nanoseconds); the text rounds to three or four digits.
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from .parsed import Draft, Parsed, absent
 from .text import (
@@ -179,7 +178,7 @@ def _parse_json(data: bytes, lines: list[str], format: str = "json") -> Parsed:
         return absent("vegeta", f"{len(starts)} reports in one text: which one counts is not known", format)
     draft = Draft("vegeta", format)
     try:
-        report, end = json.JSONDecoder(parse_constant=_no_number).raw_decode(text, starts[0])
+        report, end = json.JSONDecoder().raw_decode(text, starts[0])
         if text[end:].partition("\n")[0].strip():
             raise Unfinished("more follows on the line of the JSON")
         _read_json(report, draft)
@@ -188,10 +187,6 @@ def _parse_json(data: bytes, lines: list[str], format: str = "json") -> Parsed:
     except Unfinished as reason:
         return draft.finish("partial", str(reason))
     return draft.finish("complete")
-
-
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
 
 
 def _read_json(report: Any, draft: Draft) -> None:
@@ -239,7 +234,7 @@ def _whole(report: Any, *path: str) -> int:
 
 def _real(report: Any, *path: str) -> float:
     value = _member(report, *path)
-    if type(value) in (int, float) and 0 <= value < 10**18 and math.isfinite(value):
+    if type(value) in (int, float) and 0 <= value < 10**18:
         return float(value)
     raise Unfinished(f"{'.'.join(path)!r} is no rate")
 

@@ -401,6 +401,15 @@ def test_vegeta_without_a_request() -> None:
     assert set(parsed.latency_s.as_dict().values()) == {None}
 
 
+def test_vegeta_json_without_a_request() -> None:
+    data = named("vegeta/ramp-json").data
+    for old, new in ((b'"requests":200', b'"requests":0'), (b'{"200":200}', b"{}")):
+        data = data.replace(old, new)
+    parsed = parse("vegeta", data)
+    assert (parsed.report, parsed.attempts, parsed.requests, parsed.ok) == ("complete", 0, 0, 0)
+    assert set(parsed.latency_s.as_dict().values()) == {None}
+
+
 def test_vegeta_older_rows_give_what_they_hold() -> None:
     text = VEGETA.format(
         requests="400, 200.47, 200.45", duration="2s", mean="1.00", success="100.00", codes="200:400", errors=""
