@@ -79,9 +79,11 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
-        oom_kills=_change(raw, "oom_kill"),
+        # The kernel's counter goes with the container; the engine's word on it stays.
+        oom_kills=_change(raw, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
         restarts=_change(raw, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
+        stopped=raw.after.get("running") == "false",
     )
     causes = judge(evidence)
     figures = {

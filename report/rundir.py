@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,12 +72,13 @@ class Raw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """What is known of one service: null facts have their reason in `missing`."""
+    """What is known of one service: null facts have their reason in `missing`; `packages` maps names to versions."""
 
     name: str
     image_id: str | None = None
     base_label: str | None = None
     python_build: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
     packages_file: str | None = None
     packages_sha256: str | None = None
     failure: tuple[str, str] | None = None
@@ -168,6 +170,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
         image_id=image_id,
         base_label=base_label,
         python_build=python_build or None,
+        packages=_packages(packages or b""),
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
         failure=None if failed is None else _failure(as_object(failed)),
@@ -301,6 +304,12 @@ def _image(data: bytes | None) -> tuple[str | None, str | None]:
     labels = mapping(mapping(image.get("Config")).get("Labels"))
     label, image_id = labels.get("bench.base.made"), image.get("Id")
     return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
+
+
+def _packages(frozen: bytes) -> dict[str, str]:
+    """The `name==version` lines of pip freeze, names as the package indexes normalise them."""
+    lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
+    return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
 
 
 def _failure(value: Mapping[str, Any] | None) -> tuple[str, str]:

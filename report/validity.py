@@ -52,7 +52,8 @@ class Evidence:
     """All that the gate looks at; None where unknown.
 
     `wall_s` is the tool's time by the loadgen's clock, `health` what was wrong after the window (None: nothing, or
-    not asked), `oom_kills`, `restarts` and `throttled_s` the server's changes over the window.
+    not asked), `oom_kills`, `restarts` and `throttled_s` the server's changes over the window, `stopped` whether its
+    container was down after it.
     """
 
     asked: Planned
@@ -69,6 +70,7 @@ class Evidence:
     oom_kills: int | None
     restarts: int | None
     throttled_s: float | None
+    stopped: bool
 
 
 def judge(evidence: Evidence) -> tuple[Cause, ...]:
@@ -193,6 +195,8 @@ def _server(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"{evidence.oom_kills} processes killed for want of memory")
     if evidence.restarts:
         details.append(f"restarted {evidence.restarts} times")
+    if evidence.stopped:
+        details.append("its container was down after the load")
     if evidence.throttled_s:
         details.append(f"throttled for {evidence.throttled_s:.3g} s")
     if evidence.health:

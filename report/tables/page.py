@@ -78,7 +78,8 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield "selection", " ".join(map(str, command))
     harness = mapping(facts.get("harness"))
     yield "harness", f"{harness.get('version', 'unknown')} (content {str(harness.get('hash', 'unknown'))[:12]})"
-    yield "engine", str(facts.get("engine") or "unknown")
+    for name in ("containers", "engine"):
+        yield name, str(facts.get(name) or "unknown")
     host = mapping(facts.get("host"))
     yield "host", ", ".join(f"{key} {host[key]}" for key in host) or "unknown"
     knobs = mapping(facts.get("knobs"))
@@ -94,17 +95,19 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
     for name, service in services.items():
         entry, record = mapping(listed.get(name)), coordinates.get(name)
         base = str(entry.get("base") or (record.base if record else "unknown"))
-        package = entry.get("package") or (record.package if record else None)
+        names = [str(entry.get(key, "")) for key in ("server", "framework")]
+        wanted = {*names, *names[0].split("-")}
+        versions = [f"{key} {version}" for key, version in service.packages.items() if key in wanted]
         rows.append(
             (
                 name,
                 service.python_build or f"not known: {service.missing['python_build']}",
                 f"{base}, {service.base_label or 'pulled, or not known: ' + service.missing['base_label']}",
-                str(package or "as locked"),
+                ", ".join(versions) or NOTHING,
                 _image(service),
             )
         )
-    columns = ("service", "Python", "base, and how it was made", "packages", "image")
+    columns = ("service", "Python", "base, and how it was made", "versions", "image")
     return Table("Services", columns, tuple(rows), labels=len(columns))
 
 

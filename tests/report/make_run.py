@@ -187,6 +187,7 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         "command": [],
         "knobs": {"WORKERS": "1", "SERVER_CPUS": "0"},
         "harness": {"version": "v0", "hash": "0123456789abcdef"},
+        "containers": "fresh for every measurement",
         "engine": "an engine",
         "host": {"cpu": "a CPU", "cpus": 2},
         "services": {
@@ -204,7 +205,9 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         labels = {"bench.base.made": "mmdebstrap, Debian trixie, minbase"}
         (saved / "image.json").write_text(json.dumps([{"Id": "sha256:" + "ab" * 32, "Config": {"Labels": labels}}]))
         (saved / "python.txt").write_text(f"Python {line['python']}.1 (main) [GCC]\n")
-        (saved / "packages.txt").write_text("aiohttp==3.13.5\n")
+        (saved / "packages.txt").write_text(
+            "aiohttp==3.13.5\nblacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
+        )
     return folder
 
 
@@ -216,7 +219,7 @@ def write_measurement(
     cpu_s: float = 1.0,
     tool: Mapping[str, Any] | None = None,
     meta: Mapping[str, Any] | None = None,
-    after: Mapping[str, int] | None = None,
+    after: Mapping[str, int | str] | None = None,
 ) -> None:
     """The raw files of a complete measurement; `tool`, `meta` and `after` change what is in their files."""
     saved = folder / line["dir"]
@@ -242,7 +245,7 @@ def write_measurement(
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))
 
 
-def _lines(counters: Mapping[str, int]) -> str:
+def _lines(counters: Mapping[str, Any]) -> str:
     return "".join(f"{key} {value}\n" for key, value in counters.items())
 
 

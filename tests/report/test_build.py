@@ -122,9 +122,7 @@ def test_a_failed_service_is_in_every_record_of_its_own(folder: Path) -> None:
     (folder / "raw/services" / wrk["service"] / "failure.json").write_text(json.dumps(failure))
     records = build(folder)
     assert {record.outcome for record in records} == {"failed verification"}
-    assert {record.nulls["goodput"] for record in records} == {
-        "failed verification: GET /json: expected 200, got 500"
-    }
+    assert {record.nulls["goodput"] for record in records} == {"failed verification: GET /json: expected 200, got 500"}
     assert "GET /json: expected 200, got 500" in (folder / "report.md").read_text()
 
 
@@ -147,7 +145,18 @@ def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-HOSTILE = [b"", b"\x00" * 4096, b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b'{"schema":1}', "⚡".encode() * 9, b"\xff\xfe"]
+HOSTILE = [
+    b"",
+    b"\x00" * 4096,
+    b"null",
+    b"[]",
+    b'"x"',
+    b"{",
+    b"[" * 100_000,
+    b'{"schema":1}',
+    "⚡".encode() * 9,
+    b"\xff\xfe",
+]
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
@@ -158,7 +167,7 @@ def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: P
         (folder / line["dir"] / file).write_bytes(data)
     records = build(folder)
     assert len(records) == 4
-    if name != "server.before" and name != "server.after":
+    if name not in {"server.before", "server.after"}:
         assert not any(record.valid for record in records)
 
 
@@ -248,10 +257,10 @@ def test_the_same_raw_files_give_the_same_bytes_elsewhere(folder: Path, tmp_path
 
 
 def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
-    before = {path for path in folder.rglob("*")}
+    before = set(folder.rglob("*"))
     build(folder)
     build(folder)
-    assert {path for path in folder.rglob("*")} - before == {folder / "records.jsonl", folder / "report.md"}
+    assert set(folder.rglob("*")) - before == {folder / "records.jsonl", folder / "report.md"}
 
 
 def test_a_record_survives_its_line(folder: Path) -> None:

@@ -71,6 +71,12 @@ def test_errors_outside_of_the_requests_count(tmp_path: Path) -> None:
     assert "errors" in causes(record)
 
 
+def test_ab_counts_what_it_failed_to_receive_among_its_requests(tmp_path: Path) -> None:
+    record = judged(tmp_path, AB | {"connections": 4, "count": 200}, sample("ab/resets-r"))
+    assert record.attempts == 200
+    assert causes(record) == ["errors", "output"]
+
+
 def test_answers_after_the_timeout_are_errors(tmp_path: Path) -> None:
     record = judged(tmp_path, WRK | {"connections": 6, "duration_s": 3.0}, sample("wrk/timeouts"))
     assert record.causes[0].detail.startswith("12 of 12 attempts")
@@ -117,7 +123,9 @@ def test_the_duration_is_the_asked_one(seconds: float, found: bool, tmp_path: Pa
 
 def test_an_interrupted_report_looks_whole_and_is_not_the_asked_load(tmp_path: Path) -> None:
     wrk = judged(tmp_path / "wrk", WRK | {"connections": 4, "duration_s": 10.0}, sample("wrk/sigint-mid-run"))
-    hey = judged(tmp_path / "hey", HEY | {"connections": 4, "count": 10**6, "duration_s": None}, sample("hey/sigint-mid-run"))
+    hey = judged(
+        tmp_path / "hey", HEY | {"connections": 4, "count": 10**6, "duration_s": None}, sample("hey/sigint-mid-run")
+    )
     ab = judged(tmp_path / "ab", AB | {"connections": 4, "count": 10**5}, sample("ab/sigint-mid-run"))
     assert causes(wrk) == causes(hey) == causes(ab) == ["not the asked load"]
 
@@ -161,6 +169,9 @@ def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_pat
         ({"after": {"oom_kill": 1}}, True),
         ({"after": {"restarts": 1}}, True),
         ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
+        ({"after": {"oom_killed": "true"}}, True),
+        ({"after": {"oom_killed": "false", "running": "true"}}, False),
+        ({"after": {"running": "false"}}, True),
         ({"after": {"memory_peak_bytes": 1 << 40}}, False),
         ({"tool": {"health_after": {"status": 503, "error": None}}}, True),
         ({"tool": {"health_after": {"status": None, "error": "connection reset"}}}, True),
