@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import aiohttp
 import asyncpg
 from sqlalchemy import URL, select
-from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
 from common import contract, settings
 from common.models import Fortune, World, WorldRow
@@ -89,9 +89,7 @@ class RawStore:
         return [
             {
                 "id": world_id,
-                "randomNumber": await connection.fetchval(
-                    "SELECT randomnumber FROM world WHERE id = $1", world_id
-                ),
+                "randomNumber": await connection.fetchval("SELECT randomnumber FROM world WHERE id = $1", world_id),
             }
             for world_id in contract.world_ids(count)
         ]
@@ -100,26 +98,28 @@ class RawStore:
 # --- SQLAlchemy's ORM ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
-    sessions: async_sessionmaker[AsyncSession]
+    def __init__(self, engine: AsyncEngine) -> None:
+        # One pool for both. Reads need no transaction, and save its two round trips.
+        self._reads = engine
+        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
 
     async def worlds(self, count: int) -> list[WorldRow]:
-        async with self.sessions() as session:
+        async with AsyncSession(self._reads) as session:
             return [world.row() for world in await self._read(session, count)]
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
         # The unit of work sends its updates in the order of the primary key.
-        async with self.sessions.begin() as session:
+        async with AsyncSession(self._writes, expire_on_commit=False) as session, session.begin():
             worlds = await self._read(session, count)
             for world in worlds:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
     async def fortunes(self) -> list[tuple[int, str]]:
-        async with self.sessions() as session:
+        async with AsyncSession(self._reads) as session:
             return [(fortune.id, fortune.message) for fortune in await session.scalars(select(Fortune))]
 
     @staticmethod
@@ -191,20 +191,19 @@ async def open_backends() -> AsyncIterator[Backends]:
             database=database.name,
         ),
         connect_args={"password": settings.database_password},
+        isolation_level="AUTOCOMMIT",
         pool_size=size,
         max_overflow=0,
         # A request waits for a connection as long as it takes, as with asyncpg's own pool.
         pool_timeout=None,
     )
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar()
-    )
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     try:
-        async with pool, session:
-            yield Backends(
-                RawStore(pool),
-                OrmStore(async_sessionmaker(engine, expire_on_commit=False)),
-                Upstream(session, settings.upstream_url()),
-            )
+        # This makes no connection: the least that the pool keeps is none.
+        await pool
+        yield Backends(RawStore(pool), OrmStore(engine), Upstream(session, settings.upstream_url()))
     finally:
+        # The server has waited for its requests as long as it means to: what is left of them is cut.
+        pool.terminate()
         await engine.dispose()
+        await session.close()
