@@ -18,21 +18,13 @@ run_and_save() {
 	snapshot after
 	check_health
 	tool_save || true
-	rename_all
 	write_tool_json
+	publish
 	((status == 0)) || fail 12 "$TOOL ended with status $status: $(shorten "$(tail -n 1 "$DIR/output.txt")")"
 }
 
 # What most tools need for tool_run: all output in one file, as it comes.
 run_to_output() { "${GUARD[@]}" "${ARGV[@]}" >"$DIR/.output.txt.tmp" 2>&1 </dev/null; }
-
-rename_all() {
-	local file
-	sync "$DIR"/.output.*.tmp "$DIR"/.results.bin.tmp 2>/dev/null || true
-	for file in output.txt output.json results.bin; do
-		[[ ! -e $DIR/.$file.tmp ]] || mv "$DIR/.$file.tmp" "$DIR/$file"
-	done
-}
 
 write_tool_json() {
 	local file=$DIR/.tool.json.tmp json
@@ -43,13 +35,21 @@ write_tool_json() {
 		| reduce range(0; $facts | length; 2) as $i ({}; setpath($facts[$i] / "/"; $facts[$i + 1]))
 		| {schema: 1, tool: $tool, tool_version: ($version | filled), argv: $argv, stdin: ($stdin | filled)} + .
 		| reduce ("exit_status", "start_ns", "end_ns") as $name (.; .[$name] |= tonumber)
-		| .limits.nofile |= (tonumber? // null)
+		| .limits.nofile |= (if . == "unlimited" then null else tonumber end)
 		| .health_after |= {status: (.status | tonumber | if . == 0 then null else . end),
 		                    time_s: (.time_s | tonumber), error: (.error | filled)}
 		' --args -- "${ARGV[@]}" "${facts[@]}")
 	printf '%s\n' "$json" 1<>"$file"
 	truncate --size $((${#json} + 1)) "$file"
-	sync "$file"
-	mv "$file" "$DIR/tool.json"
-	sync "$DIR"
+}
+
+publish() {
+	local name files=()
+	for name in output.txt output.json results.bin tool.json; do
+		[[ ! -e $DIR/.$name.tmp ]] || files+=("$DIR/.$name.tmp")
+	done
+	sync "${files[@]}"
+	for name in "${files[@]##*/.}"; do
+		mv "$DIR/.$name" "$DIR/${name%.tmp}"
+	done
 }

@@ -1,0 +1,302 @@
+#!/usr/bin/env bats
+# loadgen/measure and its adapters with tools that only pretend: no network, no container.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	measure=$BATS_TEST_DIRNAME/../../loadgen/measure
+	run_dir=$BATS_TEST_TMPDIR/run
+	bin=$BATS_TEST_TMPDIR/bin
+	dir=$run_dir/raw/cell
+	mkdir -p "$run_dir" "$bin"
+	PATH=$bin:$PATH
+	pretend wrk <<-'EOS'
+		[[ $1 != -v ]] || { echo "wrk debian/4.1.0 [epoll]"; exit 1; }
+		echo "out: $*"
+		echo err >&2
+	EOS
+	pretend ab <<-'EOS'
+		if [[ $1 == -V ]]; then echo "This is ApacheBench, Version 2.3 <x>"; else echo "out: $*"; fi
+	EOS
+	pretend hey <<<'echo "[200] 10 responses"'
+	pretend dpkg-query <<<'echo -n 0.1.4-2'
+	pretend vegeta <<-'EOS'
+		case $1 in
+		-version) echo "Version: v12.13.0" ;;
+		attack) echo "target: $(cat)" && echo "attack err" >&2 ;;
+		report) echo "report ${2#-type=}" ;;
+		esac
+	EOS
+	answer '' 200 '{"message":"Hello, World!"}'
+}
+
+pretend() { # TOOL <SCRIPT
+	{ echo '#!/usr/bin/env bash' && cat; } >"$bin/$1"
+	chmod +x "$bin/$1"
+}
+
+# What every request of curl's gets from now on: ERROR STATUS BODY.
+answer() {
+	printf '%s' "$3" >"$BATS_TEST_TMPDIR/answer"
+	pretend curl <<-EOS
+		while ((\$# > 1)); do
+			[[ \$1 != --output ]] || cp '$BATS_TEST_TMPDIR/answer' "\$2"
+			shift
+		done
+		printf '%s\n' '$1' '$2 0.001' >&2
+	EOS
+}
+
+# Writes a plan whose one measurement, r01-0001, differs from the usual by the JSON object given.
+plan() {
+	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", method: "GET", path: "/json", body: null,
+		tool: "wrk", connections: 64, count: null, rate: null, duration_s: 5.0, timeout_s: 10.0, threads: 1,
+		warmup_s: 1.0, dir: "raw/cell"} + $change' >"$run_dir/plan.jsonl"
+}
+
+command_of() {
+	plan "$1"
+	"$measure" command "$run_dir" r01-0001
+}
+
+tool_json() { jq -r "$1" "$dir/tool.json"; }
+
+@test "wrk: connections for a time" {
+	[[ $(command_of '{}') == 'wrk -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json' ]]
+}
+
+@test "wrk: threads, no keep-alive, another host" {
+	[[ $(command_of '{"threads":2,"keepalive":false,"host":"h"}') == 'wrk -t 2 -c 64 -d 5s --timeout 10s --latency -H Connection:\ close http://h:8080/json' ]]
+}
+
+@test "ab: a count, and a time with its count after it" {
+	[[ $(command_of '{"tool":"ab","connections":16,"count":1000,"duration_s":null}') == 'ab -q -l -r -s 10 -c 16 -k -n 1000 http://svc:8080/json' ]]
+	[[ $(command_of '{"tool":"ab","keepalive":false}') == 'ab -q -l -r -s 10 -c 64 -t 5 -n 10000000 http://svc:8080/json' ]]
+}
+
+@test "hey: a time, a count, and a rate shared by the connections" {
+	[[ $(command_of '{"tool":"hey","duration_s":0.5}') == 'hey -c 64 -t 10 -disable-redirects -z 0.5s http://svc:8080/json' ]]
+	[[ $(command_of '{"tool":"hey","count":640,"duration_s":null,"keepalive":false}') == 'hey -c 64 -t 10 -disable-redirects -n 640 -disable-keepalive http://svc:8080/json' ]]
+	[[ $(command_of '{"tool":"hey","connections":100,"rate":8000}') == 'hey -c 100 -t 10 -disable-redirects -z 5s -q 80 http://svc:8080/json' ]]
+	[[ $(command_of '{"tool":"hey","connections":8,"rate":20}') == *' -q 2.5 '* ]]
+}
+
+@test "vegeta: a rate, with a worker for each request that may be open" {
+	ulimit -Sn 1024
+	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":50}') == "vegeta attack -rate 50 -duration 5s -timeout 10s -max-workers 550 -connections 550 -max-connections 550 -redirects=-1 -prometheus-addr= <<<'GET http://svc:8080/json'" ]]
+}
+
+@test "vegeta: never more workers than files can be open" {
+	ulimit -Sn 1024
+	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":20000}') == *'-max-workers 768 -connections 768 '* ]]
+}
+
+@test "POST: the body goes through a file of the measurement" {
+	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
+	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
+	[[ $(command_of "{\"tool\":\"hey\",$post}") == *" -m POST -T application/json -D $dir/request-body "* ]]
+	[[ $(command_of "{\"tool\":\"vegeta\",\"rate\":5,$post}") == *"-header Content-Type:\ application/json -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
+	[[ ! -e $dir ]]
+	"$measure" run "$run_dir" r01-0001
+	[[ $(<"$dir/request-body") == '{"a":1}' ]]
+}
+
+@test "what a tool cannot do is one line and status 2" {
+	local change
+	for change in '{"method":"POST","body":"{}"}' '{"count":5,"duration_s":null}' '{"rate":5}' '{"duration_s":0.5}' \
+		'{"threads":3}' '{"timeout_s":0.5}' '{"tool":"ab","rate":5}' '{"tool":"ab","count":5}' \
+		'{"tool":"ab","count":5,"duration_s":null}' '{"tool":"ab","method":"PUT"}' '{"tool":"ab","duration_s":1.5}' \
+		'{"tool":"hey","timeout_s":1.5}' '{"tool":"hey","duration_s":null}' '{"tool":"hey","connections":null}' \
+		'{"tool":"vegeta"}' '{"tool":"vegeta","rate":5,"count":5}' '{"tool":"siege"}' '{"timeout_s":null}'; do
+		plan "$change"
+		run -2 "$measure" command "$run_dir" r01-0001
+		[[ ${#lines[@]} -eq 1 && $output == measure:* ]] || { echo "$change: $output" && false; }
+	done
+}
+
+@test "wrong usage is one line and status 2; --help is the header" {
+	plan '{}'
+	run -2 "$measure" command "$run_dir" r01-0002
+	[[ $output == "measure: no measurement r01-0002 in "* ]]
+	run -2 "$measure" command "$run_dir/none" r01-0001
+	[[ $output == "measure: no readable plan at "* ]]
+	run -2 "$measure" load "$run_dir" r01-0001
+	run -2 "$measure" run "$run_dir"
+	run -0 "$measure" --help
+	[[ $output == *'usage: measure VERB RUN_DIR ID'* && $output != *'set -E'* ]]
+}
+
+@test "an id that is the beginning of another, or stands elsewhere in a line, is not taken for it" {
+	plan '{}'
+	other=$(jq -c '.id = "r01-00011" | .path = "/other" | .note = "r01-0001"' "$run_dir/plan.jsonl")
+	echo "$other" >>"$run_dir/plan.jsonl"
+	[[ $("$measure" command "$run_dir" r01-0001) == *:8080/json ]]
+}
+
+@test "run: output, command, times, counters and limits are saved" {
+	mkdir -p "$BATS_TEST_TMPDIR/cgroup" "$BATS_TEST_TMPDIR/proc/pressure"
+	touch "$BATS_TEST_TMPDIR/cgroup/cgroup.controllers"
+	printf 'usage_usec 5\nnr_throttled 0\n' >"$BATS_TEST_TMPDIR/cgroup/cpu.stat"
+	printf 'cpu  1 2 3\ncpu0 1 2 3\n' >"$BATS_TEST_TMPDIR/proc/stat"
+	printf 'some avg10=0.00 total=7\n' >"$BATS_TEST_TMPDIR/proc/pressure/cpu"
+	mkdir -p "$BATS_TEST_TMPDIR/proc/sys/net/ipv4" && echo '1024	65535' >"$BATS_TEST_TMPDIR/proc/sys/net/ipv4/ip_local_port_range"
+	plan '{}'
+	ulimit -Sn 900
+	CGROUP_ROOT=$BATS_TEST_TMPDIR/cgroup PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(<"$dir/output.txt") == $'out: -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json\nerr' ]]
+	[[ $(tool_json '.argv | join(" ")') == 'wrk -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json' ]]
+	[[ $(tool_json '[.schema, .tool, .tool_version, .exit_status, .stdin] | tojson') == '[1,"wrk","debian/4.1.0",0,null]' ]]
+	[[ $(tool_json '.end_ns >= .start_ns and .start_ns > 1.6e18') == true ]]
+	[[ $(tool_json '.after.loadgen["cpu.stat"]') == $'usage_usec 5\nnr_throttled 0' ]]
+	[[ $(tool_json '.before.missing.loadgen["memory.peak"]') == 'cannot read '* ]]
+	[[ $(tool_json '.before | .proc_stat, .pressure_cpu') == $'cpu  1 2 3\nsome avg10=0.00 total=7' ]]
+	[[ $(tool_json '.limits.nofile') == 900 ]]
+	[[ $(tool_json '.sysctls["net.ipv4.ip_local_port_range"]') == $'1024\t65535' ]]
+	[[ $(tool_json '.sysctls.missing["net.ipv4.tcp_tw_reuse"]') == 'cannot read '* ]]
+	[[ $(tool_json '.health_after | tojson') == '{"status":200,"time_s":0.001,"error":null}' ]]
+	[[ -z $(find "$dir" -name '.*.tmp') ]]
+}
+
+@test "run: cgroup v1 counters, and a kernel without pressure figures" {
+	mkdir -p "$BATS_TEST_TMPDIR/cgroup/cpuacct" "$BATS_TEST_TMPDIR/proc"
+	echo 77 >"$BATS_TEST_TMPDIR/cgroup/cpuacct/cpuacct.usage"
+	echo 'cpu  1' >"$BATS_TEST_TMPDIR/proc/stat"
+	plan '{}'
+	CGROUP_ROOT=$BATS_TEST_TMPDIR/cgroup PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.before.loadgen["cpuacct.usage"]') == 77 ]]
+	[[ $(tool_json '.after | .pressure_cpu, .missing.pressure_cpu') == $'null\ncannot read '*/pressure/cpu ]]
+}
+
+@test "run: vegeta keeps its results, and both reports made of them" {
+	plan '{"tool":"vegeta","rate":5,"connections":null}'
+	run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(<"$dir/results.bin") == 'target: GET http://svc:8080/json' ]]
+	[[ $(<"$dir/output.json") == 'report json' && $(<"$dir/output.txt") == $'attack err\nreport text' ]]
+	[[ $(tool_json '[.tool_version, .stdin] | join(" ")') == '12.13.0 GET http://svc:8080/json' ]]
+}
+
+@test "run: each tool's version" {
+	plan '{"tool":"ab"}' && "$measure" run "$run_dir" r01-0001 && [[ $(tool_json .tool_version) == 2.3 ]]
+	plan '{"tool":"hey"}' && "$measure" run "$run_dir" r01-0001 && [[ $(tool_json .tool_version) == 0.1.4-2 ]]
+}
+
+@test "run: a tool that fails keeps its output and status" {
+	pretend wrk <<<'echo half a report; echo "unable to connect" >&2; exit 3'
+	plan '{}'
+	run -12 "$measure" run "$run_dir" r01-0001
+	[[ $output == *'wrk ended with status 3: '*unable* ]]
+	[[ $(<"$dir/output.txt") == $'half a report\nunable to connect' && $(tool_json .exit_status) == 3 ]]
+}
+
+@test "run: a tool that hangs is ended after its deadline" {
+	pretend wrk <<<"[[ \$1 == -v ]] || { echo began && sleep 30; }"
+	plan '{"duration_s":1,"timeout_s":1}'
+	GRACE=-1 run -12 "$measure" run "$run_dir" r01-0001
+	[[ $(<"$dir/output.txt") == began && $(tool_json .exit_status) == 124 ]]
+	((($(tool_json .end_ns) - $(tool_json .start_ns)) / 1000000 < 5000))
+}
+
+@test "run: a load by count has a deadline too" {
+	pretend ab <<<"[[ \$1 == -V ]] || sleep 30"
+	plan '{"tool":"ab","count":100,"duration_s":null}'
+	COUNT_DEADLINE=1 run -12 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json .exit_status) == 124 ]]
+}
+
+@test "run: a missing tool is the load tool's failure" {
+	rm "$bin/hey"
+	plan '{"tool":"hey"}'
+	PATH=$bin:/usr/bin:/bin run -12 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json .exit_status) == 127 && $(<"$dir/output.txt") == *hey* ]]
+}
+
+@test "run: a service that is gone after the load is told" {
+	answer 'curl: (7) refused' 000 ''
+	plan '{}'
+	run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.health_after | tojson') == '{"status":null,"time_s":0.001,"error":"curl: (7) refused"}' ]]
+}
+
+@test "run: an earlier attempt's files do not pass for this one's" {
+	mkdir -p "$dir" && echo old | tee "$dir/tool.json" "$dir/output.txt" >"$dir/results.bin"
+	pretend wrk <<<"[[ \$1 == -v ]] || { kill -KILL \$PPID && sleep 1; }"
+	plan '{}'
+	run -12 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json .exit_status) == 137 && ! -s $dir/output.txt && ! -e $dir/results.bin ]]
+}
+
+@test "run: a folder that cannot be written fails before the load" {
+	pretend wrk <<<"touch '$BATS_TEST_TMPDIR/ran'"
+	plan '{}'
+	mkdir -p "$dir" && mkdir "$dir/.tool.json.tmp"
+	run -12 "$measure" run "$run_dir" r01-0001
+	[[ $output == "measure: cannot write 64 KiB to $dir" && ! -e $BATS_TEST_TMPDIR/ran ]]
+}
+
+@test "prepare: a good answer, a warm-up, and both times" {
+	pretend hey <<<"echo \"\$*\" >'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
+	plan '{"expect":"{ \"message\": \"Hello, World!\" }"}'
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ ${lines[0]} =~ ^ready\ [0-9]{19}$ && ${lines[1]} =~ ^warm\ [0-9]{19}$ && ${#lines[@]} -eq 2 ]]
+	[[ $(<"$BATS_TEST_TMPDIR/warm-up") == '-c 8 -t 15 -disable-redirects -z 1s http://svc:8080/json' ]]
+}
+
+@test "prepare: fewer connections than 8 stay fewer; a rate has 8; no warm-up is none" {
+	pretend hey <<<"echo \"\$*\" >>'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
+	plan '{"connections":4}' && "$measure" prepare "$run_dir" r01-0001
+	plan '{"tool":"vegeta","connections":null,"rate":50,"timeout_s":0.5}' && "$measure" prepare "$run_dir" r01-0001
+	plan '{"warmup_s":0}' && "$measure" prepare "$run_dir" r01-0001
+	[[ $(cut -d' ' -f1,2 "$BATS_TEST_TMPDIR/warm-up") == $'-c 4\n-c 8' ]]
+}
+
+@test "prepare: a service that never answers did not start" {
+	answer 'curl: (7) refused' 000 ''
+	plan '{}'
+	READY_TIMEOUT=1 run -10 "$measure" prepare "$run_dir" r01-0001
+	[[ $output == 'measure: http://svc:8080/json gave no answer in 1 s: curl: (7) refused' ]]
+}
+
+@test "prepare: a server's error may pass while it starts" {
+	pretend curl <<-EOS
+		[[ -e '$BATS_TEST_TMPDIR/up' ]] && status=200 || status=503
+		touch '$BATS_TEST_TMPDIR/up'
+		printf '%s\n' '' "\$status 0.001" >&2
+	EOS
+	plan '{"warmup_s":0}'
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ $output == ready* ]]
+}
+
+@test "prepare: a wrong status, error that stays or body is a wrong answer" {
+	answer '' 404 nothing
+	plan '{}'
+	run -11 "$measure" prepare "$run_dir" r01-0001
+	[[ $output == 'measure: http://svc:8080/json: expected status 200, got 404: nothing' ]]
+	answer '' 503 busy
+	READY_TIMEOUT=1 run -11 "$measure" prepare "$run_dir" r01-0001
+	[[ $output == *'got 503: busy' ]]
+	answer '' 200 Hallo
+	plan '{"expect":"Hello"}'
+	run -11 "$measure" prepare "$run_dir" r01-0001
+	[[ $output == 'measure: http://svc:8080/json: expected Hello, got Hallo' ]]
+}
+
+@test "prepare: a warm-up that fails or finds no good answer" {
+	pretend hey <<<'echo no luck; exit 1'
+	plan '{}'
+	run -12 "$measure" prepare "$run_dir" r01-0001
+	[[ ${lines[-1]} == 'measure: warm-up: status 1: no luck' ]]
+	pretend hey <<<'echo "[500] 8 responses"'
+	run -11 "$measure" prepare "$run_dir" r01-0001
+	[[ ${lines[-1]} == 'measure: warm-up: no answer with status 200 from http://svc:8080/json' ]]
+}
+
+@test "beside its work a verb costs less than 150 ms of CPU, in a plan of 10,000 too" {
+	plan '{}'
+	jq -c 'range(2; 10000) as $i | .id = "r02-\($i)"' "$run_dir/plan.jsonl" >"$run_dir/more"
+	cat "$run_dir/more" >>"$run_dir/plan.jsonl"
+	local TIMEFORMAT='%U %S' user system
+	read -r user system < <({ time "$measure" run "$run_dir" r01-0001; } 2>&1)
+	echo "user $user s, system $system s"
+	((10#${user/./} + 10#${system/./} < 150))
+}
