@@ -35,14 +35,14 @@ build_harness() {
 	rm -f "$log"
 }
 
-# in_tools ARGUMENT...: one command in a container of the tools' image, the project read-only at
-# /bench and results/ writable, as the user who runs the script. No network.
+# in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
+# read-only at /bench and results/ writable, as the user who runs the script. No network.
 in_tools() {
 	"$docker" run --rm --interactive --network none --user "$(id -u):$(id -g)" --workdir /bench \
-		--read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
-		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" bench/loadgen "$@"
+		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
+		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }
-tool_options=()
+tool_options=() tools_image=bench/loadgen
 
 # plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported knobs.
 plan_verb() {

@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# The stages of scripts/test.sh. Each prints its runner's own lines and fails when one test does. Only declares.
+
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/compose.sh"
+
+build_tests() {
+	local log
+	log=$(mktemp)
+	"$docker" build --quiet --tag bench/tests "$root/tests" >"$log" 2>&1 ||
+		{ cat "$log" >&2 && fail 1 "the tests' image does not build; its log is above"; }
+	rm -f "$log"
+}
+
+in_tests() { tools_image=bench/tests in_tools "$@"; }
+
+# check NAME COMMAND...: one TAP line; what the command printed only where it failed.
+check() {
+	local name=$1 output
+	shift
+	if output=$("$@" 2>&1); then
+		echo "ok - $name"
+	else
+		printf 'not ok - %s\n%s\n' "$name" "$output"
+		return 1
+	fi
+}
+
+test_static() {
+	local scripts bad=0
+	mapfile -t scripts < <(cd "$root" && grep -rlE '^#!.*\b(ba|da)?sh\b|^# shellcheck shell=' .ci loadgen postgres scripts services upstream tests --include='*' --exclude-dir=samples)
+	check "shellcheck: ${#scripts[@]} scripts" in_tests shellcheck -x "${scripts[@]}" || bad=1
+	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
+	check "ruff check" in_tests ruff check --no-cache . || bad=1
+	check "ruff format" in_tests ruff format --no-cache --check . || bad=1
+	check "mypy --strict" in_tests mypy --strict --cache-dir=/tmp/mypy || bad=1
+	check "generated files are what services/matrix.toml says" "$root/scripts/generate.sh" --check || bad=1
+	check "docker-compose.yml is valid" compose config --quiet || bad=1
+	return "$bad"
+}
+
+test_python() { in_tests pytest -p no:cacheprovider; }
+
+test_shell() { in_tests bats --tap tests/shell; }
+
+test_contract() { "$root/scripts/verify.sh" --jobs 3 '*-debian'; }
+
+# bats runs on this host, where Docker is; its files come out of the tests' image.
+test_end_to_end() {
+	local bats container
+	bats=$(mktemp -d)
+	mkdir -p "$bats"/{bin,lib,libexec}
+	container=$("$docker" create bench/tests)
+	"$docker" cp --quiet "$container:/usr/bin/bats" "$bats/bin/"
+	"$docker" cp --quiet "$container:/usr/lib/bats-core" "$bats/lib/"
+	"$docker" cp --quiet "$container:/usr/libexec/bats-core" "$bats/libexec/"
+	"$docker" rm "$container" >/dev/null
+	"$bats/bin/bats" --tap --timing "$root/tests/end-to-end"
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/test.sh [--setup] [STAGE...]
+#
+# Runs the project's tests; without a STAGE all of them:
+#
+#   static       shellcheck, shfmt, ruff, mypy, and that generated files are in step
+#   python       the report package and the contract suite (pytest)
+#   shell        the load generator's scripts, with tools that only pretend (bats)
+#   contract     every Debian service on every Python here, against the contract
+#   end-to-end   whole runs on real servers, cut runs, faults, bad input (bats)
+#
+#   --setup      make the machine ready first (scripts/setup.sh --setup)
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/testing.sh
+source "${BASH_SOURCE[0]%/*}/lib/testing.sh"
+
+setup=() stages=()
+while (($#)); do
+	case $1 in
+	-h | --help) usage && exit ;;
+	--setup) setup=(--setup) ;;
+	static | python | shell | contract | end-to-end) stages+=("$1") ;;
+	*) fail 2 "unknown stage '$1', see --help" ;;
+	esac
+	shift
+done
+((${#stages[@]})) || stages=(static python shell contract end-to-end)
+
+"$root/scripts/setup.sh" "${setup[@]}"
+find_docker
+build_tests
+failed=()
+for stage in "${stages[@]}"; do
+	began=$SECONDS
+	"test_${stage//-/_}" || failed+=("$stage")
+	printf '# stage %s: %d s\n' "$stage" $((SECONDS - began))
+done
+printf '%d passed, %d failed\n' $((${#stages[@]} - ${#failed[@]})) "${#failed[@]}"
+((${#failed[@]} == 0)) || fail 1 "failed: ${failed[*]}"

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# A slice of the quick preset, from nothing to the report: real servers, real database, all four tools.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-starlette --scenario json,db-raw --rounds 1 2>"$BATS_FILE_TMPDIR/log" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+@test "every cell is measured, with all its files" {
+	[[ $(count . "$run_folder/plan.jsonl") == 16 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 16 ]]
+	local file
+	for file in tool.json output.txt server.before server.after; do
+		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == 16 ]]
+	done
+	[[ $(find "$run_folder/raw" -name results.bin | wc -l) == 4 ]]
+}
+
+@test "a plain line for each measurement, none of them drawn over" {
+	[[ $(grep -c '^\[[0-9]*/16\] .*: measured$' "$BATS_FILE_TMPDIR/log") == 16 ]]
+	! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
+}
+
+@test "records hold good answers and the kernel's own counters" {
+	[[ $(count . "$run_folder/records.jsonl") == 16 ]]
+	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 12 ]]
+	! grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
+	! grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
+}
+
+@test "limits and sysctls are read back, as asked" {
+	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"nofile":16384' {} + | wc -l) == 16 ]]
+	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"net.ipv4.tcp_tw_reuse":"1"' {} + | wc -l) == 16 ]]
+}
+
+@test "the report names both services, and how their base was made" {
+	grep -q gunicorn-sync-flask-py313-debian "$run_folder/report.md"
+	grep -q uvicorn-starlette-py313-debian "$run_folder/report.md"
+}
+
+@test "records and report come out of the raw files alone, byte for byte" {
+	cp "$run_folder"/{records.jsonl,report.md} "$BATS_TEST_TMPDIR/"
+	rm "$run_folder"/{records.jsonl,report.md}
+	scripts/report.sh "$run_folder"
+	cmp "$run_folder/records.jsonl" "$BATS_TEST_TMPDIR/records.jsonl"
+	cmp "$run_folder/report.md" "$BATS_TEST_TMPDIR/report.md"
+}
+
+@test "a lie in the raw output is caught" {
+	local record copy=results/20000101-000000-lie
+	cp -r "$run_folder" "$copy"
+	record=$(find "$copy/raw" -path '*wrk-c32/output.txt' | head -n1)
+	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
+	scripts/report.sh "$copy"
+	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"
+	rm -r "$copy"
+}
+
+@test "no container of the run is left" {
+	[[ -z $(containers_of "$run_folder") ]]
+}
+
+@test "what is written belongs to the user who ran the script" {
+	[[ -z $(find "$run_folder" ! -user "$(id -un)") ]]
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# A run that is cut ends at once, leaves nothing behind, and goes on where it was.
+
+load common
+
+setup_file() { copy_project "$BATS_FILE_TMPDIR/project"; }
+
+setup() { cd "$BATS_FILE_TMPDIR/project"; }
+
+selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 4 --rounds 2)
+
+@test "an interrupt ends a run within 5 s and leaves no container" {
+	set -m
+	scripts/matrix.sh "${selection[@]}" 2>"$BATS_FILE_TMPDIR/log" &
+	local pid=$! began
+	set +m
+	for ((i = 0; i < 600; i++)); do
+		grep -q '^\[2/4\]' "$BATS_FILE_TMPDIR/log" && break
+		sleep 0.2
+	done
+	sleep 3 # into the third measurement
+	began=$EPOCHREALTIME
+	kill -INT "$pid"
+	run wait "$pid"
+	echo "ended with $status after $((${EPOCHREALTIME/./} - ${began/./})) us"
+	((${EPOCHREALTIME/./} - ${began/./} < 5000000))
+	[[ -z $(containers_of "$(the_run)") ]]
+	[[ $(metas "$(the_run)" | grep -c measured) == 2 ]]
+}
+
+@test "what is left of a killed write is no record" {
+	local torn
+	torn=$(find "$(the_run)/raw/r01" -name meta.json | head -n1)
+	cp "$torn" "$BATS_FILE_TMPDIR/whole-meta.json"
+	truncate --size=20 "$torn"
+	[[ $(find "$(the_run)/raw" -name '.meta.json.*' | wc -l) == 0 ]]
+	scripts/report.sh "$(the_run)"
+	[[ $(grep -c '"valid": *true' "$(the_run)/records.jsonl") -le 1 ]]
+	cp "$BATS_FILE_TMPDIR/whole-meta.json" "$torn"
+}
+
+@test "the run goes on and repeats only what has no complete record" {
+	local before
+	before=$(find "$(the_run)/raw" -name meta.json -exec sha256sum {} + | sort)
+	scripts/matrix.sh --resume "$(the_run)" 2>"$BATS_FILE_TMPDIR/log"
+	[[ $(grep -c '^\[./2\]' "$BATS_FILE_TMPDIR/log") == 2 ]]
+	[[ $(metas "$(the_run)" | grep -c measured) == 4 ]]
+	sha256sum --check --quiet <<<"$before"
+	[[ -s $(the_run)/report.md ]]
+}
+
+@test "a run whose project has changed since is not mixed with what was" {
+	echo '# changed' >>services/template.yml
+	run -2 scripts/matrix.sh --resume "$(the_run)"
+	[[ $output == *"has changed since"* ]]
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# Services that do not build, do not start, answer wrongly or die under load: each is one line with
+# its cause, in the report too, and the rest of the matrix goes on. They are added as a newcomer adds
+# a framework: a folder with two files, and a line in matrix.toml.
+
+load common
+
+# framework NAME: a bare WSGI framework whose app.py is read from standard input.
+framework() {
+	mkdir "services/frameworks/$1"
+	cat >"services/frameworks/$1/app.py"
+	: >"services/frameworks/$1/requirements.txt"
+	: >"services/locks/py313/framework-$1.txt"
+	sed -i "/^\[frameworks\]/a $1 = { interface = \"wsgi\", lacks = { \"*\" = \"only for this test\" } }" services/matrix.toml
+}
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	framework unbuilt </dev/null
+	echo 'no-such-package-at-all==1.0 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000' >services/locks/py313/framework-unbuilt.txt
+	framework unborn <<<'raise SystemExit("unborn: the app does not load")'
+	framework liar <<-'EOF'
+		sys.path.insert(0, "/app/common")
+		BODY = b'{"message":"Hello, Word!"}'
+
+
+		def app(environ, start_response):
+		    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(BODY)))])
+		    return [BODY]
+	EOF
+	framework mortal <<-'EOF'
+		import os
+		import signal
+
+		BODY = b'{"message":"Hello, World!"}'
+		asked = 0
+
+
+		def app(environ, start_response):
+		    """Answers as the contract says, until a client without a name has asked it for the 100th time."""
+		    global asked
+		    method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+		    asked += "HTTP_USER_AGENT" not in environ
+		    if asked > 100:
+		        os.kill(os.getppid(), signal.SIGKILL)
+		    status = "200 OK" if path == "/json" else "404 Not Found"
+		    if status == "200 OK" and method not in ("GET", "HEAD"):
+		        status = "405 Method Not Allowed"
+		    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(BODY)))]
+		    start_response(status, headers)
+		    return [BODY]
+	EOF
+	scripts/generate.sh
+	scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-wsgi' \
+		--python 3.13 --scenario json --tool wrk --level 8 --duration 2 2>"$BATS_FILE_TMPDIR/log" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+# told SERVICE OUTCOME: one line on the terminal, one cause in its record, the same in the report.
+told() {
+	cat "$BATS_FILE_TMPDIR/log"
+	[[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/log") == 1 ]]
+	grep "gunicorn-sync-$1-py313-debian" "$run_folder/records.jsonl" | grep -q "\"$2\""
+	grep -q "$2.*gunicorn-sync-$1-py313-debian" "$run_folder/report.md"
+	! grep "gunicorn-sync-$1-py313-debian" "$run_folder/records.jsonl" | grep -q '"valid": *true'
+}
+
+@test "a service that does not build" { told unbuilt "build failed"; }
+
+@test "a service that does not start" { told unborn "did not start"; }
+
+@test "a service that answers wrongly is not loaded" {
+	told liar "failed verification"
+	[[ ! -e $run_folder/raw/r01/gunicorn-sync-liar-py313-debian/json/wrk-c8/tool.json ]]
+}
+
+@test "a service that dies under load" { told mortal "died"; }
+
+@test "the rest of the matrix goes on" {
+	grep gunicorn-sync-wsgi-py313-debian "$run_folder/records.jsonl" | grep -q '"outcome": *"measured"'
+	[[ -z $(containers_of "$run_folder") ]]
+}
+
+@test "verify.sh says which check failed, and fails" {
+	run -1 scripts/verify.sh gunicorn-sync-liar-py313-debian
+	[[ $output == *"not ok - json"* && $output == *"Hello, Word!"* && $output == *"0 passed, 1 failed"* ]]
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# docker-compose up bench, and the branches that differ in one line.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	git init --quiet --initial-branch main
+	git add --all
+	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
+	export SELECTION='--scenario json' DURATION=1 COMPOSE_PROJECT_NAME=bench-up
+	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 || {
+		tail -n 40 "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+}
+
+teardown_file() {
+	cd "$BATS_FILE_TMPDIR/project"
+	COMPOSE_PROJECT_NAME=bench-up "$docker" compose --profile '*' down --timeout 0 >/dev/null 2>&1
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+@test "bench ends well, and every cell of the eight services is measured" {
+	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
+	[[ $(count . "$run_folder/plan.jsonl") == 32 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 32 ]]
+	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
+}
+
+@test "the same kind of results; cgroup figures are null, with their reason" {
+	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 32 ]]
+	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 32 ]]
+	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
+	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 24 ]]
+}
+
+@test "what it wrote belongs to the owner of results/" {
+	[[ -z $(find "$run_folder" ! -user "$(stat -c %U results)") ]]
+}
+
+@test "no container sees the Docker socket, and none publishes a port" {
+	local config
+	config=$("$docker" compose --profile '*' config)
+	! grep -q 'docker.sock' <<<"$config"
+	! grep -Eq '^ +(published|ports):' <<<"$config"
+}
+
+@test "two branches differ in one line, which Compose honours" {
+	git config user.name t && git config user.email t@example.org
+	scripts/branches.sh
+	git diff --stat sync gevent
+	[[ $(git diff --numstat sync gevent) == $'1\t1\t.env' ]]
+	git switch --quiet gevent
+	"$docker" compose config | grep -q 'image: bench/gunicorn-gevent-flask-py313-debian'
+	git switch --quiet sync
+	"$docker" compose config | grep -q 'image: bench/gunicorn-sync-flask-py313-debian'
+	run scripts/branches.sh
+	[[ $status == 0 && $output == *"is there already"* ]]
+}
+
+@test "a subnet in use is one line with the mend" {
+	run -2 scripts/matrix.sh --preset quick --stack gunicorn-sync-wsgi --scenario json --tool wrk
+	[[ ${lines[-1]} == *"set BENCH_SUBNET in .env"* ]]
+}

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# A copy of the project to break in, and questions to ask of a run. Only declares.
+
+bats_require_minimum_version 1.5.0
+
+# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases.
+copy_project() {
+	local from=$BATS_TEST_DIRNAME/../..
+	mkdir -p "$1"
+	(cd "$from" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --no-dereference --target-directory "$1")
+	[[ ! -f $from/services/.env ]] || cp "$from/services/.env" "$1/services/"
+	cd "$1" || return
+}
+
+# the_run: the only run's folder.
+the_run() {
+	local runs=(results/2*/)
+	((${#runs[@]} == 1)) || return 1
+	echo "${runs[0]%/}"
+}
+
+# count PATTERN FILE...: lines that match.
+count() { cat "${@:2}" | grep -c -- "$1" || true; }
+
+# Metadata of all measurements, one a line.
+metas() { find "$1/raw" -name meta.json -exec cat {} +; }
+
+containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project=bench-$(basename "$1")"; }
+
+# shellcheck source=scripts/lib/engine.sh
+source "$BATS_TEST_DIRNAME/../../scripts/lib/engine.sh"
+find_docker
