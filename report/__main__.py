@@ -21,6 +21,7 @@ VERBS = {
     "find": "report.cli:find",
     "commands": "report.cli:commands",
     "build": "report.build:run",
+    "self": "report.selfbench:run",
     "parse": "report.parse:run",
     "verify": "report.contract:run",
     "check": "report.contract:check",
