@@ -11,6 +11,7 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \
+    HOME=/tmp \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_ROOT_USER_ACTION=ignore \
     PORT=8080 \
@@ -45,9 +46,13 @@ sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())';
     build+=("python$PYTHON-dev")
 fi
 if ((${#build[@]} + ${#run[@]})); then
+    export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update
-    manual=$(apt-mark showmanual)
-    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "${build[@]}" "${run[@]}"
+    # Apart, so that a library to run with is there in its own right, and not as some -dev package's need.
+    for packages in run build; do
+        declare -n names=$packages
+        apt-get -qq install --yes --no-install-recommends "${names[@]}"
+    done
 fi
 
 install=(pip install --quiet)
@@ -63,10 +68,7 @@ pip check
 pip freeze >/app/packages.txt
 
 if ((${#build[@]})); then
-    apt-mark auto '.*' >/dev/null
-    mapfile -t manual <<<"$manual"
-    apt-mark manual "${manual[@]}" "${run[@]}" >/dev/null
-    apt-get -qq purge --yes --autoremove
+    apt-get -qq purge --yes --autoremove "${build[@]}"
 fi
 rm -rf /var/log/apt /var/log/dpkg.log
 INSTALL

@@ -31,18 +31,19 @@ to_json = json.JSONEncoder(separators=(",", ":")).encode
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
-def clamp_count(text: str | None) -> int:
+def clamp_count(text: object) -> int:
     """Rows asked for in a path, 1..500; what is no number counts as 1."""
     return _clamp(text, 1, MAX_COUNT, absent=1)
 
 
-def clamp_duration(text: str | None) -> int:
+def clamp_duration(text: object) -> int:
     """Milliseconds to wait, 0..10000; what is no number counts as 0."""
     return _clamp(text, 0, MAX_DURATION_MS, absent=0)
 
 
-def _clamp(text: str | None, low: int, high: int, absent: int) -> int:
-    if text is None or not _INTEGER.fullmatch(text):
+def _clamp(text: object, low: int, high: int, absent: int) -> int:
+    # Some frameworks give a list where a parameter comes twice.
+    if not isinstance(text, str) or not _INTEGER.fullmatch(text):
         return absent
     # By way of float: int() refuses numbers of thousands of digits, float() makes them infinite.
     return int(min(max(float(text), low), high))

@@ -1,0 +1,54 @@
+"""Worker processes for the servers that have none of their own: one listening socket, N processes."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+
+def listen() -> socket.socket:
+    """The socket that the container's settings ask for, listening."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("0.0.0.0", int(os.environ["PORT"])))
+    listener.listen(int(os.environ["BACKLOG"]))
+    return listener
+
+
+def run(serve: Callable[[socket.socket], object]) -> None:
+    """Call `serve` with the listening socket in each of WORKERS processes, until SIGTERM.
+
+    One worker needs no second process. Of several, the first to end ends all, with status 1.
+    """
+    listener = listen()
+    workers = int(os.environ["WORKERS"])
+    signal.signal(signal.SIGTERM, _exit)
+    if workers == 1:
+        serve(listener)
+        return
+    children = [_fork(serve, listener) for _ in range(workers)]
+    status = 1
+    try:
+        os.wait()
+    except SystemExit:
+        status = 0
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)
+    sys.exit(status)
+
+
+def _fork(serve: Callable[[socket.socket], object], listener: socket.socket) -> int:
+    child = os.fork()
+    if child == 0:
+        serve(listener)
+        sys.exit()
+    return child
+
+
+def _exit(signum: int, frame: FrameType | None) -> None:
+    sys.exit()
