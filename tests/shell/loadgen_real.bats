@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# loadgen/measure with the real tools against a small server in the same container.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	cat >"$BATS_FILE_TMPDIR/server.py" <<-'EOS'
+		import collections, http.server, os, time
+		seen = collections.Counter()
+
+
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    protocol_version = "HTTP/1.1"
+		    disable_nagle_algorithm = True
+
+		    def answer(self, body, status=200):
+		        self.send_response(status)
+		        self.send_header("Content-Type", "application/json")
+		        self.send_header("Content-Length", str(len(body)))
+		        self.send_header("Connection", "close" if self.close_connection else "keep-alive")
+		        self.end_headers()
+		        self.wfile.write(body)
+
+		    def do_GET(self):
+		        if self.path.startswith("/seen"):
+		            return self.answer(str(seen["/" + self.path.split("/", 2)[2]]).encode())
+		        seen[self.path] += 1
+		        if self.path == "/die":
+		            os._exit(1) if seen["/die"] > 200 else None
+		        if self.path == "/hang" and seen["/hang"] > 20:
+		            time.sleep(30)
+		        self.answer(b'{"message":"Hello, World!"}', 503 if self.path == "/busy" else 200)
+
+		    def do_POST(self):
+		        body = self.rfile.read(int(self.headers["Content-Length"]))
+		        kind = self.headers["Content-Type"]
+		        self.answer(body, 200 if kind == "application/json" and body == b'{"a":"@\'"}' else 400)
+
+		    def log_message(self, *_):
+		        pass
+
+
+		class Server(http.server.ThreadingHTTPServer):
+		    request_queue_size = 256
+
+
+		Server(("127.0.0.1", 8080), Handler).serve_forever()
+	EOS
+	serve
+}
+
+serve() {
+	python3 "$BATS_FILE_TMPDIR/server.py" 3>&- &
+	echo $! >"$BATS_FILE_TMPDIR/pid"
+	for _ in {1..100}; do
+		curl --silent --fail --output /dev/null http://127.0.0.1:8080/seen/x && return
+		sleep 0.05
+	done
+	false
+}
+
+teardown_file() { kill "$(<"$BATS_FILE_TMPDIR/pid")"; }
+
+setup() {
+	measure=$BATS_TEST_DIRNAME/../../loadgen/measure
+	dir=$BATS_TEST_TMPDIR/raw/cell
+}
+
+# Prepares and runs the measurement that differs from the usual by the JSON object given.
+run_entry() {
+	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", host: "127.0.0.1", method: "GET", path: "/json",
+		body: null, tool: "wrk", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
+		warmup_s: 0, dir: "raw/cell"} + $change' >"$BATS_TEST_TMPDIR/plan.jsonl"
+	"$measure" prepare "$BATS_TEST_TMPDIR" r01-0001 && "$measure" run "$BATS_TEST_TMPDIR" r01-0001
+}
+
+field() { sed -n "s/.*$1 *\([0-9.]*\).*/\1/p" "$dir/output.txt" | head -n 1; }
+
+seen() { curl --silent "http://127.0.0.1:8080/seen$1"; }
+
+without() { [[ $(grep -c "$1" "$dir/output.txt") == 0 ]]; }
+
+healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") == '[0,200]' ]]; }
+
+@test "wrk for a time, with and without keep-alive" {
+	run_entry '{"warmup_s":0.2,"expect":"{\"message\": \"Hello, World!\"}"}'
+	healthy && (($(sed -n 's/^ *\([0-9]*\) requests in .*/\1/p' "$dir/output.txt") > 100))
+	run_entry '{"keepalive":false}'
+	healthy && without 'Socket errors\|Non-2xx'
+}
+
+@test "ab by count: the server saw exactly that many, and the first answer's and the health check's" {
+	run_entry '{"tool":"ab","path":"/ab","connections":4,"count":200,"duration_s":null}'
+	healthy && [[ $(field 'Complete requests:') == 200 && $(field 'Keep-Alive requests:') == 200 && $(seen /ab) == 202 ]]
+}
+
+@test "ab for a time ends in time, not at its default count" {
+	run_entry '{"tool":"ab"}'
+	healthy && [[ $(field 'Time taken for tests:') == 1.* && $(field 'Failed requests:') == 0 ]]
+}
+
+@test "hey by count, for a time, and held to a rate" {
+	run_entry '{"tool":"hey","path":"/hey","count":200,"duration_s":null}'
+	healthy && grep -q '\[200\].200 responses' "$dir/output.txt" && [[ $(seen /hey) == 202 ]]
+	run_entry '{"tool":"hey"}'
+	healthy && grep -q '\[200\].' "$dir/output.txt"
+	run_entry '{"tool":"hey","rate":80,"path":"/held"}'
+	healthy && (($(seen /held) >= 72 && $(seen /held) <= 90))
+}
+
+@test "vegeta at a rate: every request sent, and reports that agree" {
+	run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/vegeta"}'
+	healthy && [[ $(jq -c '[.requests, .status_codes["200"], .success]' "$dir/output.json") == '[100,100,1]' ]]
+	[[ $(seen /vegeta) == 102 ]]
+	grep -q 'Status Codes .*200:100' "$dir/output.txt"
+	[[ $(vegeta report -type=json "$dir/results.bin") == $(<"$dir/output.json") ]]
+}
+
+@test "vegeta keeps to its rate while the server stalls" {
+	ANSWER_TIMEOUT=1 run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/hang","timeout_s":1}'
+	[[ $(jq -c '[.requests, .status_codes["0"] > 50]' "$dir/output.json") == '[100,true]' ]]
+}
+
+@test "POST with a body that a shell or curl might take for something else" {
+	local post='"method":"POST","path":"/echo","body":"{\"a\":\"@'\''\"}"'
+	run_entry "{\"tool\":\"ab\",$post}" && healthy && without Non-2xx
+	run_entry "{\"tool\":\"hey\",$post,\"warmup_s\":0.2}" && healthy && without '\[400\]'
+	run_entry "{\"tool\":\"vegeta\",$post,\"connections\":null,\"rate\":50}"
+	healthy && [[ $(jq -c .status_codes "$dir/output.json") == '{"200":50}' ]]
+}
+
+@test "versions are read from the tools" {
+	run_entry '{}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^debian/4\.[0-9.]+ ]]
+	run_entry '{"tool":"ab","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^2\.[0-9]+$ ]]
+	run_entry '{"tool":"hey","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^0\.[0-9]+\.[0-9]+ ]]
+	run_entry '{"tool":"vegeta","connections":null,"rate":5}'
+	grep -q "vegeta/v12 v$(jq -r .tool_version "$dir/tool.json") " "$BATS_TEST_DIRNAME/../../loadgen/go.mod"
+}
+
+@test "the real counters move while a tool runs" {
+	run_entry '{}'
+	[[ $(jq '[.after, .before] | map(.proc_stat / " " | map(tonumber? // 0) | add) | .[0] > .[1]' "$dir/tool.json") == true ]]
+	jq --exit-status '.after | (.loadgen // {} | length) + (.missing // {} | length) > 0' "$dir/tool.json"
+}
+
+@test "a server that stays busy, or answers something else, is not loaded" {
+	READY_TIMEOUT=1 run -11 run_entry '{"path":"/busy"}'
+	[[ $output == *'got 503: '* && ! -e $dir ]]
+	run -11 run_entry '{"expect":"Hello"}'
+	[[ $output == *'expected Hello, got '* && ! -e $dir ]]
+}
+
+@test "a name that is not known, a port that nobody listens on: did not start" {
+	READY_TIMEOUT=1 run -10 run_entry '{"host":"nobody.invalid"}'
+	READY_TIMEOUT=1 run -10 run_entry '{"host":"127.0.0.2"}'
+	[[ $output == *'gave no answer in 1 s: curl: (7) '* ]]
+}
+
+@test "a full disk: the tool's failure is saved, and what was written stays" {
+	[[ -w /dev/shm && $(stat --file-system --format=%T /dev/shm) == tmpfs ]]
+	local small room
+	small=$(mktemp --directory --tmpdir=/dev/shm)
+	cp -r "$BATS_TEST_TMPDIR/." "$small/"
+	room=$(($(stat --file-system --format='%a * %S' /dev/shm) - 192 * 1024))
+	fallocate --length "$room" "$small/fill"
+	BATS_TEST_TMPDIR=$small run run_entry '{"tool":"vegeta","connections":null,"rate":2000}'
+	rm "$small/fill"
+	mv "$small/raw" "$BATS_TEST_TMPDIR/" && rm -r "$small"
+	echo "$status: $output"
+	[[ $status == 12 && $(jq .exit_status "$dir/tool.json") == 1 && -s $dir/results.bin ]]
+}
+
+@test "a server that dies under load: the output is kept and the health check tells" {
+	run run_entry '{"tool":"hey","path":"/die","connections":4}'
+	[[ $status == 0 && $(jq -r .health_after.error "$dir/tool.json") == 'curl: (7) '* ]]
+	grep -q 'connection refused' "$dir/output.txt"
+	serve
+}
