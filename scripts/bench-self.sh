@@ -38,6 +38,9 @@ interval() {
 	echo "$name=$begin,$(date +%s%N)"
 }
 
+# The prefix of Python's base images, as scripts/setup.sh left it.
+base_prefix() { (sed -n 's/^LOCAL_PYTHON_IMAGE=//p' "$root/services/.env" 2>/dev/null && knob PYTHON_IMAGE) | grep -m1 .; }
+
 "$root/scripts/setup.sh"
 find_docker
 work=$(mktemp -d -p "$root/results" .self-XXXXXX)
@@ -53,6 +56,6 @@ cp -r "$root/services" "$work/services"
 echo "# changed $(date +%s%N)" >>"$work/services/frameworks/flask/app.py"
 spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild "$docker" buildx build --load --tag bench/self \
 	--build-arg PYTHON=3.13 --build-arg STYLE=sync --build-arg FRAMEWORK=flask --build-arg SERVER=gunicorn-sync \
-	--build-arg "PYTHON_IMAGE=$("$docker" image ls --quiet "bench-python:3.13-slim" | grep -q . && echo bench-python || knob PYTHON_IMAGE)" \
+	--build-arg "PYTHON_IMAGE=$(base_prefix)" \
 	--file "$work/services/debian.Dockerfile" "$work/services")")
 in_tools python3 -m report self "results/$run" "results/${work##*/}/samples" "${spans[@]}"

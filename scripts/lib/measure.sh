@@ -32,6 +32,12 @@ verify_service() {
 		service_failed "$name" "did not start" "$(tail -n1 "$(start_log "$name")")"
 		return
 	fi
+	if ! await_answer "$name"; then
+		server_log "$name" >"$folder/server.log" 2>&1 || true
+		service_failed "$name" "did not start" "no answer in 30 s; its last words: $(grep . "$folder/server.log" | tail -n1)"
+		stop_service "$name"
+		return
+	fi
 	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
@@ -40,13 +46,18 @@ verify_service() {
 	else
 		rm -f "$folder/verify.json"
 		server_log "$name" >"$folder/server.log" 2>&1 || true
-		if is_running "$name"; then
-			service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
-		else
-			service_failed "$name" "did not start" "$(grep . "$folder/server.log" | tail -n1)"
-		fi
+		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
 	fi
 	stop_service "$name"
+}
+
+# await_answer NAME: until the service answers anything at all, 30 s at most, or its container ends.
+await_answer() {
+	local give_up=$((SECONDS + 30))
+	until in_loadgen curl --silent --output /dev/null --max-time 5 "http://$1:8080/"; do
+		((SECONDS < give_up)) && is_running "$1" || return 1
+		sleep 0.1
+	done
 }
 
 # measure_all: every step that has no complete record yet.
@@ -83,6 +94,7 @@ measure_one() {
 		attend in_loadgen loadgen/measure run "results/$run" "$id" >"$dir/run.txt" 2>&1 || status=$?
 		server_state "$service" | save "$dir/server.after"
 		read_outcome "$status" "$service" "$dir/run.txt"
+		! grep -q '^running false' "$dir/server.after" || outcome=died detail="the container ended under load"
 	fi
 	loaded=$(date +%s%N)
 	[[ $outcome == measured ]] || server_log "$service" >"$dir/server.log" 2>&1 || true

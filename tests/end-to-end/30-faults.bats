@@ -20,7 +20,6 @@ setup_file() {
 	echo 'no-such-package-at-all==1.0 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000' >services/locks/py313/framework-unbuilt.txt
 	framework unborn <<<'raise SystemExit("unborn: the app does not load")'
 	framework liar <<-'EOF'
-		sys.path.insert(0, "/app/common")
 		BODY = b'{"message":"Hello, Word!"}'
 
 

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/lock.sh [--check] [--upgrade]
+#
+# Pins, with hashes, what every server, framework and driver set needs on every Python of the
+# matrix: requirements.txt files in, services/locks/ out. Pins that still hold are kept.
+#
+#   --upgrade  take the newest versions instead
+#   --check    write nothing; fail when a lock is not what its requirements.txt asks for
+#
+# Runs in a container of a Python base image, which needs a package index.
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/bases.sh
+source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
+
+uv=uv==0.13.8
+
+for argument; do
+	case $argument in
+	--check | --upgrade) ;;
+	-h | --help) usage && exit ;;
+	*) fail 2 "unknown argument '$argument', see --help" ;;
+	esac
+done
+
+need_engine
+image=$(wanted_bases | grep -m1 ':3\.13-slim$')
+"$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
+
+# The files that it writes belong to whoever runs this.
+"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$root/services:/services" --workdir /services \
+	"$image" bash -euc 'python3 -m venv /tmp/venv
+	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"
+	PATH=/tmp/venv/bin:$PATH exec python lock.py "${@:2}"' lock "$uv" "$@"
