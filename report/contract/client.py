@@ -177,10 +177,10 @@ def _describe(error: Exception) -> str:
             return f"connection closed in mid-body after {len(error.partial)} bytes"
         case http.client.RemoteDisconnected():
             return "connection closed without an answer"
-        case ConnectionRefusedError():
-            return "connection refused"
-        case ConnectionResetError() | BrokenPipeError():
-            return "connection reset"
+        case socket.gaierror():
+            return f"no address for that name ({error.strerror}): its container is not running"
+        case ConnectionError():
+            return (error.strerror or "connection lost").lower()
         case http.client.BadStatusLine():
             return f"no HTTP answer but {str(error)[:60]!r}"
         case _:

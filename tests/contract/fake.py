@@ -264,7 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif lie == "wakes early":
             time.sleep(ms / 1050)
         elif lie == "wakes late":
-            time.sleep(ms / 400)
+            time.sleep(ms / 480)
         elif lie != "does not wait":
             time.sleep(ms / 1000)
         return self.json({"duration": ms / 1 if lie == "a float" else str(ms) if lie == "a string" else ms})
@@ -375,7 +375,7 @@ class _Handler(BaseHTTPRequestHandler):
             upstream.requests += {"asks upstream twice": 2, "does not ask upstream": 0}.get(lie, 1)
         if upstream.mode != "ok":
             if upstream.mode == "hang":
-                time.sleep(ms / 1000 + (6 if lie == "hangs with upstream" else 2))
+                time.sleep(ms / 1000 + (4 if lie == "hangs with upstream" else 2))
             if lie == f"500 for upstream's {upstream.mode}":
                 raise _Refused(500, b'{"error":"upstream"}')
             if lie == "closes when upstream does" and upstream.mode == "close":

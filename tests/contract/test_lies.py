@@ -135,6 +135,11 @@ def failures(result: Result) -> dict[str, str]:
     return {o.check: f"expected {o.expected}, got {o.got}" for o in result.outcomes if not o.ok}
 
 
+def leave_out(monkeypatch: pytest.MonkeyPatch, slow: set[str]) -> None:
+    """Two checks wait for seconds: asked each time they would be most of the time of these tests."""
+    monkeypatch.setattr(verify_module, "CHECKS", [check for check in CHECKS if check.name not in slow])
+
+
 def test_keeps_the_contract() -> None:
     with FakeService() as service:
         result = verified(service)
@@ -148,9 +153,7 @@ def test_keeps_the_contract() -> None:
 
 @pytest.mark.parametrize(("lie", "route", "broken"), LIES, ids=[f"{route}: {lie}" for lie, route, _ in LIES])
 def test_catches(lie: str, route: str, broken: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    # These two wait for seconds, which would be most of the time of these tests.
-    slow = {DATE, HANGS} - broken
-    monkeypatch.setattr(verify_module, "CHECKS", [check for check in CHECKS if check.name not in slow])
+    leave_out(monkeypatch, {DATE, HANGS} - broken)
     with FakeService(lie) as service:
         found = failures(verified(service, route))
     assert found.keys() == broken, found
@@ -160,7 +163,8 @@ def test_every_check_can_fail() -> None:
     assert {check.name for check in CHECKS} == set().union(*(broken for _, _, broken in LIES))
 
 
-def test_sequential_servers_are_not_asked_for_concurrency() -> None:
+def test_sequential_servers_are_not_asked_for_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out(monkeypatch, {DATE})
     with FakeService("one request at a time") as service:
         result = verified(service, "delay", concurrent=False)
     assert failures(result) == {}
@@ -175,7 +179,8 @@ def test_only_what_the_routes_need() -> None:
     assert len(result.outcomes) == 9
 
 
-def test_counting_and_writing_keep_other_verifiers_out() -> None:
+def test_counting_and_writing_keep_other_verifiers_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out(monkeypatch, {DATE, HANGS})
     with FakeService() as service:
         verified(service, "queries-raw", "updates-raw", "simple-request")
         taken = set(service.database.locks)
