@@ -28,6 +28,7 @@ image=$(wanted_bases | grep -m1 ':3\.13-slim$')
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
 
 # The files that it writes belong to whoever runs this.
+# shellcheck disable=SC2016 # the container's shell expands it
 "$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$root/services:/services" --workdir /services \
 	"$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"

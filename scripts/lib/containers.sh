@@ -22,7 +22,7 @@ open_run() {
 	BENCH_USER=$(id -u):$(id -g)
 	export BENCH_USER
 	mapfile -t services < <(report services "$run" | cut -f1)
-	[[ -s $run_dir/compose.yml ]] || compose --file "$run_dir/services.yml" --profile '*' \
+	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
 		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
 }
 
