@@ -11,7 +11,6 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \
-    HOME=/tmp \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_ROOT_USER_ACTION=ignore \
     PORT=8080 \
@@ -78,6 +77,7 @@ COPY frameworks/${FRAMEWORK} ./
 COPY servers/${SERVER} server/
 RUN python3 -m compileall -q /app
 
-ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER}
+# The root is read-only at run time, and the user has no home.
+ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
 CMD ["/app/server/start"]

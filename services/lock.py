@@ -77,9 +77,7 @@ def changed(made: Path, kept: Path) -> list[str]:
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, name what is out of step")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions")
     options = parser.parse_args(argv)

@@ -3,13 +3,12 @@
 import time
 from typing import Any
 
+from common import contract
+from common.sync_backends import Store, UpstreamError, backends
 from flask import Flask, Response, render_template, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
-
-from common import contract
-from common.sync_backends import Store, UpstreamError, backends
 
 app = Flask(__name__)
 app.config["MAX_CONTENT_LENGTH"] = contract.ECHO_LIMIT
