@@ -146,7 +146,9 @@ def resume(argv: Sequence[str]) -> int:
     harness = json.loads((folder / "run.json").read_text())["harness"]
     if harness["hash"] != harness_hash():
         was = harness["version"]
-        raise UserError(f"the project has changed since {folder.name} was planned: start a new run, or go back to {was}")
+        raise UserError(
+            f"the project has changed since {folder.name} was planned: start a new run, or go back to {was}"
+        )
     print(folder.name)
     return 0
 

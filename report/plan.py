@@ -115,7 +115,10 @@ def make_plan(
     if not cells:
         causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level fit together"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
-    return Plan(preset, tuple(cells.values()), tuple(dict.fromkeys(skips)), loadgen_cpus)
+    # A tool that one group of levels does not fit and another does is not skipped.
+    run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
+    skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
+    return Plan(preset, tuple(cells.values()), tuple(skips), loadgen_cpus)
 
 
 def measurements(plan: Plan, seed: int) -> list[dict[str, Any]]:
@@ -231,12 +234,18 @@ def _loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
     if wanted.scenarios:
         loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
     if wanted.tools:
-        narrowed = [replace(load, tools=_kept(load.tools, wanted.tools)) for load in loads]
-        chosen = tuple(t for t in TOOLS if _any_match(t, wanted.tools))
-        loads = [load for load in narrowed if load.tools] or [replace(load, tools=chosen) for load in loads]
+        loads = _narrow_tools(loads, wanted.tools)
     if levels:
         loads = [replace(load, levels=levels) for load in loads]
     return loads
+
+
+def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    """The loads with the tools that match; a tool that no load has is added to all, when named or alone."""
+    held = {tool for load in loads for tool in load.tools if _any_match(tool, patterns)}
+    added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and _any_match(t, patterns))))
+    narrowed = [replace(load, tools=_kept(load.tools, patterns) + added) for load in loads]
+    return [load for load in narrowed if load.tools]
 
 
 def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:

@@ -1,0 +1,192 @@
+"""The one list: what follows from it, and what is said when it is not one."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report import compose, matrix
+from report.errors import UserError
+from report.knobs import KNOBS, read_env, read_knobs
+from report.plan import TOOLS
+
+ROOT = Path(__file__).parents[2]
+MATRIX = matrix.load(ROOT / "services/matrix.toml")
+FIRST_STACKS = [
+    *("aiohttp", "gunicorn-aiohttp-aiohttp", "proxy-py", "uvicorn-blacksheep", "tornado", "werkzeug-flask"),
+    *("gunicorn-sync-flask", "gunicorn-gevent-flask", "bjoern-wsgi", "bjoern-hug", "cherrypy"),
+    *("gunicorn-sync-wsgi", "uvicorn-asgi", "uvicorn-starlette"),
+]
+
+
+def raw() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "services/matrix.toml").read_text())
+
+
+@pytest.mark.parametrize("stack", FIRST_STACKS)
+@pytest.mark.parametrize("python", ["3.11", "3.13", "3.14"])
+def test_first_stacks_are_served_on_every_python(stack: str, python: str) -> None:
+    name = f"{stack}-py{python.replace('.', '')}-debian"
+    found = [s for s in MATRIX.services if s.name == name]
+    assert len(found) == 1
+    assert found[0].skip is None
+
+
+def test_names_are_unique_and_fit_dns() -> None:
+    names = [s.name for s in MATRIX.services]
+    assert len(names) == len(set(names))
+    assert all(len(name) <= 63 and matrix.NAME.match(name) for name in names)
+
+
+def test_stacks_come_from_interfaces_alone() -> None:
+    for service in MATRIX.services:
+        assert service.framework.interface in service.server.serves
+    assert not [s for s in MATRIX.services if s.stack == "uvicorn-flask"]
+
+
+def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:
+    for kind, names, files in (
+        ("servers", MATRIX.servers, {"start", "requirements.txt"}),
+        ("frameworks", MATRIX.frameworks, {"app.py", "requirements.txt"}),
+    ):
+        folders = {p.name: {f.name for f in p.iterdir()} for p in (ROOT / "services" / kind).iterdir() if p.is_dir()}
+        assert folders.keys() == set(names)
+        for name, held in folders.items():
+            assert files <= held, name
+
+
+def test_every_lock_is_there_and_names_what_it_locks() -> None:
+    for python in MATRIX.pythons:
+        folder = ROOT / f"services/locks/py{python.replace('.', '')}"
+        wanted = {f"server-{n}.txt" for n in MATRIX.servers} | {f"framework-{n}.txt" for n in MATRIX.frameworks}
+        wanted |= {"common-sync.txt", "common-async.txt"}
+        wanted |= {f"package-{p}.txt" for preset in MATRIX.presets.values() for p in preset.packages}
+        assert {p.name for p in folder.glob("*.txt")} == wanted
+        for lock in folder.glob("*.txt"):
+            lines = [line for line in lock.read_text().splitlines() if line.strip() and not line.startswith((" ", "#"))]
+            assert all("==" in line for line in lines), lock
+            assert lock.read_text().count("--hash=sha256:") >= len(lines), lock
+
+
+def test_generated_files_are_in_step() -> None:
+    assert (ROOT / "services/compose.yml").read_text() == compose.compose_file(MATRIX)
+    assert (ROOT / "services/bases.tsv").read_text() == compose.bases_file(MATRIX)
+
+
+def test_presets_name_what_exists() -> None:
+    for preset in MATRIX.presets.values():
+        for load in preset.loads:
+            assert load.scenarios and load.levels and set(load.tools) <= set(TOOLS)
+            for scenario in load.scenarios:
+                MATRIX.route_of(scenario)
+
+
+def test_quick_is_about_eight_services_three_scenarios_and_all_tools() -> None:
+    quick = MATRIX.presets["quick"]
+    assert len(quick.stacks) == 8
+    assert {s for load in quick.loads for s in load.scenarios} == {"json", "plaintext", "delay-20"}
+    assert {t for load in quick.loads for t in load.tools} == set(TOOLS)
+
+
+def test_env_holds_every_knob_once_with_a_comment() -> None:
+    lines = (ROOT / ".env").read_text().splitlines()
+    keys = [line.partition("=")[0] for line in lines if "=" in line and not line.startswith("#")]
+    assert sorted(keys) == sorted(KNOBS)
+    assert read_knobs({}, ROOT)["WORKER_CLASS"] in ("sync", "gevent")
+
+
+def test_an_exported_knob_wins_over_the_file() -> None:
+    assert read_knobs({"WORKERS": "3"}, ROOT)["WORKERS"] == "3"
+    assert read_knobs({"WORKERS": ""}, ROOT)["WORKERS"] == read_env(ROOT / ".env")["WORKERS"]
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("WORKER_CLASS", "threads"),
+        ("WORKERS", "0"),
+        ("WORKERS", "two"),
+        ("WORKERS", "²"),
+        ("SERVER_CPUS", "0-"),
+        ("MEMORY", "lots"),
+        ("BENCH_SUBNET", "10.0.0.1"),
+        ("SELECTION", "$(id)"),
+        ("PYTHON_IMAGE", "a b"),
+    ],
+)
+def test_a_wrong_knob_is_one_line_that_names_it(knob: str, value: str) -> None:
+    with pytest.raises(UserError, match=knob) as caught:
+        read_knobs({knob: value}, ROOT)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_scenario_fills_in_its_number() -> None:
+    assert MATRIX.route_of("queries-20-raw")[1] == "/raw/queries/20"
+    assert MATRIX.route_of("delay-0")[1] == "/?duration=0"
+    assert MATRIX.route_of("root")[1] == "/"
+    for wrong in ("queries--raw", "queries-x-raw", "delay-²", "delay-1-2", ""):
+        with pytest.raises(UserError, match="unknown scenario"):
+            MATRIX.route_of(wrong)
+
+
+def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
+    service = next(s for s in MATRIX.services if s.name == "aiohttp-py313-debian")
+    assert MATRIX.with_package(service, "aiohttp==3.13.5").name == "aiohttp-3-13-5-py313-debian"
+    assert MATRIX.with_package(service, "yarl==1.2").name == "aiohttp-yarl-1-2-py313-debian"
+    for wrong in ("aiohttp", "aiohttp>=3", "aiohttp==", "a b==1", "aiohttp==1; rm"):
+        with pytest.raises(UserError, match="NAME==VERSION"):
+            MATRIX.with_package(service, wrong)
+
+
+def test_what_a_framework_lacks_has_a_reason() -> None:
+    hug = next(s for s in MATRIX.services if s.framework.name == "hug")
+    assert hug.lacking(MATRIX.routes["json"]) is None
+    assert hug.lacking(MATRIX.routes["db-raw"]) == "not yet offered"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.pop("routes"), "'routes' is missing"),
+        (lambda m: m.update(schema=2), "schema is 2"),
+        (lambda m: m["servers"]["bjoern"].update(style="green"), "neither sync nor async"),
+        (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
+        (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is no route"),
+        (lambda m: m["presets"]["quick"].pop("loads"), "'loads' is missing"),
+        (lambda m: m.update(servers=3), "does not fit"),
+        (lambda m: m["routes"]["json"].update(colour="red"), "does not fit"),
+    ],
+)
+def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:
+    data = raw()
+    change(data)
+    with pytest.raises(UserError, match=words) as caught:
+        matrix.load(write(tmp_path, data))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_bytes(b"[[[\xff")
+    with pytest.raises(UserError, match="not valid TOML"):
+        matrix.load(tmp_path / "broken.toml")
+    with pytest.raises(UserError, match="cannot read"):
+        matrix.load(tmp_path / "absent.toml")
+
+
+def write(folder: Path, data: Any) -> Path:
+    """A matrix.toml of `data`: TOML's inline forms are close enough to JSON's for what this list holds."""
+    path = folder / "matrix.toml"
+    path.write_text("".join(f"{key} = {inline(value)}\n" for key, value in data.items()))
+    return path
+
+
+def inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{k}" = {inline(v)}' for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,204 @@
+"""Selections become cells, and cells rounds in random order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report import cpus, matrix
+from report.errors import UserError
+from report.levels import parse_level, refusal
+from report.plan import Plan, Selection, make_plan, measurements
+
+ROOT = Path(__file__).parents[2]
+MATRIX = matrix.load(ROOT / "services/matrix.toml")
+
+
+def plan(reachable: Any = lambda service: service.base == "debian", **wanted: Any) -> Plan:
+    return make_plan(MATRIX, Selection(**wanted), {"WORKER_CLASS": "sync"}, reachable)
+
+
+def cells(**wanted: Any) -> set[tuple[str, str, str, str]]:
+    return {(c.service.name, c.scenario, c.tool, c.level.name) for c in plan(**wanted).cells}
+
+
+def test_quick_is_the_default_and_has_every_tool_on_every_cell() -> None:
+    made = plan()
+    assert made.preset.name == "quick"
+    assert len(made.cells) == 8 * 3 * 4
+    assert len(made.services) == 8
+
+
+def test_the_worker_class_chooses_the_quick_presets_gunicorn() -> None:
+    made = make_plan(MATRIX, Selection(), {"WORKER_CLASS": "gevent"}, lambda _: True)
+    assert "gunicorn-gevent-flask-py313-debian" in {s.name for s in made.services}
+    assert "gunicorn-sync-flask-py313-debian" not in {s.name for s in made.services}
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("aiohttp-vs-gunicorn", {("aiohttp-py313-debian", "delay-20", "wrk", "c128")}),
+        ("proxy-py", {("tornado-py313-debian", "http-route-example", "hey", "c100r8000")}),
+        ("wsgi-asgi", {("gunicorn-sync-wsgi-py313-debian", "root", "vegeta", "r5000")}),
+        ("sync-vs-gevent", {("gunicorn-gevent-flask-py313-debian", "create-data-1", "ab", "c16n1000")}),
+        ("aiohttp-versions", {("aiohttp-3-13-5-py314-debian", "updates-20-orm", "wrk", "c256")}),
+    ],
+)  # fmt: skip
+def test_presets_hold_the_originals_cells(preset: str, expected: set[tuple[str, str, str, str]]) -> None:
+    assert expected <= cells(preset=preset)
+
+
+def test_presets_keep_to_the_originals_groups() -> None:
+    assert not {c for c in cells(preset="wsgi-asgi") if c[0].startswith("cherrypy") and c[3] != "r2000"}
+    assert plan(preset="sync-vs-gevent").preset.workers == 4
+    assert len(cells(preset="sync-vs-gevent")) == 2 * 3 * 3
+    assert plan(preset="sync-vs-gevent").preset.rounds == 5
+
+
+def test_a_filter_narrows_the_preset() -> None:
+    assert cells(preset="wsgi-asgi", stacks=("gunicorn-*",)) == {
+        ("gunicorn-sync-wsgi-py313-debian", "root", "vegeta", "r20000"),
+        ("gunicorn-sync-wsgi-py313-debian", "root", "vegeta", "r5000"),
+    }
+    assert {c[1] for c in cells(preset="quick", scenarios=("*json",))} == {"json"}
+    assert {c[2] for c in cells(tools=("wrk", "hey"))} == {"wrk", "hey"}
+
+
+def test_a_name_that_the_preset_does_not_hold_is_added_by_name() -> None:
+    assert {c[1] for c in cells(preset="quick", scenarios=("json", "delay-50"))} == {"json", "delay-50"}
+    assert {c[0] for c in cells(preset="quick", stacks=("aiohttp", "gunicorn-gevent-wsgi"))} == {
+        "aiohttp-py313-debian",
+        "gunicorn-gevent-wsgi-py313-debian",
+    }
+    assert {s.python for s in plan(preset="quick", pythons=("3.14",)).services} == {"3.14"}
+
+
+def test_without_a_preset_a_selection_is_of_the_whole_matrix() -> None:
+    made = plan(frameworks=("flask",), pythons=("3.1[13]",))
+    assert {s.name for s in made.services} == {
+        f"{server}-flask-py{python}-debian"
+        for server in ("gunicorn-sync", "gunicorn-gevent", "bjoern", "werkzeug")
+        for python in ("311", "313")
+    }
+
+
+def test_bases_that_cannot_be_reached_are_skipped_with_that_cause() -> None:
+    made = plan(stacks=("uvicorn-asgi",))
+    assert {s.base for s in made.services} == {"debian"}
+    assert {(s.service, s.cause) for s in made.skips} == {
+        (f"uvicorn-asgi-py{p}-alpine", "base image not reachable") for p in ("311", "313", "314")
+    }
+
+
+def test_what_a_framework_or_tool_cannot_do_is_skipped_with_its_reason() -> None:
+    made = plan(stacks=("bjoern-*",), scenarios=("db-raw",), pythons=("3.13",), bases=("debian",))
+    assert [(s.service, s.cause) for s in made.skips] == [("bjoern-hug-py313-debian", "hug: not yet offered")]
+    made = plan(stacks=("aiohttp",), scenarios=("echo",), tools=("wrk", "ab"), levels=("8",), bases=("debian",))
+    assert {s.cause for s in made.skips} == {"wrk sends a body only with a Lua script"}
+    assert {c.tool for c in made.cells} == {"ab"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"preset": "nope"}, "unknown preset 'nope'; there are: quick"),
+        ({"stacks": ("flask",)}, "unknown stack 'flask'"),
+        ({"servers": ("iis",)}, "unknown server 'iis'"),
+        ({"frameworks": ("rails",)}, "unknown framework 'rails'"),
+        ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
+        ({"bases": ("suse",)}, "unknown base 'suse'"),
+        ({"tools": ("curl",)}, "unknown tool 'curl'"),
+        ({"scenarios": ("nope",)}, "unknown scenario 'nope'"),
+        ({"levels": ("many",)}, "is no number"),
+        ({"tools": ("wrk",), "levels": ("r5",)}, "nothing matches"),
+        ({"servers": ("bjoern",), "frameworks": ("starlette",)}, "nothing matches"),
+        ({"duration": 0.5}, "whole seconds"),
+        ({"duration": float("nan")}, "whole seconds"),
+        ({"rounds": 0}, "1 to 99"),
+        ({"packages": ("aiohttp",)}, "NAME==VERSION"),
+    ],
+)
+def test_the_users_faults_are_one_line(wanted: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        plan(**wanted)
+    assert "\n" not in str(caught.value)
+
+
+def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None:
+    made = plan(preset="quick", rounds=3, tools=("wrk",))
+    first, second = measurements(made, 1), measurements(made, 2)
+    assert first == measurements(made, 1)
+    assert [m["dir"] for m in first] != [m["dir"] for m in second]
+    assert len({m["id"] for m in first}) == len(first) == 3 * 24
+    orders = [[m["service"] + m["scenario"] for m in first if m["round"] == n] for n in (1, 2, 3)]
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
+    assert orders[0] != orders[1] != orders[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "connections", "count", "rate"),
+    [
+        ("64", "c64", 64, None, None),
+        ("c64", "c64", 64, None, None),
+        ("064", "c64", 64, None, None),
+        ("c16n1000", "c16n1000", 16, 1000, None),
+        ("c100r8000", "c100r8000", 100, None, 8000),
+        ("r500", "r500", None, None, 500),
+    ],
+)
+def test_levels(text: str, name: str, connections: int | None, count: int | None, rate: int | None) -> None:
+    level = parse_level(text)
+    assert (level.name, level.connections, level.count, level.rate) == (name, connections, count, rate)
+
+
+@pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
+def test_levels_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="is no number"):
+        parse_level(text)
+
+
+def test_no_tool_is_asked_for_what_it_cannot_send() -> None:
+    assert refusal("vegeta", parse_level("64"), "GET")
+    assert refusal("wrk", parse_level("r5"), "GET")
+    assert refusal("wrk", parse_level("c8n80"), "GET")
+    assert refusal("wrk", parse_level("8"), "POST")
+    assert refusal("ab", parse_level("c8r80"), "GET")
+    for tool, level in (("vegeta", "r5"), ("wrk", "8"), ("ab", "c8n80"), ("hey", "c8r80"), ("hey", "c8n80")):
+        assert refusal(tool, parse_level(level), "GET") is None
+
+
+def test_threads_always_divide_the_connections() -> None:
+    made = make_plan(MATRIX, Selection(levels=("6", "7", "64")), {"WORKER_CLASS": "sync"}, lambda _: True, 4)
+    for line in measurements(made, 1):
+        if line["connections"]:
+            assert line["connections"] % line["threads"] == 0
+            assert 1 <= line["threads"] <= 4
+
+
+@pytest.mark.parametrize(
+    ("count", "server", "loadgen", "database"),
+    [(1, "0", "0", "0"), (2, "0", "1", "1"), (3, "0", "1", "2"), (4, "0,1", "2", "3"), (8, "0,1,2,3", "4,5", "6,7")],
+)
+def test_cpus_never_overlap_where_there_are_enough(count: int, server: str, loadgen: str, database: str) -> None:
+    chosen = cpus.choose([[n] for n in range(count)])
+    assert list(chosen.values()) == [server, loadgen, database]
+
+
+def test_hyper_threads_of_one_core_stay_together(tmp_path: Path) -> None:
+    for cpu in range(8):
+        folder = tmp_path / f"cpu{cpu}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{cpu % 4},{cpu % 4 + 4}\n")
+    groups = cpus.cores(range(8), tmp_path)
+    assert groups == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    assert cpus.choose(groups)["LOADGEN_CPUS"] == "2,6"
+
+
+def test_a_cpu_that_is_not_there_is_named() -> None:
+    knobs = {"SERVER_CPUS": "7", "LOADGEN_CPUS": "", "DATABASE_CPUS": ""}
+    with pytest.raises(UserError, match="SERVER_CPUS=7"):
+        cpus.resolve(knobs, [0, 1])
+    assert cpus.resolve(knobs | {"SERVER_CPUS": "0-1"}, [0, 1])["SERVER_CPUS"] == "0-1"
