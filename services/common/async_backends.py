@@ -75,7 +75,8 @@ class RawStore:
         return rows
 
     async def fortunes(self) -> list[tuple[int, str]]:
-        return await self.pool.fetch("SELECT id, message FROM fortune")
+        fortunes: list[tuple[int, str]] = await self.pool.fetch("SELECT id, message FROM fortune")
+        return fortunes
 
     async def create_data(self, count: int) -> None:
         """Inserts `count` rows in one transaction."""
@@ -164,6 +165,10 @@ class Backends:
     raw: RawStore
     orm: OrmStore
     upstream: Upstream
+
+    def store(self, kind: str) -> Store:
+        """The way of asking the database that a path names: `raw` or `orm`."""
+        return self.raw if kind == "raw" else self.orm
 
 
 @asynccontextmanager

@@ -68,7 +68,7 @@ def database_routes(kind: str) -> list[web.RouteDef]:
     """The routes of one way of asking the database: `raw` or `orm`."""
 
     def store(request: web.Request) -> Store:
-        return getattr(request.app[BACKENDS], kind)
+        return request.app[BACKENDS].store(kind)
 
     async def db(request: web.Request) -> web.Response:
         return json_response((await store(request).worlds(1))[0])
@@ -101,8 +101,8 @@ async def backends(app: web.Application) -> AsyncIterator[None]:
 
 async def create_app() -> web.Application:
     """The application, as aiohttp's own runner and gunicorn's worker ask for it."""
-    # A larger body is answered 413 by aiohttp itself.
-    app = web.Application(client_max_size=contract.ECHO_LIMIT)
+    # A larger body is answered 413 by aiohttp itself; before 3.14 it refused this size too, hence one byte more.
+    app = web.Application(client_max_size=contract.ECHO_LIMIT + 1)
     app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
     app.cleanup_ctx.append(backends)
     return app

@@ -31,7 +31,8 @@ JSON = b"application/json"
 
 
 def backends(scope: Message) -> Backends:
-    return scope["state"]["backends"]
+    opened: Backends = scope["state"]["backends"]
+    return opened
 
 
 def json_answer(value: Any) -> Answer:
@@ -93,7 +94,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
     """The routes of one way of asking the database: `raw` or `orm`."""
 
     def store(scope: Message) -> Store:
-        return getattr(backends(scope), kind)
+        return backends(scope).store(kind)
 
     async def db(scope: Message, receive: Receive, last: str) -> Answer:
         return json_answer((await store(scope).worlds(1))[0])

@@ -8,7 +8,7 @@ from blacksheep.server.responses import html, json, text
 from blacksheep.server.routing import Route
 from blacksheep.settings.json import json_settings
 from common import contract
-from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_backends import Backends, UpstreamError, open_backends
 
 json_settings.use(dumps=contract.to_json)
 # One segment of a path that may be empty: BlackSheep's own `string` wants a character.
@@ -80,24 +80,21 @@ async def echo(request: Request) -> Response:
 def database_routes(kind: str) -> None:
     """Adds the routes of one way of asking the database: `raw` or `orm`."""
 
-    def store(backends: Backends) -> Store:
-        return getattr(backends, kind)
-
     @get(f"/{kind}/db")
     async def db(backends: Backends) -> Response:
-        return json((await store(backends).worlds(1))[0])
+        return json((await backends.store(kind).worlds(1))[0])
 
     @get(f"/{kind}/queries/{{segment:text}}")
     async def queries(text: str, backends: Backends) -> Response:
-        return json(await store(backends).worlds(contract.clamp_count(text)))
+        return json(await backends.store(kind).worlds(contract.clamp_count(text)))
 
     @get(f"/{kind}/updates/{{segment:text}}")
     async def updates(text: str, backends: Backends) -> Response:
-        return json(await store(backends).update_worlds(contract.clamp_count(text)))
+        return json(await backends.store(kind).update_worlds(contract.clamp_count(text)))
 
     @get(f"/{kind}/fortunes")
     async def fortunes(backends: Backends) -> Response:
-        return html(contract.fortunes_page(await store(backends).fortunes()))
+        return html(contract.fortunes_page(await backends.store(kind).fortunes()))
 
 
 database_routes("raw")

@@ -90,7 +90,8 @@ def database_routes(kind: str) -> list[Route]:
     """The routes of one way of asking the database: `raw` or `orm`."""
 
     def store(request: Request) -> Store:
-        return getattr(request.state.backends, kind)
+        backends: Backends = request.state.backends
+        return backends.store(kind)
 
     async def db(request: Request) -> JSONResponse:
         return JSONResponse((await store(request).worlds(1))[0])

@@ -8,7 +8,7 @@ from typing import Any
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from tornado.template import Template
-from tornado.web import Application, RequestHandler, URLSpec
+from tornado.web import Application, RequestHandler, url
 
 FORTUNES = Template(
     "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
@@ -21,7 +21,7 @@ FORTUNES = Template(
 class ContractHandler(RequestHandler):
     """What all handlers share: how they refuse."""
 
-    SUPPORTED_METHODS = ("GET",)
+    SUPPORTED_METHODS: tuple[str, ...] = ("GET",)
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
         # What is no UTF-8 is no number either, and no reason to refuse the request.
@@ -141,21 +141,19 @@ async def create_app() -> AsyncIterator[Application]:
     """The application with its backends, for as long as this process serves."""
     async with open_backends() as backends:
         everything = {"backends": backends}
-        raw: dict[str, Store] = {"store": backends.raw}
-        orm: dict[str, Store] = {"store": backends.orm}
         yield Application(
             [
-                URLSpec("/", RootHandler),
-                URLSpec("/plaintext", TextHandler, {"text": contract.GREETING}),
-                URLSpec("/json", GreetingHandler),
-                URLSpec("/simple_json", GreetingHandler),
-                URLSpec("/http-route-example", TextHandler, {"text": contract.ROUTE_RESPONSE}),
-                URLSpec("/echo", EchoHandler),
-                URLSpec("/simple_request/([^/]*)", SimpleRequestHandler, everything),
-                URLSpec("/create_data/([^/]*)", CreateDataHandler, everything),
+                url("/", RootHandler),
+                url("/plaintext", TextHandler, {"text": contract.GREETING}),
+                url("/json", GreetingHandler),
+                url("/simple_json", GreetingHandler),
+                url("/http-route-example", TextHandler, {"text": contract.ROUTE_RESPONSE}),
+                url("/echo", EchoHandler),
+                url("/simple_request/([^/]*)", SimpleRequestHandler, everything),
+                url("/create_data/([^/]*)", CreateDataHandler, everything),
                 *(
-                    URLSpec(f"/{kind}{path}", handler, store)
-                    for kind, store in (("raw", raw), ("orm", orm))
+                    url(f"/{kind}{path}", handler, {"store": backends.store(kind)})
+                    for kind in ("raw", "orm")
                     for path, handler in (
                         ("/db", DbHandler),
                         ("/queries/([^/]*)", QueriesHandler),
