@@ -16,6 +16,7 @@ VERBS = {
     "steps": "report.cli:steps",
     "services": "report.cli:services",
     "contract": "report.cli:contract",
+    "sample": "report.cli:sample",
     "summary": "report.cli:summary",
     "resume": "report.cli:resume",
     "find": "report.cli:find",

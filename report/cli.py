@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import random
 import subprocess
 import tempfile
 import time
@@ -169,6 +170,25 @@ def services(argv: Sequence[str]) -> int:
     for name, facts in json.loads((folder / "run.json").read_text())["services"].items():
         waits = "--concurrent" if facts["concurrent"] else "--sequential"
         print(name, facts["image"], waits, ",".join(facts["routes"]), sep="\t")
+    return 0
+
+
+def sample(argv: Sequence[str]) -> int:
+    """`sample SEED`: services that are worth verifying on every change, space-separated.
+
+    All stacks on the default Python; on each other Python all bare apps and two stacks by the seed.
+    """
+    the_matrix, rng = matrix.load(), random.Random(argv[0] if argv else "")
+    names = []
+    for python in the_matrix.pythons:
+        here = [
+            s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
+        ]
+        bare = [s for s in here if s.framework.name == s.framework.interface]
+        rest = [s for s in here if s not in bare]
+        chosen = here if python == the_matrix.default_python else bare + rng.sample(rest, min(2, len(rest)))
+        names += [s.name for s in chosen]
+    print(*names)
     return 0
 
 

@@ -51,6 +51,7 @@ trap close_run EXIT
 trap 'exit 130' INT TERM
 open_run "$run"
 say "results/$run"
+say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 build_services
 start_backing
 verify_services

@@ -38,7 +38,7 @@ build_harness() {
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
 # read-only at /bench and results/ writable, as the user who runs the script. No network.
 in_tools() {
-	"$docker" run --rm --interactive --network none --user "$(id -u):$(id -g)" --workdir /bench \
+	"$docker" run --rm --interactive --network none --ulimit "nofile=$(knob NOFILE)" --user "$(id -u):$(id -g)" --workdir /bench \
 		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }

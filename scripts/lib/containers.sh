@@ -85,6 +85,13 @@ oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"
 }
 
+# server_limits SERVICE: what it really has, read inside it.
+server_limits() {
+	# shellcheck disable=SC2016 # expanded in the container
+	"$docker" exec "$project-$1-1" sh -c 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"' ||
+		echo "null the container ended"
+}
+
 # keep_facts SERVICE IMAGE: what it is made of, raw; a run is not continued with another image.
 keep_facts() {
 	local folder=$run_dir/raw/services/$1 id

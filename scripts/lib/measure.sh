@@ -2,7 +2,7 @@
 # A run, whoever starts the containers: verify each service once, then one measurement after the other.
 # Only declares. The caller sets `run` and `run_dir` and declares what differs:
 #   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
-#   keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
+#   server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
@@ -38,6 +38,7 @@ verify_service() {
 		stop_service "$name"
 		return
 	fi
+	server_limits "$name" | save "$folder/limits.txt"
 	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
