@@ -38,9 +38,6 @@ interval() {
 	echo "$name=$begin,$(date +%s%N)"
 }
 
-# The prefix of Python's base images, as scripts/setup.sh left it.
-base_prefix() { (sed -n 's/^LOCAL_PYTHON_IMAGE=//p' "$root/services/.env" 2>/dev/null && knob PYTHON_IMAGE) | grep -m1 .; }
-
 "$root/scripts/setup.sh"
 find_docker
 work=$(mktemp -d -p "$root/results" .self-XXXXXX)
@@ -52,10 +49,13 @@ sampler=$!
 kill "$sampler"
 run=$(sed -n 's|^results/\([^/]*\)$|\1|p' "$work/log")
 
+# The prefix of Python's base images, as scripts/setup.sh left it.
+prefix=$(sed -n 's/^LOCAL_PYTHON_IMAGE=//p' "$root/services/.env" 2>/dev/null || true)
 cp -r "$root/services" "$work/services"
+build=("$docker" buildx build --load --tag bench/self --build-arg "PYTHON_IMAGE=${prefix:-$(knob PYTHON_IMAGE)}" --build-arg PYTHON=3.13
+--build-arg STYLE=sync --build-arg FRAMEWORK=flask --build-arg SERVER=gunicorn-sync
+--file "$work/services/debian.Dockerfile" "$work/services")
+"${build[@]}" >"$work/log" 2>&1 || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
 echo "# changed $(date +%s%N)" >>"$work/services/frameworks/flask/app.py"
-spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild "$docker" buildx build --load --tag bench/self \
-	--build-arg PYTHON=3.13 --build-arg STYLE=sync --build-arg FRAMEWORK=flask --build-arg SERVER=gunicorn-sync \
-	--build-arg "PYTHON_IMAGE=$(base_prefix)" \
-	--file "$work/services/debian.Dockerfile" "$work/services")")
+spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild "${build[@]}")")
 in_tools python3 -m report self "results/$run" "results/${work##*/}/samples" "${spans[@]}"
