@@ -14,6 +14,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +77,22 @@ def changed(made: Path, kept: Path) -> list[str]:
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
+def relock(python: str, packages: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+    """Make the locks of one Python; returns the paths of those that were not so before."""
+    kept = LOCKS / f"py{python.replace('.', '')}"
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        made = Path(temporary)
+        for lock in locks(packages):
+            compile_lock(lock, python, made, kept, upgrade)
+        differing = changed(made, kept)
+        for name in () if check else differing:
+            (kept / name).unlink(missing_ok=True)
+            if (made / name).exists():
+                (kept / name).write_bytes((made / name).read_bytes())
+    return [f"{kept}/{name}" for name in differing]
+
+
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, name what is out of step")
@@ -84,21 +101,10 @@ def main(argv: Sequence[str]) -> int:
 
     matrix = tomllib.loads(_text(Path("matrix.toml")))
     packages = sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())})
-    stale: list[str] = []
-    for python in matrix["pythons"]:
-        kept = LOCKS / f"py{python.replace('.', '')}"
-        kept.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as temporary:
-            made = Path(temporary)
-            for lock in locks(packages):
-                compile_lock(lock, python, made, kept, options.upgrade)
-            differing = changed(made, kept)
-            stale += [f"{kept}/{name}" for name in differing]
-            if not options.check:
-                for name in differing:
-                    (kept / name).unlink(missing_ok=True)
-                    if (made / name).exists():
-                        (kept / name).write_bytes((made / name).read_bytes())
+    # uv waits for the package index most of the time, and Pythons do not depend on each other.
+    with ThreadPoolExecutor(len(matrix["pythons"])) as pool:
+        jobs = [pool.submit(relock, python, packages, options.check, options.upgrade) for python in matrix["pythons"]]
+        stale = [path for job in jobs for path in job.result()]
     for path in stale:
         print(f"{path}: {'out of step' if options.check else 'written'}")
     return 1 if options.check and stale else 0
