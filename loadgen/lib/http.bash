@@ -43,11 +43,21 @@ check_health() {
 	facts+=(health_after/status "$ANSWER_STATUS" health_after/time_s "$ANSWER_SECONDS" health_after/error "$ANSWER_ERROR")
 }
 
+# Puts the host's address in place of its name. A tool that looks the name up for each connection (hey does) would
+# load the resolver, which is Docker's own daemon, and through it the machine.
+pin_address() {
+	local host=${URL#http://} address
+	host=${host%%:*}
+	address=$(getent ahostsv4 "$host" 2>/dev/null | sed -n '1s/ .*//p') || true
+	[[ -z $address ]] || URL=${URL/"$host"/"$address"}
+}
+
 # The same for every cell: hey on at most 8 connections, as fast as they go.
 warm_up() (
 	[[ $WARMUP != 0 ]] || exit 0
 	# shellcheck source=loadgen/adapters/hey
 	source "$HERE/adapters/hey"
+	pin_address
 	connections=$((${CONNECTIONS:-8} < 8 ? ${CONNECTIONS:-8} : 8))
 	body_file=${BODY:+$(mktemp)}
 	[[ -z $BODY ]] || printf '%s' "$BODY" >"$body_file"

@@ -203,6 +203,16 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	[[ $(tool_json .exit_status) == 124 ]]
 }
 
+@test "run: the tool gets the host's address, so that no connection asks the resolver" {
+	pretend getent 'echo "198.18.0.7     STREAM $2"; echo "198.18.0.7     DGRAM"'
+	plan '{"tool":"vegeta","rate":5,"connections":null}'
+	run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(<"$dir/results.bin") == 'target: GET http://198.18.0.7:8080/json' ]]
+	plan '{}'
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ $("$measure" command "$run_dir" r01-0001) == *http://svc:8080/json ]]
+}
+
 @test "run: a missing tool is the load tool's failure" {
 	local name
 	rm "$bin/hey"
