@@ -14,7 +14,6 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +63,8 @@ def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bo
     if seed.exists() and seed != out:
         out.write_bytes(seed.read_bytes())
     argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-    argv += ["--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu"]
+    # Metadata is built, where it has to be, by the Python that runs this: no other is fetched for it.
+    argv += ["--no-python-downloads", "--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu"]
     for name in lock.constraints:
         argv += ["--constraint", str(folder / f"{name}.txt")]
     argv += ["--upgrade"] if upgrade else []
@@ -101,10 +101,7 @@ def main(argv: Sequence[str]) -> int:
 
     matrix = tomllib.loads(_text(Path("matrix.toml")))
     packages = sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())})
-    # uv waits for the package index most of the time, and Pythons do not depend on each other.
-    with ThreadPoolExecutor(len(matrix["pythons"])) as pool:
-        jobs = [pool.submit(relock, python, packages, options.check, options.upgrade) for python in matrix["pythons"]]
-        stale = [path for job in jobs for path in job.result()]
+    stale = [path for python in matrix["pythons"] for path in relock(python, packages, options.check, options.upgrade)]
     for path in stale:
         print(f"{path}: {'out of step' if options.check else 'written'}")
     return 1 if options.check and stale else 0
