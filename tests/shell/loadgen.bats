@@ -204,7 +204,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 }
 
 @test "run: the tool gets the host's address, so that no connection asks the resolver" {
-	pretend getent 'echo "198.18.0.7     STREAM $2"; echo "198.18.0.7     DGRAM"'
+	pretend getent <<<'echo "198.18.0.7     STREAM $2"; echo "198.18.0.7     DGRAM"'
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -0 "$measure" run "$run_dir" r01-0001
 	[[ $(<"$dir/results.bin") == 'target: GET http://198.18.0.7:8080/json' ]]
