@@ -29,7 +29,23 @@ image=$(wanted_bases | grep -m1 ':3\.13-slim$')
 
 # The files that it writes belong to whoever runs this.
 # shellcheck disable=SC2016 # the container's shell expands it
-"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$root/services:/services" --workdir /services \
+"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$root:/bench" --workdir /bench/services \
 	"$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"
-	PATH=/tmp/venv/bin:$PATH exec python lock.py "${@:2}"' lock "$uv" "$@"
+	PATH=/tmp/venv/bin:$PATH
+	status=0
+	python lock.py "${@:2}" || status=$?
+	for folder in report tests; do
+		lock=/tmp/$folder.txt
+		cp "../$folder/requirements.txt" "$lock"
+		[[ "${*:2}" != *--upgrade* ]] || rm "$lock"
+		uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --no-header --no-annotate \
+			--constraint /bench/report/requirements.txt --output-file "$lock" "../$folder/requirements.in"
+		cmp --silent "$lock" "../$folder/requirements.txt" && continue
+		if [[ "${*:2}" == *--check* ]]; then
+			echo "$folder/requirements.txt: out of step" && status=1
+		else
+			cp "$lock" "../$folder/requirements.txt" && echo "$folder/requirements.txt: written"
+		fi
+	done
+	exit "$status"' lock "$uv" "$@"

@@ -38,6 +38,10 @@ ARG RUN_PACKAGES=""
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
     --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
+if [[ ! -f /locks/py${PYTHON/./}/server-$SERVER.txt ]]; then
+    echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
+    exit 2
+fi
 read -ra build <<<"$BUILD_PACKAGES"
 read -ra run <<<"$RUN_PACKAGES"
 if ((${#build[@]})) && ! python3 -c 'import sys, sysconfig, pathlib

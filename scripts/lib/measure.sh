@@ -34,7 +34,7 @@ verify_service() {
 	fi
 	if ! await_answer "$name"; then
 		server_log "$name" >"$folder/server.log" 2>&1 || true
-		service_failed "$name" "did not start" "no answer in 30 s; its last words: $(grep . "$folder/server.log" | tail -n1)"
+		service_failed "$name" "did not start" "no answer in ${READY_TIMEOUT:-30} s; its last words: $(grep . "$folder/server.log" | tail -n1)"
 		stop_service "$name"
 		return
 	fi
@@ -52,9 +52,9 @@ verify_service() {
 	stop_service "$name"
 }
 
-# await_answer NAME: until the service answers anything at all, 30 s at most, or its container ends.
+# await_answer NAME: until the service answers anything at all, READY_TIMEOUT (30) s at most, or its container ends.
 await_answer() {
-	local give_up=$((SECONDS + 30))
+	local give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
 	until in_loadgen curl --silent --output /dev/null --max-time 5 "http://$1:8080/"; do
 		((SECONDS < give_up)) && is_running "$1" || return 1
 		sleep 0.1

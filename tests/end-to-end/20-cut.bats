@@ -7,7 +7,7 @@ setup_file() { copy_project "$BATS_FILE_TMPDIR/project"; }
 
 setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 4 --rounds 2)
+selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 3 --rounds 2)
 
 @test "an interrupt ends a run within 5 s and leaves no container" {
 	set -m
@@ -18,7 +18,7 @@ selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' 
 		grep -q '^\[2/4\]' "$BATS_FILE_TMPDIR/log" && break
 		sleep 0.2
 	done
-	sleep 3 # into the third measurement
+	sleep 2.5 # into the third measurement
 	began=$EPOCHREALTIME
 	kill -INT "$pid"
 	local status=0

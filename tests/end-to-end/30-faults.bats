@@ -50,7 +50,7 @@ setup_file() {
 		    return [BODY]
 	EOF
 	scripts/generate.sh
-	scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-wsgi' \
+	READY_TIMEOUT=8 scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-wsgi' \
 		--python 3.13 --scenario json --tool wrk --level 8 --duration 2 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
