@@ -17,8 +17,8 @@
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
+# shellcheck source=scripts/lib/run.sh
+source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 
 verb=run selection=() setup=() resume=''
 while (($#)); do

@@ -8,8 +8,8 @@
 #
 #   --jobs N   services at a time (2)
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
+# shellcheck source=scripts/lib/run.sh
+source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 
 jobs=2 names=()
 while (($#)); do

@@ -78,8 +78,8 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-COPY servers/${SERVER} server/
-RUN python3 -m compileall -q /app
+# Not COPY, which would speak of a checksum where the check above speaks of WORKER_CLASS.
+RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
 # The root is read-only at run time, and the user has no home.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp

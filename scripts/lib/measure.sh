@@ -1,65 +1,8 @@
 # shellcheck shell=bash
-# A run, whoever starts the containers: verify each service once, then one measurement after the other.
-# Only declares. The caller sets `run` and `run_dir` and declares what differs:
-#   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
-#   server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
+# One measurement after the other, whoever starts the containers. Only declares; needs what verify.sh needs.
 
-# shellcheck source=scripts/lib/common.sh
-source "${BASH_SOURCE[0]%/*}/common.sh"
-
-run='' run_dir='' image_id=''
-
-# service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
-service_failed() {
-	say "$1: $2: $3"
-	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
-}
-
-# verify_services: the contract, once a service and run; what fails is not loaded.
-verify_services() {
-	local name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes; do
-		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
-		keep_facts "$name" "$image"
-		[[ -e $run_dir/raw/services/$name/verify.json ]] || verify_service "$name" "$waits" "$routes"
-	done 3< <(report services "$run")
-}
-
-verify_service() {
-	local name=$1 folder=$run_dir/raw/services/$1 status=0
-	mkdir -p "$folder"
-	if ! start_service "$name"; then
-		service_failed "$name" "did not start" "$(tail -n1 "$(start_log "$name")")"
-		return
-	fi
-	if ! await_answer "$name"; then
-		server_log "$name" >"$folder/server.log" 2>&1 || true
-		service_failed "$name" "did not start" "no answer in ${READY_TIMEOUT:-30} s; its last words: $(grep . "$folder/server.log" | tail -n1)"
-		stop_service "$name"
-		return
-	fi
-	server_limits "$name" | save "$folder/limits.txt"
-	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
-		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
-		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
-	if ((status == 0)); then
-		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
-	else
-		rm -f "$folder/verify.json"
-		server_log "$name" >"$folder/server.log" 2>&1 || true
-		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
-	fi
-	stop_service "$name"
-}
-
-# await_answer NAME: until the service answers anything at all, READY_TIMEOUT (30) s at most, or its container ends.
-await_answer() {
-	local give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
-	until in_loadgen curl --silent --output /dev/null --max-time 5 "http://$1:8080/"; do
-		((SECONDS < give_up)) && is_running "$1" || return 1
-		sleep 0.1
-	done
-}
+# shellcheck source=scripts/lib/verify.sh
+source "${BASH_SOURCE[0]%/*}/verify.sh"
 
 # measure_all: every step that has no complete record yet.
 measure_all() {

@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Base images made here from Debian, where no registry answers. Only declares.
+
+# shellcheck source=scripts/lib/install.sh
+source "${BASH_SOURCE[0]%/*}/install.sh"
+
+local_file=$root/services/.env
+
+# Lines `PYTHON TAG SUITE` of the list that scripts/generate.sh derives from the matrix.
+bases_list() { grep -v '^#' "$root/services/bases.tsv"; }
+
+# make_bases: Debian bases under names of their own, in parallel, each once.
+make_bases() {
+	local python tag suite pids=() pid
+	if ! debian_family || ((EUID)); then
+		fail 2 "no registry answers, and only root on a Debian-family host can make local bases: set PYTHON_IMAGE and DEBIAN_IMAGE in .env to a mirror"
+	fi
+	command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }
+	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
+	make_base bench-debian:trixie-slim trixie &
+	pids+=($!)
+	while read -r python tag suite; do
+		[[ $suite == - ]] && continue
+		make_base "bench-python:$python-$tag" "$suite" "python$python" "python$python-venv" &
+		pids+=($!)
+	done < <(bases_list)
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail 1 "a base image could not be made; the lines above say why"
+	done
+	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
+		'# Delete this file to have a registry tried again.' \
+		LOCAL_PYTHON_IMAGE=bench-python LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
+}
+
+# make_base IMAGE SUITE [PACKAGE...]: a minimal Debian with the host's CA bundle (private registries need it).
+make_base() {
+	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made
+	local include=ca-certificates
+	shift 2
+	"$docker" image inspect "$image" >/dev/null 2>&1 && return
+	ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+	(($#)) && include+=$(printf ',%s' "$@")
+	local arguments=(--quiet --variant=minbase "--include=$include"
+		'--aptopt=Acquire::Languages "none"'
+		'--dpkgopt=path-exclude=/usr/share/doc/*' '--dpkgopt=path-exclude=/usr/share/man/*' '--dpkgopt=path-exclude=/usr/share/locale/*'
+		"--customize-hook=upload $ca $bundle")
+	made="mmdebstrap, Debian $suite, minbase"
+	if [[ $suite == forky || $suite == sid ]]; then
+		# The signature still counts; only the date of the Release file is not checked.
+		arguments+=('--aptopt=Acquire::Check-Valid-Until "false"')
+		made+=", Release's Valid-Until not checked"
+	fi
+	# shellcheck disable=SC2016 # $1 is mmdebstrap's: the new root
+	(($#)) && arguments+=("--customize-hook=ln -sf /usr/bin/$1 \"\$1/usr/local/bin/python3\"")
+	mmdebstrap "${arguments[@]}" "$suite" - | "$docker" import \
+		-c "ENV SSL_CERT_FILE=$bundle PIP_CERT=$bundle REQUESTS_CA_BUNDLE=$bundle" \
+		-c 'CMD ["/bin/sh"]' -c "LABEL bench.base.made=\"$made\" bench.base.suite=$suite" - "$image" >/dev/null
+	say "made $image ($made)"
+}
