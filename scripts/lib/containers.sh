@@ -8,6 +8,8 @@ source "${BASH_SOURCE[0]%/*}/measure.sh"
 # shellcheck source=scripts/lib/counters.sh
 source "${BASH_SOURCE[0]%/*}/counters.sh"
 
+project='' server_pid=''
+
 report() { in_tools python3 -m report "$@"; }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.

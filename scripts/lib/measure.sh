@@ -4,6 +4,8 @@
 # shellcheck source=scripts/lib/verify.sh
 source "${BASH_SOURCE[0]%/*}/verify.sh"
 
+image_id=''
+
 # measure_all: every step that has no complete record yet.
 measure_all() {
 	local id service dir seconds label steps left=0 done=0 count total=0

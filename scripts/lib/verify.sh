@@ -7,7 +7,7 @@
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
 
-run='' run_dir='' image_id=''
+run='' run_dir=''
 
 # service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
 service_failed() {
