@@ -17,9 +17,9 @@ run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/com
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
-# start_service SERVICE: a fresh container of it. Sets image_id and server_pid.
+# start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id and server_pid.
 start_service() {
-	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" >"$(start_log "$1")" 2>&1 &&
+	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$(start_log "$1")" 2>&1 &&
 		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
 }
 

@@ -28,7 +28,8 @@ measure_one() {
 	local id=$1 service=$2 dir=$3 begin loaded status=0 detail='' ready='' warm=''
 	begin=$(date +%s%N) outcome=measured
 	mkdir -p "$dir"
-	if ! start_service "$service"; then
+	# The load generator is new too: connections that a last load left waiting to end would fill its ports.
+	if ! start_service "$service" loadgen; then
 		outcome="did not start" detail=$(tail -n1 "$(start_log "$service")")
 	else
 		attend in_loadgen loadgen/measure prepare "results/$run" "$id" >"$dir/prepare.txt" 2>&1 || status=$?
