@@ -176,19 +176,25 @@ def services(argv: Sequence[str]) -> int:
 def sample(argv: Sequence[str]) -> int:
     """`sample SEED`: services that are worth verifying on every change, space-separated.
 
-    All stacks on the default Python; on each other Python all bare apps and two stacks by the seed.
+    On the default Python all bare apps (every server), every framework on a server that the seed
+    chooses, and six more; on each other Python four bare apps and four others.
     """
     the_matrix, rng = matrix.load(), random.Random(argv[0] if argv else "")
-    names = []
+    chosen: dict[str, None] = {}
     for python in the_matrix.pythons:
         here = [
             s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
         ]
         bare = [s for s in here if s.framework.name == s.framework.interface]
         rest = [s for s in here if s not in bare]
-        chosen = here if python == the_matrix.default_python else bare + rng.sample(rest, min(2, len(rest)))
-        names += [s.name for s in chosen]
-    print(*names)
+        if python == the_matrix.default_python:
+            by_framework = {name: [s for s in here if s.framework.name == name] for name in the_matrix.frameworks}
+            picked = bare + [rng.choice(stacks) for stacks in by_framework.values() if stacks]
+            picked += rng.sample(rest, min(6, len(rest)))
+        else:
+            picked = rng.sample(bare, min(4, len(bare))) + rng.sample(rest, min(4, len(rest)))
+        chosen |= dict.fromkeys(s.name for s in picked)
+    print(*chosen)
     return 0
 
 

@@ -7,8 +7,8 @@
 #   static       shellcheck, shfmt, ruff, mypy, and that generated files are in step
 #   python       the report package and the contract suite (pytest)
 #   shell        the load generator's scripts, with tools that only pretend (bats)
-#   contract     every Debian stack on one Python and a sample on the others, against the contract
-#                (all of them: scripts/verify.sh '*-debian')
+#   contract     every server and every framework on one Python, and a sample of the others, against
+#                the contract (all of them: scripts/verify.sh '*-debian')
 #   end-to-end   whole runs on real servers, cut runs, faults, bad input (bats)
 #
 #   --setup      make the machine ready first (scripts/setup.sh --setup)
