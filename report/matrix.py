@@ -120,6 +120,7 @@ class Preset:
     bases: tuple[str, ...]
     packages: tuple[str, ...] = ()
     published: str | None = None
+    keepalive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         bases=tuple(value.get("bases", (defaults["base"],))),
         packages=tuple(value.get("packages", ())),
         published=value.get("published"),
+        keepalive=value.get("keepalive", True),
     )
 
 

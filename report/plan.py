@@ -157,6 +157,7 @@ def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
         "duration_s": None if level.count else plan.preset.duration,
         "timeout_s": plan.preset.timeout,
         "threads": _threads(level, plan.loadgen_cpus),
+        "keepalive": plan.preset.keepalive,
         "warmup_s": plan.preset.warmup,
         "seconds": plan.seconds(cell),
         "dir": f"raw/r{number:02}/{service.name}/{cell.scenario}/{cell.tool}-{level.name}",

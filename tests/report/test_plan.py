@@ -56,6 +56,8 @@ def test_presets_keep_to_the_originals_groups() -> None:
     assert plan(preset="sync-vs-gevent").preset.workers == 4
     assert len(cells(preset="sync-vs-gevent")) == 2 * 3 * 3
     assert plan(preset="sync-vs-gevent").preset.rounds == 5
+    assert not any(m["keepalive"] for m in measurements(plan(preset="sync-vs-gevent"), 1))
+    assert all(m["keepalive"] for m in measurements(plan(preset="quick"), 1))
 
 
 def test_a_filter_narrows_the_preset() -> None:
