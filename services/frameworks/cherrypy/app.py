@@ -1,43 +1,120 @@
-"""The contract's basic routes as a CherryPy application."""
+"""The contract as a CherryPy application."""
 
-import json
 import time
+from typing import Any
 
 import cherrypy
+from cherrypy._cplogging import LogManager
+from cherrypy.lib.cptools import allow
 from common import contract
+from common.sync_backends import Store, UpstreamError, backends
+
+
+def json_handler(*args: Any, **kwargs: Any) -> bytes:
+    """What tools.json_out answers with, by one encoder for all requests: CherryPy's own yields many small strings."""
+    return contract.to_json(cherrypy.serving.request._json_inner_handler(*args, **kwargs)).encode()
+
+
+json_out = cherrypy.tools.json_out(handler=json_handler)
+text_out = cherrypy.tools.response_headers(headers=[("Content-Type", "text/plain; charset=utf-8")])
+html_out = cherrypy.tools.response_headers(headers=[("Content-Type", "text/html; charset=utf-8")])
+
+
+class Database:
+    """The routes of one way of asking the database; an empty last segment is no argument here."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @cherrypy.expose
+    @json_out
+    def db(self) -> Any:
+        return self.store.worlds(1)[0]
+
+    @cherrypy.expose
+    @json_out
+    def queries(self, number: object = "") -> list[Any]:
+        return self.store.worlds(contract.clamp_count(number))
+
+    @cherrypy.expose
+    @json_out
+    def updates(self, number: object = "") -> list[Any]:
+        return self.store.update_worlds(contract.clamp_count(number))
+
+    @cherrypy.expose
+    @html_out
+    def fortunes(self) -> bytes:
+        return contract.fortunes_page(self.store.fortunes()).encode()
 
 
 class Contract:
     """Each exposed method is a path: `/` is `index`, and a dash in a path is an underscore here."""
 
+    raw = Database(backends.raw)
+    orm = Database(backends.orm)
+
     @cherrypy.expose
-    @cherrypy.tools.response_headers(headers=[("Content-Type", "text/plain; charset=utf-8")])
+    @text_out
     def plaintext(self) -> str:
         return contract.GREETING
 
     @cherrypy.expose("simple_json")
-    @cherrypy.tools.json_out()
+    @json_out
     def json(self) -> dict[str, str]:
         return {"message": contract.GREETING}
 
     @cherrypy.expose("http-route-example")
-    @cherrypy.tools.response_headers(headers=[("Content-Type", "text/plain; charset=utf-8")])
+    @text_out
     def http_route_example(self) -> str:
         return contract.ROUTE_RESPONSE
 
     @cherrypy.expose
-    @cherrypy.tools.json_out()
+    @json_out
     def index(self, duration: object = None, **_: object) -> dict[str, int]:
         milliseconds = contract.clamp_duration(duration)
         if milliseconds:
             time.sleep(milliseconds / 1000)
         return {"duration": milliseconds}
 
+    @cherrypy.expose
+    @json_out
+    def simple_request(self, milliseconds: object = "") -> Any:
+        try:
+            return backends.upstream.delay(contract.clamp_duration(milliseconds))
+        except UpstreamError as failure:
+            raise cherrypy.HTTPError(502, str(failure)) from None
+
+    @cherrypy.expose
+    @json_out
+    def create_data(self, number: object = "") -> dict[str, int]:
+        count = contract.clamp_count(number)
+        backends.raw.create_data(count)
+        return {"created": count}
+
+    # The body as it came: CherryPy would read it by its type. Its method is checked here, since the tool,
+    # which comes before the rest of the path is looked at, would answer 405 to paths that are none.
+    @cherrypy.expose
+    @cherrypy.config(**{"tools.allow.on": False, "request.process_request_body": False})
+    @json_out
+    def echo(self) -> dict[str, Any]:
+        allow(["POST"])
+        try:
+            return contract.echo(cherrypy.request.rfile.read(contract.ECHO_LIMIT + 1))
+        except ValueError as refusal:
+            raise cherrypy.HTTPError(400, str(refusal)) from None
+
 
 def refused(status: str, message: str, traceback: str, version: str) -> str:
     """CherryPy's own refusals (404, 405) as JSON."""
     cherrypy.response.headers["Content-Type"] = "application/json"
-    return json.dumps({"error": message})
+    return contract.to_json({"error": message})
+
+
+class NoAccessLog(LogManager):
+    """CherryPy's log without the line for each request, which it would make also where nobody reads it."""
+
+    def access(self) -> None:
+        """Every server of the matrix keeps none."""
 
 
 app = cherrypy.Application(
@@ -45,3 +122,4 @@ app = cherrypy.Application(
     "",
     {"/": {"tools.allow.on": True, "tools.allow.methods": ["GET", "HEAD"], "error_page.default": refused}},
 )
+app.log = NoAccessLog(id(app), cherrypy.log.logger_root)

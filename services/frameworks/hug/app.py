@@ -1,41 +1,107 @@
-"""The contract's basic routes as a hug API."""
+"""The contract as a hug API."""
 
 import time
 
+import falcon
 import hug
 from common import contract
+from common.sync_backends import Store, UpstreamError, backends
 
 api = hug.API(__name__)
 
+# An annotation is code to hug: it reads an argument with it, and makes a copy of a result with it.
+Count = contract.clamp_count
+Duration = contract.clamp_duration
+
+
+@hug.default_output_format("application/json; charset=utf-8")
+def json_format(content, request=None, response=None):
+    # hug's own makes an encoder at each call, and fails on half a surrogate pair.
+    return contract.to_json(content).encode()
+
 
 @hug.get("/plaintext", output=hug.output_format.text)
-def plaintext() -> str:
+def plaintext():
     return contract.GREETING
 
 
 @hug.get("/json")
 @hug.get("/simple_json")
-def greeting() -> dict[str, str]:
+def greeting():
     return {"message": contract.GREETING}
 
 
 @hug.get("/http-route-example", output=hug.output_format.text)
-def route_example() -> str:
+def route_example():
     return contract.ROUTE_RESPONSE
 
 
-# An annotation is what hug reads an argument with.
 @hug.get("/")
-def root(duration: contract.clamp_duration = 0) -> dict[str, int]:  # type: ignore[valid-type]
+def root(duration: Duration = 0):  # type: ignore[valid-type]
     if duration:
         time.sleep(duration / 1000)
     return {"duration": duration}
 
 
+@hug.get("/simple_request/{milliseconds}")
+def simple_request(milliseconds: Duration):  # type: ignore[valid-type]
+    return backends.upstream.delay(milliseconds)
+
+
+@hug.get("/create_data/{count}")
+def create_data(count: Count):  # type: ignore[valid-type]
+    backends.raw.create_data(count)
+    return {"created": count}
+
+
+@hug.post("/echo", parse_body=False)
+def echo(request, response):
+    # A chunked request has no length, and an end only where the server says so.
+    stream = request.stream if request.env.get("wsgi.input_terminated") else request.bounded_stream
+    try:
+        return contract.echo(stream.read(contract.ECHO_LIMIT + 1))
+    except ValueError as refusal:
+        response.status = falcon.HTTP_400
+        return {"error": str(refusal)}
+
+
+def database_routes(kind: str) -> None:
+    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    store: Store = getattr(backends, kind)
+
+    @hug.get(f"/{kind}/db")
+    def db():
+        return store.worlds(1)[0]
+
+    @hug.get(f"/{kind}/queries/{{count}}")
+    def queries(count: Count):  # type: ignore[valid-type]
+        return store.worlds(count)
+
+    @hug.get(f"/{kind}/updates/{{count}}")
+    def updates(count: Count):  # type: ignore[valid-type]
+        return store.update_worlds(count)
+
+    @hug.get(f"/{kind}/fortunes", output=hug.output_format.html)
+    def fortunes():
+        return contract.fortunes_page(store.fortunes())
+
+
+database_routes("raw")
+database_routes("orm")
+
+
+@hug.exception(UpstreamError)
+def bad_gateway(exception, response):
+    response.status = falcon.HTTP_502
+    return {"error": str(exception)}
+
+
 # Without a handler of its own hug answers with the documentation of the whole API.
 @hug.not_found()
-def no_such_path() -> dict[str, str]:
+def no_such_path():
     return {"error": "there is no such path"}
 
 
 app = api.http.server()
+# A last segment may be empty; hug would take the slash before it for superfluous.
+app.req_options.strip_url_path_trailing_slash = False

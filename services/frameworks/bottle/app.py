@@ -1,0 +1,122 @@
+"""The contract as a Bottle application."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from bottle import Bottle, HTTPError, JSONPlugin, SimpleTemplate, request, response
+from common import contract
+from common.sync_backends import Store, UpstreamError, backends
+
+# Its own plugin is left out, to be installed with another encoder.
+app = Bottle(autojson=False)
+app.install(JSONPlugin(json_dumps=contract.to_json))
+
+FORTUNES = SimpleTemplate((Path(__file__).parent / "views" / "fortunes.tpl").read_text(encoding="utf-8"))
+
+# The last segment of a path, whatever it is, also nothing: the contract clamps it, not the router.
+NUMBER = "<number:re:[^/]*>"
+
+
+def json_array(value: list[Any]) -> str:
+    """An array, which Bottle, unlike an object, leaves to the app."""
+    response.content_type = "application/json"
+    return contract.to_json(value)
+
+
+def refuse(status: int, text: str) -> dict[str, str]:
+    response.status = status
+    return {"error": text}
+
+
+@app.get("/plaintext")
+def plaintext() -> str:
+    response.content_type = "text/plain; charset=utf-8"
+    return contract.GREETING
+
+
+@app.get("/json")
+@app.get("/simple_json")
+def greeting() -> dict[str, str]:
+    return {"message": contract.GREETING}
+
+
+@app.get("/http-route-example")
+def route_example() -> str:
+    response.content_type = "text/plain; charset=utf-8"
+    return contract.ROUTE_RESPONSE
+
+
+@app.get("/")
+def root() -> dict[str, int]:
+    duration = contract.clamp_duration(request.query.get("duration"))
+    if duration:
+        time.sleep(duration / 1000)
+    return {"duration": duration}
+
+
+@app.get(f"/simple_request/{NUMBER}")
+def simple_request(number: str) -> str | dict[str, str]:
+    try:
+        answer = backends.upstream.delay(contract.clamp_duration(number))
+    except UpstreamError as failure:
+        return refuse(502, str(failure))
+    response.content_type = "application/json"
+    return contract.to_json(answer)
+
+
+@app.get(f"/create_data/{NUMBER}")
+def create_data(number: str) -> dict[str, int]:
+    count = contract.clamp_count(number)
+    backends.raw.create_data(count)
+    return {"created": count}
+
+
+@app.post("/echo")
+def echo() -> dict[str, Any]:
+    # Before Bottle reads it into a file.
+    if request.content_length > contract.ECHO_LIMIT:
+        return refuse(413, f"the body is larger than {contract.ECHO_LIMIT} bytes")
+    # Bottle takes the chunks of a body apart by itself, also where its server has done so.
+    if request.chunked and request.environ.get("wsgi.input_terminated"):
+        body = request.environ["wsgi.input"].read(contract.ECHO_LIMIT + 1)
+    else:
+        body = request.body.read()
+    try:
+        return contract.echo(body)
+    except ValueError as refusal:
+        return refuse(400, str(refusal))
+
+
+def database_routes(kind: str) -> None:
+    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    store: Store = getattr(backends, kind)
+
+    @app.get(f"/{kind}/db")
+    def db() -> dict[str, int]:
+        return dict(store.worlds(1)[0])
+
+    @app.get(f"/{kind}/queries/{NUMBER}")
+    def queries(number: str) -> str:
+        return json_array(store.worlds(contract.clamp_count(number)))
+
+    @app.get(f"/{kind}/updates/{NUMBER}")
+    def updates(number: str) -> str:
+        return json_array(store.update_worlds(contract.clamp_count(number)))
+
+    @app.get(f"/{kind}/fortunes")
+    def fortunes() -> str:
+        return FORTUNES.render(fortunes=contract.all_fortunes(store.fortunes()))
+
+
+database_routes("raw")
+database_routes("orm")
+
+
+@app.error(400)
+@app.error(404)
+@app.error(405)
+def refused(refusal: HTTPError) -> str:
+    """Bottle's own refusals as JSON, with the headers that they bring (Allow)."""
+    response.content_type = "application/json"
+    return contract.to_json({"error": refusal.body})

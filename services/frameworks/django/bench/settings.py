@@ -1,0 +1,44 @@
+"""What Django needs to know, and no more: no sessions, no users."""
+
+from pathlib import Path
+
+from common import contract, settings
+
+_database = settings.Database.from_environment()
+
+DEBUG = False
+# Nothing here signs anything, but without a key Django does not start.
+SECRET_KEY = "nothing is signed with it"
+ALLOWED_HOSTS = ["*"]
+ROOT_URLCONF = "bench.urls"
+INSTALLED_APPS = ["bench"]
+MIDDLEWARE = ["bench.middleware.content_length"]
+USE_I18N = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = contract.ECHO_LIMIT
+
+DATABASES = {
+    "default": {
+        "ENGINE": "pooled",
+        "HOST": _database.host,
+        "PORT": _database.port,
+        "NAME": _database.name,
+        "USER": _database.user,
+        # A connection goes back to the pool when its request has ended.
+        "CONN_MAX_AGE": 0,
+    }
+}
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [Path(__file__).parent / "templates"],
+    }
+]
+
+# Refusals (404, 405) are the client's affair; errors are said.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"stderr": {"class": "logging.StreamHandler"}},
+    "loggers": {"django": {"handlers": ["stderr"], "level": "ERROR"}},
+}

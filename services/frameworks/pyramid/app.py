@@ -1,0 +1,126 @@
+"""The contract as a Pyramid application."""
+
+import time
+from typing import Any
+
+from common import contract
+from common.sync_backends import Store, UpstreamError, backends
+from pyramid.config import Configurator
+from pyramid.renderers import JSON
+from pyramid.request import Request
+from pyramid.response import Response
+
+
+def plaintext(request: Request) -> str:
+    return contract.GREETING
+
+
+def greeting(request: Request) -> dict[str, str]:
+    return {"message": contract.GREETING}
+
+
+def route_example(request: Request) -> str:
+    return contract.ROUTE_RESPONSE
+
+
+def root(request: Request) -> dict[str, int]:
+    duration = contract.clamp_duration(request.GET.get("duration"))
+    if duration:
+        time.sleep(duration / 1000)
+    return {"duration": duration}
+
+
+def simple_request(request: Request) -> Any:
+    return backends.upstream.delay(contract.clamp_duration(request.matchdict["number"]))
+
+
+def create_data(request: Request) -> dict[str, int]:
+    count = contract.clamp_count(request.matchdict["number"])
+    backends.raw.create_data(count)
+    return {"created": count}
+
+
+def echo(request: Request) -> dict[str, Any]:
+    # Without a length the body has an end only where the server says so, and WebOb knows.
+    body = request.body_file.read(contract.ECHO_LIMIT + 1)
+    try:
+        return contract.echo(body)
+    except ValueError as refusal:
+        return refuse(request, 400, str(refusal))
+
+
+def refuse(request: Request, status: int, text: str) -> dict[str, str]:
+    request.response.status_int = status
+    return {"error": text}
+
+
+def upstream_failed(failure: UpstreamError, request: Request) -> dict[str, str]:
+    return refuse(request, 502, str(failure))
+
+
+def not_text(failure: UnicodeDecodeError, request: Request) -> dict[str, str]:
+    """A path or a query that is no UTF-8: Pyramid and WebOb raise while they decode it."""
+    return refuse(request, 400, "the address is not UTF-8")
+
+
+def not_found(request: Request) -> dict[str, str]:
+    """Tells a wrong method from a wrong path: Pyramid answers 404 where no view of a route takes the method."""
+    if request.matched_route is None:
+        return refuse(request, 404, "there is no such path")
+    request.response.allow = ["POST"] if request.matched_route.name == "/echo" else ["GET", "HEAD"]
+    return refuse(request, 405, f"this path takes {request.response.allow[0]}")
+
+
+def database_views(store: Store) -> dict[str, tuple[Any, str]]:
+    """Views and renderers of one way of asking the database, by path."""
+
+    def db(request: Request) -> dict[str, int]:
+        return dict(store.worlds(1)[0])
+
+    def queries(request: Request) -> list[Any]:
+        return store.worlds(contract.clamp_count(request.matchdict["number"]))
+
+    def updates(request: Request) -> list[Any]:
+        return store.update_worlds(contract.clamp_count(request.matchdict["number"]))
+
+    def fortunes(request: Request) -> Response:
+        return Response(contract.fortunes_page(store.fortunes()))
+
+    return {
+        "db": (db, "json"),
+        "queries/": (queries, "json"),
+        "updates/": (updates, "json"),
+        "fortunes": (fortunes, ""),
+    }
+
+
+def create_app() -> Any:
+    views = {
+        "/": (root, "json"),
+        "/plaintext": (plaintext, "string"),
+        "/json": (greeting, "json"),
+        "/simple_json": (greeting, "json"),
+        "/http-route-example": (route_example, "string"),
+        "/simple_request/": (simple_request, "json"),
+        "/create_data/": (create_data, "json"),
+        "/echo": (echo, "json"),
+        **{f"/raw/{path}": view for path, view in database_views(backends.raw).items()},
+        **{f"/orm/{path}": view for path, view in database_views(backends.orm).items()},
+    }
+    config = Configurator()
+    # `default` is for objects of other types, of which the contract has none.
+    config.add_renderer("json", JSON(serializer=lambda value, default: contract.to_json(value)))
+    for path, (view, renderer) in views.items():
+        # A path that ends in a slash takes one more segment, whatever it is: the contract clamps it, not the router.
+        takes_number = path != "/" and path.endswith("/")
+        config.add_route(path, f"{path}{{number:[^/]*}}" if takes_number else path)
+        # GET brings HEAD with it.
+        method = "POST" if view is echo else "GET"
+        config.add_view(view, route_name=path, renderer=renderer or None, request_method=method)
+    config.add_notfound_view(not_found, renderer="json")
+    config.add_exception_view(upstream_failed, context=UpstreamError, renderer="json")
+    config.add_exception_view(not_text, context=UnicodeDecodeError, renderer="json")
+    return config.make_wsgi_app()
+
+
+app = create_app()

@@ -1,0 +1,165 @@
+"""The contract as a bare RSGI application: one dictionary of routes, no framework."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+from common import contract
+from common.async_backends import Backends, UpstreamError, open_backends
+
+# The server's own objects: the request's head, and what its body comes from and its answer goes to.
+Scope = Any
+Protocol = Any
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: list[tuple[str, str]]
+    text: str
+
+
+# Gets the backends, the request and the last segment of the path.
+Handler = Callable[[Backends, Scope, Protocol, str], Awaitable[Answer]]
+
+TEXT = [("content-type", "text/plain; charset=utf-8")]
+HTML = [("content-type", "text/html; charset=utf-8")]
+JSON = [("content-type", "application/json")]
+
+
+def json_answer(value: Any) -> Answer:
+    return Answer(200, JSON, contract.to_json(value))
+
+
+def error(status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Answer:
+    return Answer(status, [*JSON, *headers], contract.to_json({"error": text}))
+
+
+async def read(protocol: Protocol) -> bytes:
+    """The request's body, or as much of it as is too much."""
+    body = bytearray()
+    async for chunk in protocol:
+        body += chunk
+        if len(body) > contract.ECHO_LIMIT:
+            break
+    return bytes(body)
+
+
+async def plaintext(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    return Answer(200, TEXT, contract.GREETING)
+
+
+async def greeting(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    return json_answer({"message": contract.GREETING})
+
+
+async def route_example(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    return Answer(200, TEXT, contract.ROUTE_RESPONSE)
+
+
+async def root(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    query = scope.query_string
+    asked = parse_qs(query).get("duration", [None])[0] if query else None
+    duration = contract.clamp_duration(asked)
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json_answer({"duration": duration})
+
+
+async def simple_request(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    try:
+        return json_answer(await backends.upstream.delay(contract.clamp_duration(last)))
+    except UpstreamError as failure:
+        return error(HTTPStatus.BAD_GATEWAY, str(failure))
+
+
+async def create_data(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    count = contract.clamp_count(last)
+    await backends.raw.create_data(count)
+    return json_answer({"created": count})
+
+
+async def echo(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    try:
+        return json_answer(contract.echo(await read(protocol)))
+    except ValueError as refusal:
+        return error(HTTPStatus.BAD_REQUEST, str(refusal))
+
+
+def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+
+    async def db(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+        return json_answer((await backends.store(kind).worlds(1))[0])
+
+    async def queries(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+        return json_answer(await backends.store(kind).worlds(contract.clamp_count(last)))
+
+    async def updates(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+        return json_answer(await backends.store(kind).update_worlds(contract.clamp_count(last)))
+
+    async def fortunes(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+        return Answer(200, HTML, contract.fortunes_page(await backends.store(kind).fortunes()))
+
+    return {
+        f"/{kind}/db": ("GET", db),
+        f"/{kind}/queries/": ("GET", queries),
+        f"/{kind}/updates/": ("GET", updates),
+        f"/{kind}/fortunes": ("GET", fortunes),
+    }
+
+
+# A path that ends in a slash takes one more segment.
+ROUTES: dict[str, tuple[str, Handler]] = {
+    "/": ("GET", root),
+    "/plaintext": ("GET", plaintext),
+    "/json": ("GET", greeting),
+    "/simple_json": ("GET", greeting),
+    "/http-route-example": ("GET", route_example),
+    "/simple_request/": ("GET", simple_request),
+    "/create_data/": ("GET", create_data),
+    "/echo": ("POST", echo),
+    **database_routes("raw"),
+    **database_routes("orm"),
+}
+
+
+async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer:
+    path = scope.path
+    route = ROUTES.get(path)
+    last = ""
+    if route is None:
+        parent, _, last = path.rpartition("/")
+        # "/anything" has the root for its parent, and the root takes no segment.
+        route = ROUTES.get(parent + "/") if parent else None
+    if route is None:
+        await read(protocol)
+        return error(HTTPStatus.NOT_FOUND, f"there is no {path}")
+    method, handler = route
+    asked = scope.method
+    if asked != method and not (asked == "HEAD" and method == "GET"):
+        # Here as above: Granian closes a connection without notice when an answer leaves before the body has come.
+        await read(protocol)
+        return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}", ("allow", method))
+    return await handler(backends, scope, protocol, last)
+
+
+class App:
+    """What the server calls: once before it serves, for each request, and once after."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._backends = loop.run_until_complete(self._stack.enter_async_context(open_backends()))
+
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.run_until_complete(self._stack.aclose())
+
+    async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
+        protocol.response_str(*await answer(self._backends, scope, protocol))
+
+
+app = App()
