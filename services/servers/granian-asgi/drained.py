@@ -3,6 +3,7 @@
 Granian closes a connection without notice when an answer leaves before the body has come.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -16,24 +17,35 @@ Send = Callable[[Message], Awaitable[None]]
 
 async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
-        receive, send = _draining(receive, send)
+        body = Body(receive, send)
+        receive, send = body.receive, body.send
     await inner(scope, receive, send)
 
 
-def _draining(receive: Receive, send: Send) -> tuple[Receive, Send]:
-    more = True
-    left = ECHO_LIMIT
+class Body:
+    """A request's body on its way to the app, and the answer, which waits for what the app has not read."""
 
-    async def received() -> Message:
-        nonlocal more, left
-        message = await receive()
-        more = message.get("more_body", False)
-        left -= len(message.get("body", b""))
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._more = True
+        self._left = ECHO_LIMIT
+        # Some frameworks read in one task and answer in another.
+        self._lock = asyncio.Lock()
+
+    async def receive(self) -> Message:
+        async with self._lock:
+            return await self._read()
+
+    async def send(self, message: Message) -> None:
+        while self._more and self._left > 0:
+            async with self._lock:
+                if self._more:
+                    await self._read()
+        await self._send(message)
+
+    async def _read(self) -> Message:
+        message = await self._receive()
+        self._more = message.get("more_body", False)
+        self._left -= len(message.get("body", b""))
         return message
-
-    async def sent(message: Message) -> None:
-        while more and left > 0:
-            await received()
-        await send(message)
-
-    return received, sent

@@ -35,10 +35,13 @@ TEMPLATES = [
     }
 ]
 
-# Refusals (404, 405) are the client's affair; errors are said.
+# Refusals (404, 405, a body that is too large) are the client's affair; errors are said.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "handlers": {"stderr": {"class": "logging.StreamHandler"}},
-    "loggers": {"django": {"handlers": ["stderr"], "level": "ERROR"}},
+    "loggers": {
+        "django": {"handlers": ["stderr"], "level": "ERROR"},
+        "django.security": {"level": "CRITICAL"},
+    },
 }

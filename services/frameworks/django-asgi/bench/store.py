@@ -1,0 +1,51 @@
+"""Django's ORM as the contract asks it, beside the raw store of `common.async_backends`.
+
+The ORM's own async methods change to a thread for each query, and know no transactions: so each of
+these is one synchronous function, as Django's documentation advises ("Asynchronous support").
+"""
+
+from asgiref.sync import sync_to_async
+from common import contract
+from common.models import WorldRow
+from django.db import transaction
+
+from bench.models import Fortune, World
+
+
+@sync_to_async
+def read_worlds(count: int) -> list[WorldRow]:
+    return [World.objects.get(id=world_id).row() for world_id in contract.world_ids(count)]
+
+
+@sync_to_async
+def update_worlds(count: int) -> list[WorldRow]:
+    # bulk_update() is one statement, which takes its locks in whatever order it finds the rows. So they are
+    # taken while reading, in the order of the ids: two requests wait for each other, never in a circle.
+    locked = World.objects.select_for_update(no_key=True)
+    with transaction.atomic():
+        worlds = [locked.get(id=world_id) for world_id in sorted(contract.world_ids(count))]
+        for world in worlds:
+            world.random_number = contract.other_number(world.random_number)
+        World.objects.bulk_update(worlds, ["random_number"])
+    return [world.row() for world in worlds]
+
+
+@sync_to_async
+def read_fortunes() -> list[tuple[int, str]]:
+    return [(fortune.id, fortune.message) for fortune in Fortune.objects.all()]
+
+
+class OrmStore:
+    """Django's ORM over psycopg 3."""
+
+    async def worlds(self, count: int) -> list[WorldRow]:
+        return await read_worlds(count)
+
+    async def update_worlds(self, count: int) -> list[WorldRow]:
+        return await update_worlds(count)
+
+    async def fortunes(self) -> list[tuple[int, str]]:
+        return await read_fortunes()
+
+
+orm = OrmStore()

@@ -1,0 +1,41 @@
+"""Which view answers which path."""
+
+from django.urls import URLPattern, path, register_converter
+from django.urls.converters import StringConverter
+
+from bench import views
+
+
+class SegmentConverter(StringConverter):
+    """One segment of a path that may be empty: Django's own `str` wants a character."""
+
+    regex = "[^/]*"
+
+
+register_converter(SegmentConverter, "segment")
+
+
+def database_routes(kind: str) -> list[URLPattern]:
+    """The routes of one way of asking the database."""
+    return [
+        path(f"{kind}/db", views.db, {"kind": kind}),
+        path(f"{kind}/queries/<segment:number>", views.queries, {"kind": kind}),
+        path(f"{kind}/updates/<segment:number>", views.updates, {"kind": kind}),
+        path(f"{kind}/fortunes", views.fortunes, {"kind": kind}),
+    ]
+
+
+urlpatterns = [
+    path("", views.root),
+    path("plaintext", views.plaintext),
+    path("json", views.greeting),
+    path("simple_json", views.greeting),
+    path("http-route-example", views.route_example),
+    path("simple_request/<segment:number>", views.simple_request),
+    path("create_data/<segment:number>", views.create_data),
+    path("echo", views.echo),
+    *database_routes("raw"),
+    *database_routes("orm"),
+]
+handler400 = views.refused
+handler404 = views.no_such_path

@@ -1,0 +1,151 @@
+"""The contract as a Falcon application for ASGI."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import falcon
+import falcon.asgi
+import orjson
+from common import contract
+from common.async_backends import Backends, Store, UpstreamError, open_backends
+from falcon.asgi import Request, Response
+from falcon.media import JSONHandler
+
+HTML = "text/html; charset=utf-8"
+
+
+class Backing:
+    """Middleware that opens what the resources ask, when the server starts, and closes it at its end."""
+
+    backends: Backends
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+
+    async def process_startup(self, scope: dict[str, Any], event: dict[str, Any]) -> None:
+        self.backends = await self._stack.enter_async_context(open_backends())
+
+    async def process_shutdown(self, scope: dict[str, Any], event: dict[str, Any]) -> None:
+        await self._stack.aclose()
+
+
+class Text:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def on_get(self, req: Request, resp: Response) -> None:
+        resp.content_type = falcon.MEDIA_TEXT
+        resp.text = self.text
+
+
+class Greeting:
+    async def on_get(self, req: Request, resp: Response) -> None:
+        resp.media = {"message": contract.GREETING}
+
+
+class Root:
+    async def on_get(self, req: Request, resp: Response) -> None:
+        duration = contract.clamp_duration(req.get_param("duration"))
+        if duration:
+            await asyncio.sleep(duration / 1000)
+        resp.media = {"duration": duration}
+
+
+class SimpleRequest:
+    def __init__(self, backing: Backing) -> None:
+        self.backing = backing
+
+    async def on_get(self, req: Request, resp: Response, ms: str) -> None:
+        resp.media = await self.backing.backends.upstream.delay(contract.clamp_duration(ms))
+
+
+class CreateData:
+    def __init__(self, backing: Backing) -> None:
+        self.backing = backing
+
+    async def on_get(self, req: Request, resp: Response, number: str) -> None:
+        count = contract.clamp_count(number)
+        await self.backing.backends.raw.create_data(count)
+        resp.media = {"created": count}
+
+
+class Echo:
+    async def on_post(self, req: Request, resp: Response) -> None:
+        body = await req.stream.read(contract.ECHO_LIMIT + 1)
+        try:
+            # Not as media: a client may send numbers and halves of characters that orjson does not write.
+            resp.text = contract.to_json(contract.echo(body))
+        except ValueError as refusal:
+            raise falcon.HTTPBadRequest(description=str(refusal)) from None
+
+
+class StoreResource:
+    """What asks the database in one of the two ways."""
+
+    def __init__(self, backing: Backing, kind: str) -> None:
+        self.backing = backing
+        self.kind = kind
+
+    @property
+    def store(self) -> Store:
+        return self.backing.backends.store(self.kind)
+
+
+class Db(StoreResource):
+    async def on_get(self, req: Request, resp: Response) -> None:
+        resp.media = (await self.store.worlds(1))[0]
+
+
+class Queries(StoreResource):
+    async def on_get(self, req: Request, resp: Response, number: str) -> None:
+        resp.media = await self.store.worlds(contract.clamp_count(number))
+
+
+class Updates(StoreResource):
+    async def on_get(self, req: Request, resp: Response, number: str) -> None:
+        resp.media = await self.store.update_worlds(contract.clamp_count(number))
+
+
+class Fortunes(StoreResource):
+    async def on_get(self, req: Request, resp: Response) -> None:
+        resp.content_type = HTML
+        resp.text = contract.fortunes_page(await self.store.fortunes())
+
+
+async def bad_gateway(req: Request, resp: Response, failure: Exception, params: dict[str, Any]) -> None:
+    raise falcon.HTTPBadGateway(description=str(failure))
+
+
+def refuse(req: Request, resp: Response, refusal: falcon.HTTPError) -> None:
+    """Falcon's errors as JSON whatever the client accepts: its own way may leave them without a body."""
+    resp.content_type = falcon.MEDIA_JSON
+    resp.media = {"error": refusal.description or refusal.title}
+
+
+def create_app() -> falcon.asgi.App:
+    backing = Backing()
+    app = falcon.asgi.App(middleware=[backing])
+    handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=orjson.dumps, loads=orjson.loads)}
+    app.req_options.media_handlers.update(handlers)
+    app.resp_options.media_handlers.update(handlers)
+    app.add_error_handler(UpstreamError, bad_gateway)
+    app.set_error_serializer(refuse)
+
+    app.add_route("/", Root())
+    app.add_route("/plaintext", Text(contract.GREETING))
+    app.add_route("/json", Greeting())
+    app.add_route("/simple_json", Greeting())
+    app.add_route("/http-route-example", Text(contract.ROUTE_RESPONSE))
+    app.add_route("/simple_request/{ms}", SimpleRequest(backing))
+    app.add_route("/create_data/{number}", CreateData(backing))
+    app.add_route("/echo", Echo())
+    for kind in ("raw", "orm"):
+        app.add_route(f"/{kind}/db", Db(backing, kind))
+        app.add_route(f"/{kind}/queries/{{number}}", Queries(backing, kind))
+        app.add_route(f"/{kind}/updates/{{number}}", Updates(backing, kind))
+        app.add_route(f"/{kind}/fortunes", Fortunes(backing, kind))
+    return app
+
+
+app = create_app()
