@@ -174,26 +174,22 @@ def services(argv: Sequence[str]) -> int:
 
 
 def sample(argv: Sequence[str]) -> int:
-    """`sample SEED`: services that are worth verifying on every change, space-separated.
+    """`sample [SEED]`: services that are worth verifying on every change, space-separated.
 
-    On the default Python all bare apps (every server), every framework on a server that the seed
-    chooses, and six more; on each other Python four bare apps and four others.
+    On the default Python all bare apps (every server) and every framework on its first server; six of
+    these on each other Python. With a seed, six more of all stacks on each Python.
     """
-    the_matrix, rng = matrix.load(), random.Random(argv[0] if argv else "")
+    the_matrix = matrix.load()
     chosen: dict[str, None] = {}
     for python in the_matrix.pythons:
         here = [
             s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
         ]
         bare = [s for s in here if s.framework.name == s.framework.interface]
-        rest = [s for s in here if s not in bare]
-        if python == the_matrix.default_python:
-            by_framework = {name: [s for s in here if s.framework.name == name] for name in the_matrix.frameworks}
-            picked = bare + [rng.choice(stacks) for stacks in by_framework.values() if stacks]
-            picked += rng.sample(rest, min(6, len(rest)))
-        else:
-            picked = rng.sample(bare, min(4, len(bare))) + rng.sample(rest, min(4, len(rest)))
-        chosen |= dict.fromkeys(s.name for s in picked)
+        first = list({s.framework.name: s for s in reversed(here)}.values())
+        core = bare + first if python == the_matrix.default_python else first[:6]
+        more = random.Random(argv[0]).sample(here, min(6, len(here))) if argv else []
+        chosen |= dict.fromkeys(s.name for s in core + more)
     print(*chosen)
     return 0
 

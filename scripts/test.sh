@@ -8,7 +8,7 @@
 #   python       the report package and the contract suite (pytest)
 #   shell        the load generator's scripts, with tools that only pretend (bats)
 #   contract     every server and every framework on one Python, and a sample of the others, against
-#                the contract (another sample: CONTRACT_SEED; all: scripts/verify.sh '*-debian')
+#                the contract (a random sample too: CONTRACT_SEED=N; all: scripts/verify.sh '*-debian')
 #   end-to-end   whole runs on real servers, cut runs, faults, bad input (bats)
 #
 #   --setup      make the machine ready first (scripts/setup.sh --setup)

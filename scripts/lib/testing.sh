@@ -44,9 +44,9 @@ test_python() { in_tests pytest -p no:cacheprovider --numprocesses 2; }
 test_shell() { in_tests bats --tap tests/shell; }
 
 test_contract() {
-	local seed=${CONTRACT_SEED:-1} names
-	read -r -a names < <(in_tests python3 -m report sample "$seed")
-	echo "# ${#names[@]} services, sample by seed $seed"
+	local names
+	read -r -a names < <(in_tests python3 -m report sample ${CONTRACT_SEED:+"$CONTRACT_SEED"})
+	echo "# ${#names[@]} services${CONTRACT_SEED:+, with a sample by seed $CONTRACT_SEED}"
 	"$root/scripts/verify.sh" --jobs 4 "${names[@]}"
 }
 
