@@ -17,7 +17,7 @@ VERBS = {
     "services": "report.cli:services",
     "contract": "report.cli:contract",
     "sample": "report.cli:sample",
-    "summary": "report.cli:summary",
+    "summary": "report.verified:run",
     "resume": "report.cli:resume",
     "find": "report.cli:find",
     "commands": "report.cli:commands",
