@@ -23,6 +23,7 @@ VERBS = {
     "commands": "report.cli:commands",
     "build": "report.build:run",
     "self": "report.selfbench:run",
+    "self-builds": "report.selfbench:run_builds",
     "parse": "report.parse:run",
     "verify": "report.contract:run",
     "check": "report.contract:check",
