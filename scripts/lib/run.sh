@@ -27,13 +27,16 @@ close_run() {
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }
 
-# build_services: all at once; where that fails, each by itself, to know which.
+# build_services: sixteen at once, more than which BuildKit has lost track of; where that fails, each by itself.
 build_services() {
-	local service
+	local i service batch=()
 	say "building ${#services[@]} services"
-	attend run_compose build --progress plain "${services[@]}" >"$run_dir/build.log" 2>&1 && return
-	for service in "${services[@]}"; do spawn "$(nproc)" build_service "$service"; done
-	await_spawned
+	for ((i = 0; i < ${#services[@]}; i += 16)); do
+		batch=("${services[@]:i:16}")
+		attend run_compose build --progress plain "${batch[@]}" >>"$run_dir/build.log" 2>&1 && continue
+		for service in "${batch[@]}"; do spawn "$(nproc)" build_service "$service"; done
+		await_spawned
+	done
 }
 
 build_service() {
