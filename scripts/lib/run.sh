@@ -1,18 +1,25 @@
 # shellcheck shell=bash
 # A run from its folder to its last container: open, build, start what all need, close. Only declares.
-# Sets: run, run_dir, project, services.
+# Sets: run, run_dir, project, services, base_of.
 
+# shellcheck source=scripts/lib/bases.sh
+source "${BASH_SOURCE[0]%/*}/bases.sh"
 # shellcheck source=scripts/lib/containers.sh
 source "${BASH_SOURCE[0]%/*}/containers.sh"
 
+declare -A base_of
+
 # open_run NAME: from here on, functions work on this run, and its own knobs hold.
 open_run() {
-	local key value
+	local key value name image waits routes base
 	run=$1 run_dir=$root/results/$1 project=bench-$1
 	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
 	BENCH_USER=$(id -u):$(id -g)
 	export BENCH_USER
-	mapfile -t services < <(report services "$run" | cut -f1)
+	services=()
+	while IFS=$'\t' read -r name image waits routes base; do
+		services+=("$name") base_of[$name]=$base
+	done < <(report services "$run")
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
 		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
 }
@@ -25,12 +32,22 @@ close_run() {
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }
 
-# build_services: all at once; where that fails, one by one, to know which.
+# build_services: their bases, then all at once; where that fails, one by one, to know which.
 build_services() {
-	local service log=$run_dir/build.log
-	say "building ${#services[@]} services"
-	attend run_compose build --progress plain "${services[@]}" >"$log" 2>&1 && return
+	local service log=$run_dir/build.log bases missing had=()
+	mapfile -t bases < <(printf '%s\n' "${base_of[@]}" | sort -u)
+	missing=$(missing_bases "${bases[@]}")
 	for service in "${services[@]}"; do
+		if grep -qxF "${base_of[$service]}" <<<"$missing"; then
+			service_failed "$service" "base image not reachable" "${base_of[$service]} cannot be pulled or made here"
+		else
+			had+=("$service")
+		fi
+	done
+	((${#had[@]})) || return 0
+	say "building ${#had[@]} services"
+	attend run_compose build --progress plain "${had[@]}" >"$log" 2>&1 && return
+	for service in "${had[@]}"; do
 		log=$run_dir/raw/services/$service/build.log
 		mkdir -p "${log%/*}"
 		attend run_compose build --progress plain "$service" >"$log" 2>&1 && continue
@@ -56,7 +73,7 @@ start_backing() {
 # verify_in_parallel JOBS: every service of the run, JOBS at a time; each one's lines stay together.
 verify_in_parallel() {
 	local jobs=$1 name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes; do
+	while IFS=$'\t' read -r -u 3 name image waits routes _; do
 		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
 		while (($(jobs -rp | wc -l) >= jobs)); do wait -n || true; done
 		verify_service "$name" "$waits" "$routes" 2>/dev/null &

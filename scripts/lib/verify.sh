@@ -18,7 +18,7 @@ service_failed() {
 # verify_services: the contract, once a service and run; what fails is not loaded.
 verify_services() {
 	local name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes; do
+	while IFS=$'\t' read -r -u 3 name image waits routes _; do
 		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
 		keep_facts "$name" "$image"
 		[[ -e $run_dir/raw/services/$name/verify.json ]] || verify_service "$name" "$waits" "$routes"
