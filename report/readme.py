@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from report.errors import UserError
-from report.matrix import Matrix, suffix
+from report.matrix import Matrix
 
 README = Path("README.md")
 BEGIN, END = "<!-- from services/matrix.toml, by scripts/generate.sh -->\n", "<!-- end -->\n"

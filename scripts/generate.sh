@@ -2,7 +2,8 @@
 #
 # Usage: scripts/generate.sh [--check]
 #
-# Writes what follows from services/matrix.toml: services/compose.yml and services/bases.tsv.
+# Writes what follows from services/matrix.toml: services/compose.yml, services/bench.yml and
+# services/bases.tsv.
 #
 #   --check   write nothing; fail when a committed file is not what it would be
 set -Eeuo pipefail
@@ -17,7 +18,7 @@ case ${1:-} in
 esac
 
 need_engine
-for file in compose.yml bases.tsv; do
+for file in compose.yml bench.yml bases.tsv; do
 	generated=$(mktemp)
 	in_tools python3 -m report generate "$file" >"$generated"
 	if [[ $check ]]; then

@@ -1,5 +1,7 @@
 """Worker processes for the servers that have none of their own: one listening socket, N processes."""
 
+from __future__ import annotations
+
 import os
 import signal
 import socket
