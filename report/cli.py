@@ -185,7 +185,7 @@ def sample(argv: Sequence[str]) -> int:
         here = [
             s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
         ]
-        bare = [s for s in here if s.framework.name == s.framework.interface]
+        bare = [s for s in here if s.framework.name == s.interface]
         first = list({s.framework.name: s for s in reversed(here)}.values())
         core = bare + first if python == the_matrix.default_python else first[:6]
         more = random.Random(argv[0]).sample(here, min(6, len(here))) if argv else []
@@ -309,7 +309,7 @@ def _facts(services: Iterable[matrix.Service], routes: Mapping[str, Sequence[str
             "stack": s.stack,
             "server": s.server.name,
             "framework": s.framework.name,
-            "interface": s.framework.interface,
+            "interface": s.interface,
             "python": s.python,
             "base": s.base,
             "package": s.package,

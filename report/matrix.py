@@ -43,10 +43,10 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+    """One framework; any of `interfaces` will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
 
     name: str
-    interface: str
+    interfaces: tuple[str, ...]
     lacks: Mapping[str, str]
 
 
@@ -85,6 +85,11 @@ class Service:
     def image(self) -> str:
         """Name of its image."""
         return f"bench/{self.name}"
+
+    @property
+    def interface(self) -> str:
+        """What its server and its framework meet by."""
+        return next(name for name in self.framework.interfaces if name in self.server.serves)
 
     def lacking(self, route: Route) -> str | None:
         """Why this service does not offer `route`; None when it does."""
@@ -208,7 +213,7 @@ def parse(data: Mapping[str, Any]) -> Matrix:
         raise ValueError(f"schema is {data['schema']}, this program reads 1")
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
-    frameworks = {n: Framework(n, v["interface"], dict(v.get("lacks", {}))) for n, v in data["frameworks"].items()}
+    frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, routes, data["presets"]):
         if not NAME.match(name):
@@ -242,6 +247,11 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
     return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages)
 
 
+def _framework(name: str, value: Mapping[str, Any]) -> Framework:
+    needs = value["interface"]
+    return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+
+
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
     loads = tuple(Load(**{key: tuple(names) for key, names in load.items()}) for load in value["loads"])
     return Preset(
@@ -265,7 +275,7 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
 
 def _services(matrix: Matrix) -> Iterator[Service]:
     for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
-        if framework.interface not in server.serves:
+        if not set(framework.interfaces) & set(server.serves):
             continue
         stack = stack_name(server.name, framework.name)
         for python, base in itertools.product(matrix.pythons, matrix.bases):

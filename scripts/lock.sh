@@ -24,7 +24,7 @@ for argument; do
 done
 
 need_engine
-image=$(wanted_bases | grep -m1 ':3\.13-slim$')
+image=$(wanted_bases | grep ':3\.13-slim$')
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
 
 # The files that it writes belong to whoever runs this.

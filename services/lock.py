@@ -4,7 +4,8 @@
 
 Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it. Each requirements.txt
 becomes locks/pyXYZ/KIND-NAME.txt. A lock is complete by itself, and takes the versions of those
-made before it (drivers, then frameworks, then servers), so that layers of one image agree.
+made before it (drivers, then frameworks, then the servers that host them), so that layers of one
+image agree.
 Exit status 1: --check found a lock that is missing, stale or left over.
 """
 
@@ -13,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 LOCKS = Path("locks")
 
@@ -29,20 +31,30 @@ class Lock:
     constraints: tuple[str, ...]
 
 
-def locks(packages: Sequence[str]) -> Iterator[Lock]:
+def locks(matrix: Mapping[str, Any]) -> Iterator[Lock]:
     """Every lock of one Python, each after those that constrain it."""
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
-    frameworks = tuple(f"framework-{path.parent.name}" for path in _found("frameworks/*/requirements.txt"))
     # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
     for index, path in enumerate(_found("common/*.txt")):
         yield Lock(drivers[index], _text(path), drivers[:index])
-    for name, path in zip(frameworks, _found("frameworks/*/requirements.txt"), strict=True):
-        yield Lock(name, _text(path), drivers)
+    for path in _found("frameworks/*/requirements.txt"):
+        yield Lock(f"framework-{path.parent.name}", _text(path), drivers)
     for path in _found("servers/*/requirements.txt"):
-        yield Lock(f"server-{path.parent.name}", _text(path), drivers + frameworks)
+        yield Lock(f"server-{path.parent.name}", _text(path), drivers + _hosted(matrix, path.parent.name))
     # Another version goes on top of all the others, and brings what it needs with it.
-    for package in packages:
+    for package in sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())}):
         yield Lock(f"package-{package}", package, ())
+
+
+def _hosted(matrix: Mapping[str, Any], server: str) -> tuple[str, ...]:
+    """The locks of the frameworks that share an image with a server."""
+    serves = set(matrix["servers"][server]["serves"])
+    interfaces = {name: framework["interface"] for name, framework in matrix["frameworks"].items()}
+    return tuple(
+        f"framework-{name}"
+        for name, needs in interfaces.items()
+        if not serves.isdisjoint([needs] if isinstance(needs, str) else needs)
+    )
 
 
 def _found(pattern: str) -> list[Path]:
@@ -77,13 +89,13 @@ def changed(made: Path, kept: Path) -> list[str]:
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
-def relock(python: str, packages: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+def relock(python: str, matrix: Mapping[str, Any], check: bool, upgrade: bool) -> list[str]:
     """Make the locks of one Python; returns the paths of those that were not so before."""
     kept = LOCKS / f"py{python.replace('.', '')}"
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         made = Path(temporary)
-        for lock in locks(packages):
+        for lock in locks(matrix):
             compile_lock(lock, python, made, kept, upgrade)
         differing = changed(made, kept)
         for name in () if check else differing:
@@ -100,8 +112,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
 
     matrix = tomllib.loads(_text(Path("matrix.toml")))
-    packages = sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())})
-    stale = [path for python in matrix["pythons"] for path in relock(python, packages, options.check, options.upgrade)]
+    stale = [path for python in matrix["pythons"] for path in relock(python, matrix, options.check, options.upgrade)]
     for path in stale:
         print(f"{path}: {'out of step' if options.check else 'written'}")
     return 1 if options.check and stale else 0
