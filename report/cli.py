@@ -194,25 +194,6 @@ def sample(argv: Sequence[str]) -> int:
     return 0
 
 
-def summary(argv: Sequence[str]) -> int:
-    """`summary RUN`: every service's checks, then the totals; exit status 1 when a service failed."""
-    folder = find_run(argv[0] if argv else "")
-    passed, failed = 0, []
-    for name in json.loads((folder / "run.json").read_text())["services"]:
-        own = folder / "raw/services" / name
-        checks = (own / "verify.txt").read_text() if (own / "verify.txt").exists() else ""
-        print(f"# {name}", checks.rstrip() or "not run", sep="\n")
-        if (own / "verify.json").exists() and not (own / "failure.json").exists():
-            passed += 1
-        else:
-            failed.append(name)
-            print(f"not ok - {name}:", (own / "failure.json").read_text() if (own / "failure.json").exists() else "")
-    for name in failed:
-        print(f"failed: {name}")
-    print(f"services: {passed} passed, {len(failed)} failed")
-    return 1 if failed else 0
-
-
 def find_run(name: str) -> Path:
     """The folder of a run, by its name or path; UserError when it is not one."""
     for folder in (Path(name), RESULTS / Path(name).name):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from report.errors import UserError
+from report.errors import UserError, unknown
 
 MATRIX = Path("services/matrix.toml")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
@@ -159,8 +159,7 @@ class Matrix:
             path = route.match(scenario)
             if path is not None:
                 return route, path
-        known = ", ".join(r.scenario for r in self.routes.values())
-        raise UserError(f"unknown scenario '{scenario}'; there are: {known}")
+        raise unknown("scenario", scenario, [r.scenario for r in self.routes.values()])
 
     def with_package(self, service: Service, package: str) -> Service:
         """`service` with one package at another version, under a name of its own."""
@@ -179,7 +178,7 @@ class Matrix:
         for pattern in patterns:
             hits = fnmatch.filter(names, pattern)
             if not hits:
-                raise UserError(f"unknown {what} '{pattern}'; there are: {', '.join(names)}")
+                raise unknown(what, pattern, names)
             chosen.update(hits)
         return [name for name in names if name in chosen]
 

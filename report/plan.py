@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from report.errors import UserError
+from report.errors import UserError, unknown
 from report.levels import Level, parse_level, refusal
 from report.matrix import Load, Matrix, Preset, Route, Service
 
@@ -98,7 +98,7 @@ def make_plan(
     """
     name = wanted.preset or ("all" if wanted != Selection(duration=wanted.duration, rounds=wanted.rounds) else "quick")
     if name not in matrix.presets:
-        raise UserError(f"unknown preset '{name}'; there are: {', '.join(matrix.presets)}")
+        raise unknown("preset", name, list(matrix.presets))
     preset = _override(matrix.presets[name], wanted)
     services = _services(matrix, preset, wanted, knobs)
     skips = [Skip(s.name, s.skip) for s in services if s.skip]
@@ -229,7 +229,7 @@ def _loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
     """The preset's loads with the axes that the command line names narrowed or replaced."""
     for tool in wanted.tools:
         if not fnmatch.filter(TOOLS, tool):
-            raise UserError(f"unknown tool '{tool}'; there are: {', '.join(TOOLS)}")
+            raise unknown("tool", tool, TOOLS)
     levels = tuple(parse_level(text).name for text in wanted.levels)
     loads = list(preset.loads)
     if wanted.scenarios:

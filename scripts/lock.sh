@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/lock.sh [--check] [--upgrade]
+# Usage: scripts/lock.sh [--check] [--upgrade] [NAME...]
 #
 # Pins, with hashes, what every server, framework and driver set needs on every Python of the
 # matrix: requirements.txt files in, services/locks/ out. Pins that still hold are kept.
 #
+#   NAME       only these servers and frameworks
 #   --upgrade  take the newest versions instead
 #   --check    write nothing; fail when a lock is not what its requirements.txt asks for
 #
@@ -15,11 +16,13 @@ source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 
 uv=uv==0.13.8
 
+folders=(report tests)
 for argument; do
 	case $argument in
 	--check | --upgrade) ;;
 	-h | --help) usage && exit ;;
-	*) fail 2 "unknown argument '$argument', see --help" ;;
+	-*) fail 2 "unknown argument '$argument', see --help" ;;
+	*) folders=() ;;
 	esac
 done
 
@@ -29,13 +32,14 @@ image=$(wanted_bases | grep ':3\.13-slim$')
 
 # The files that it writes belong to whoever runs this.
 # shellcheck disable=SC2016 # the container's shell expands it
-"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$root:/bench" --workdir /bench/services \
+"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --env FOLDERS="${folders[*]}" \
+	--volume "$root:/bench" --workdir /bench/services \
 	"$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"
 	PATH=/tmp/venv/bin:$PATH
 	status=0
 	python lock.py "${@:2}" || status=$?
-	for folder in report tests; do
+	for folder in $FOLDERS; do
 		lock=/tmp/$folder.txt
 		cp "../$folder/requirements.txt" "$lock"
 		[[ "${*:2}" != *--upgrade* ]] || rm "$lock"

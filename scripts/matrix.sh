@@ -54,7 +54,7 @@ say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 build_services
 start_backing
-verify_services
+verify_services "$(jobs_at_a_time)"
 measure_all
 report build "results/$run"
 say "results/$run/report.md"

@@ -49,7 +49,7 @@ save "$matrix" <<<"${list%$'\n'.}"
 python=$(sed -n '/^\[defaults\]/,/^\[[^d]/s/^python = "\(.*\)"/\1/p' "$matrix")
 cat <<STEPS
 services/${kind}s/$name and its line in services/matrix.toml are written. Next, and again after each change:
-  scripts/lock.sh        pins what its requirements.txt asks for
+  scripts/lock.sh $name    pins what its requirements.txt asks for
   scripts/generate.sh    writes its services
   scripts/verify.sh '$services-py${python/./}-debian'
 STEPS

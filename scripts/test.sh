@@ -31,11 +31,16 @@ done
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
 build_tests
-failed=()
+failed=() logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 for stage in "${stages[@]}"; do
 	began=$SECONDS
-	"test_${stage//-/_}" || failed+=("$stage")
+	"test_${stage//-/_}" 2>&1 | tee "$logs/$stage" || failed+=("$stage")
 	printf '# stage %s: %d s\n' "$stage" $((SECONDS - began))
+done
+for stage in "${failed[@]}"; do
+	echo "# what failed in stage $stage:"
+	grep -E -A8 '^(not ok|FAILED|ERROR|[a-z.]+: )' "$logs/$stage" || tail -n 20 "$logs/$stage"
 done
 printf '%d passed, %d failed\n' $((${#stages[@]} - ${#failed[@]})) "${#failed[@]}"
 ((${#failed[@]} == 0)) || fail 1 "failed: ${failed[*]}"

@@ -1,11 +1,11 @@
 """Pins what every server, framework and driver set needs, with hashes, for every Python of the matrix.
 
-    lock.py [--check] [--upgrade]
+    lock.py [--check] [--upgrade] [NAME...]
 
 Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it. Each requirements.txt
 becomes locks/pyXYZ/KIND-NAME.txt. A lock is complete by itself, and takes the versions of those
 made before it (drivers, then frameworks, then the servers that host them), so that layers of one
-image agree.
+image agree. With NAMEs only the locks of these servers and frameworks are made.
 Exit status 1: --check found a lock that is missing, stale or left over.
 """
 
@@ -29,6 +29,11 @@ class Lock:
     name: str
     requirements: str
     constraints: tuple[str, ...]
+
+    @property
+    def owner(self) -> str:
+        """The server or framework (or driver set, or package) that it belongs to."""
+        return self.name.partition("-")[2]
 
 
 def locks(matrix: Mapping[str, Any]) -> Iterator[Lock]:
@@ -89,14 +94,18 @@ def changed(made: Path, kept: Path) -> list[str]:
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
-def relock(python: str, matrix: Mapping[str, Any], check: bool, upgrade: bool) -> list[str]:
-    """Make the locks of one Python; returns the paths of those that were not so before."""
+def relock(python: str, matrix: Mapping[str, Any], names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+    """Make the locks of one Python (of `names`, where there are any); returns the paths of those that were not so."""
     kept = LOCKS / f"py{python.replace('.', '')}"
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         made = Path(temporary)
         for lock in locks(matrix):
-            compile_lock(lock, python, made, kept, upgrade)
+            seed = kept / f"{lock.name}.txt"
+            if not names or lock.owner in names:
+                compile_lock(lock, python, made, kept, upgrade)
+            elif seed.exists():
+                (made / seed.name).write_bytes(seed.read_bytes())
         differing = changed(made, kept)
         for name in () if check else differing:
             (kept / name).unlink(missing_ok=True)
@@ -109,10 +118,14 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, name what is out of step")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers and frameworks")
     options = parser.parse_args(argv)
 
     matrix = tomllib.loads(_text(Path("matrix.toml")))
-    stale = [path for python in matrix["pythons"] for path in relock(python, matrix, options.check, options.upgrade)]
+    if unknown := set(options.names) - matrix["servers"].keys() - matrix["frameworks"].keys():
+        parser.error(f"no server or framework has the name {', '.join(sorted(unknown))}")
+    arguments = matrix, options.names, options.check, options.upgrade
+    stale = [path for python in matrix["pythons"] for path in relock(python, *arguments)]
     for path in stale:
         print(f"{path}: {'out of step' if options.check else 'written'}")
     return 1 if options.check and stale else 0

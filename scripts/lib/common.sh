@@ -44,6 +44,21 @@ attend() {
 }
 child=''
 
+# spawn JOBS COMMAND...: in the background, once fewer than JOBS run there.
+spawn() {
+	while (($(jobs -rp | wc -l) >= $1)); do wait -n || true; done
+	"${@:2}" &
+	spawned+=($!)
+}
+spawned=()
+
+# await_spawned: until all have ended; the script ends with the status of one that failed.
+await_spawned() {
+	local pid
+	for pid in "${spawned[@]}"; do wait "$pid" || exit; done
+	spawned=()
+}
+
 # save FILE: standard input into FILE, whole or not at all.
 save() {
 	local temporary

@@ -12,7 +12,7 @@ install_packages() {
 	shift
 	apt-get -qq update
 	# shellcheck disable=SC2016 # $(...) is apt's own format
-	mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | grep -v security | head -n1)
+	mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | grep -v security | sed -n 1p)
 	[[ $mirror ]] || fail 1 "apt knows no mirror of Debian on this host: add one to its sources"
 	apt=$(mktemp -d) && chmod 755 "$apt" # apt downloads as a user of its own
 	mkdir -p "$apt/sources" "$apt/lists/partial"

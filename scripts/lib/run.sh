@@ -17,25 +17,42 @@ open_run() {
 		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
 }
 
-# close_run: no container and no network of this run is left.
+# close_run: no container and no network of this run is left, and nothing that would take their end for a failure.
 close_run() {
 	trap '' INT TERM
-	[[ -z $child ]] || kill "$child" 2>/dev/null || true
+	local started
+	mapfile -t started < <(jobs -p)
+	((${#started[@]} == 0)) || kill "${started[@]}" 2>/dev/null || true
 	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }
 
-# build_services: all at once; where that fails, one by one, to know which.
+# build_services: sixteen at once, more than which BuildKit has lost track of; where that fails, each by itself.
 build_services() {
-	local service log=$run_dir/build.log
+	local i service batch=()
 	say "building ${#services[@]} services"
-	attend run_compose build --progress plain "${services[@]}" >"$log" 2>&1 && return
-	for service in "${services[@]}"; do
-		log=$run_dir/raw/services/$service/build.log
-		mkdir -p "${log%/*}"
-		attend run_compose build --progress plain "$service" >"$log" 2>&1 && continue
-		service_failed "$service" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+	for ((i = 0; i < ${#services[@]}; i += 16)); do
+		batch=("${services[@]:i:16}")
+		attend run_compose build --progress plain "${batch[@]}" >>"$run_dir/build.log" 2>&1 && continue
+		for service in "${batch[@]}"; do spawn "$(nproc)" build_service "$service"; done
+		await_spawned
 	done
+}
+
+build_service() {
+	local log=$run_dir/raw/services/$1/build.log
+	mkdir -p "${log%/*}"
+	attend run_compose build --progress plain "$1" >"$log" 2>&1 ||
+		service_failed "$1" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+}
+
+# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
+jobs_at_a_time() {
+	local cores free
+	cores=$(nproc)
+	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
+	((free /= 1 << 20, free = free < 1 ? 1 : free))
+	echo $((free < 2 * cores ? free : 2 * cores))
 }
 
 # start_backing: database, upstream and load generator, for the length of the run.
@@ -51,15 +68,4 @@ start_backing() {
 		sleep 0.1
 	done
 	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"
-}
-
-# verify_in_parallel JOBS: every service of the run, JOBS at a time; each one's lines stay together.
-verify_in_parallel() {
-	local jobs=$1 name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes; do
-		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
-		while (($(jobs -rp | wc -l) >= jobs)); do wait -n || true; done
-		verify_service "$name" "$waits" "$routes" 2>/dev/null &
-	done 3< <(report services "$run")
-	wait
 }

@@ -47,7 +47,7 @@ test_contract() {
 	local names
 	read -r -a names < <(in_tests python3 -m report sample ${CONTRACT_SEED:+"$CONTRACT_SEED"})
 	echo "# ${#names[@]} services${CONTRACT_SEED:+, with a sample by seed $CONTRACT_SEED}"
-	"$root/scripts/verify.sh" --jobs 4 "${names[@]}"
+	"$root/scripts/verify.sh" --quiet "${names[@]}"
 }
 
 # bats runs on this host, where Docker is; its files come out of the tests' image.

@@ -15,18 +15,19 @@ service_failed() {
 	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
 }
 
-# verify_services: the contract, once a service and run; what fails is not loaded.
+# verify_services [JOBS]: the contract, once a service and run, JOBS (1) at a time; what fails is not loaded.
 verify_services() {
 	local name image waits routes
 	while IFS=$'\t' read -r -u 3 name image waits routes; do
-		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
-		keep_facts "$name" "$image"
-		[[ -e $run_dir/raw/services/$name/verify.json ]] || verify_service "$name" "$waits" "$routes"
+		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "${1:-1}" verify_service "$name" "$image" "$waits" "$routes"
 	done 3< <(report services "$run")
+	await_spawned
 }
 
 verify_service() {
 	local name=$1 folder=$run_dir/raw/services/$1 status=0
+	keep_facts "$name" "$2"
+	[[ ! -e $folder/verify.json ]] || return 0
 	mkdir -p "$folder"
 	if ! start_service "$name"; then
 		service_failed "$name" "did not start" "$(tail -n1 "$(start_log "$name")")"
@@ -39,13 +40,12 @@ verify_service() {
 		return
 	fi
 	server_limits "$name" | save "$folder/limits.txt"
-	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$2" --routes "$3" \
+	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$3" --routes "$4" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then
 		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
 	else
-		rm -f "$folder/verify.json"
 		server_log "$name" >"$folder/server.log" 2>&1 || true
 		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
 	fi

@@ -19,7 +19,7 @@ refused() {
 
 @test "unknown preset" { refused "there are: quick" scripts/matrix.sh --preset nope; }
 
-@test "unknown stack" { refused "unknown stack 'flask'; there are: " scripts/matrix.sh --stack flask; }
+@test "unknown stack" { refused "unknown stack 'flask'; of " scripts/matrix.sh --stack flask; }
 
 @test "unknown tool" { refused "there are: wrk, ab, hey, vegeta" scripts/matrix.sh --tool curl; }
 

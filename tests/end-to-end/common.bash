@@ -27,6 +27,11 @@ metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 
 containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project=bench-$(basename "$1")"; }
 
+# remove_images PATTERN: those whose names match; none need be there.
+remove_images() {
+	"$docker" image ls --format '{{.Repository}}' | grep -E "$1" | xargs --no-run-if-empty "$docker" image rm >/dev/null 2>&1 || true
+}
+
 # shellcheck source=scripts/lib/engine.sh
 source "$BATS_TEST_DIRNAME/../../scripts/lib/engine.sh"
 find_docker

@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# What scripts/bench-self.sh does, in the order in which it does it. Only declares; the caller sets `work`.
+
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/compose.sh"
+
+work='' sampler=''
+
+clean_up() {
+	stop_sampling
+	rm -rf "$work"
+}
+
+# copy_services: the services' own files, to change them without leaving a trace.
+copy_services() {
+	mkdir "$work/project"
+	cp -r "$root"/{.env,docker-compose.yml,postgres,services} "$work/project/"
+}
+
+start_sampling() {
+	sample >"$work/samples" &
+	sampler=$!
+}
+
+stop_sampling() {
+	[[ -z $sampler ]] || kill "$sampler" 2>/dev/null || true
+	sampler=''
+}
+
+sample() {
+	while :; do
+		printf '%s000 %s\n' "${EPOCHREALTIME/./}" "$(harness_ticks)"
+		sleep 0.5
+	done
+}
+
+# CPU ticks so far of the scripts and of Docker's own processes, whoever started them.
+harness_ticks() {
+	cat /proc/[0-9]*/stat 2>/dev/null | sed -nE 's/^[0-9]+ \((matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim[^)]*)\) //p' |
+		awk '{ ticks += $12 + $13 } END { print ticks + 0 }'
+}
+
+# measure_a_run: a small one; prints its name.
+measure_a_run() {
+	"$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
+		--duration 4 --rounds 2 2>"$work/log" || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
+	sed -n 's|^results/\([^/]*\)$|\1|p' "$work/log"
+}
+
+# prepare_rebuild: one service as it is, then a line more in its app.
+prepare_rebuild() {
+	rebuild >"$work/log" 2>&1 || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
+	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/flask/app.py"
+}
+
+rebuild() { copied_compose build gunicorn-sync-flask-py313-debian; }
+
+# copied_compose ARGUMENT...: Compose on the copy, whose images have names of their own.
+copied_compose() {
+	local root=$work/project
+	sed -i 's|^    image: "bench/|    image: "bench-self/|' "$root/services/compose.yml"
+	compose --profile '*' "$@"
+}
+
+# interval NAME COMMAND...: prints NAME=BEGIN_NS,END_NS of a quiet command.
+interval() {
+	local name=$1 begin
+	shift
+	begin=$(date +%s%N)
+	"$@" >/dev/null 2>&1
+	echo "$name=$begin,$(date +%s%N)"
+}
+
+# build_cold GLOB: every service that matches, side by side; a line `NAME STATUS BEGIN_NS END_NS` for each in
+# `builds`, and in `histories` the layers of its image.
+build_cold() {
+	local name names=()
+	# A line more in each lock, and no layer that installs from them is known.
+	find "$work/project/services/locks" -name '*.txt' -exec sed -i "\$a # cold $(date +%s%N)" {} +
+	while read -r name; do
+		# shellcheck disable=SC2053 # a glob
+		[[ $name != $1 ]] || names+=("$name")
+	done < <(copied_compose config --services)
+	((${#names[@]})) || fail 2 "no service matches '$1'"
+	copied_compose config "${names[@]}" >"$work/resolved.yml"
+	mkdir "$work/histories"
+	say "building ${#names[@]} services from nothing"
+	for name in "${names[@]}"; do spawn "$(nproc)" build_one "$name"; done
+	await_spawned
+	"$docker" image rm "${names[@]/#/bench-self/}" >/dev/null 2>&1 || true
+}
+
+build_one() {
+	local status=0 begin
+	begin=$(date +%s%N)
+	"$docker" compose --project-name bench-self --file "$work/resolved.yml" build "$1" >"$work/$1.log" 2>&1 || status=$?
+	printf '%s %s %s %s\n' "$1" "$status" "$begin" "$(date +%s%N)" >>"$work/builds"
+	((status == 0)) || { say "$1: does not build: $(tail -n1 "$work/$1.log")" && return; }
+	"$docker" history --no-trunc --human=false --format '{{json .}}' "bench-self/$1" >"$work/histories/$1.jsonl"
+}

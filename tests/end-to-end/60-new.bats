@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# A newcomer's path, in a copy of the project: a framework and a server begun by new.sh are locked, verified and
+# measured by the steps that it says, and leave nothing behind when their folders and lines go.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	git init --quiet && git add --all
+	cp -r services "$BATS_FILE_TMPDIR/before"
+	{
+		scripts/new.sh framework newcomer wsgi
+		scripts/new.sh server starter wsgi
+		scripts/lock.sh newcomer starter
+		scripts/generate.sh
+	} >"$BATS_FILE_TMPDIR/log" 2>&1 || { cat "$BATS_FILE_TMPDIR/log" && false; }
+}
+
+setup() { cd "$BATS_FILE_TMPDIR/project" || return; }
+
+teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
+
+@test "nothing but two folders, their locks, two lines and what is generated has changed" {
+	local changed
+	changed=$(git status --porcelain --untracked-files=all | cut -c4- | grep -v '^services/\(frameworks/newcomer\|servers/starter\|locks/py[0-9]*/\(framework-newcomer\|server-starter\).txt\)')
+	echo "$changed"
+	[[ $(sort <<<"$changed") == $'README.md\nservices/compose.yml\nservices/matrix.toml' ]]
+	[[ $(diff "$BATS_FILE_TMPDIR/before/matrix.toml" services/matrix.toml | grep -c '^[<>]') == 2 ]]
+}
+
+@test "both pass the contract, together and with what was there" {
+	run scripts/verify.sh --quiet starter-newcomer-py313-debian gunicorn-sync-newcomer-py313-debian starter-wsgi-py313-debian
+	echo "$output"
+	[[ $status == 0 && $output == *'services: 3 passed, 0 failed'* ]]
+	rm -r results/*-contract
+}
+
+@test "both are measured" {
+	scripts/matrix.sh --stack starter-newcomer,gunicorn-sync-newcomer --python 3.13 --scenario json --tool wrk --level 8 --duration 1
+	[[ $(count '"goodput": *[1-9]' "$(the_run)/records.jsonl") == 2 ]]
+	grep -q 'starter-newcomer-py313-debian' "$(the_run)/report.md"
+}
+
+@test "without their folders and lines all is as it was" {
+	rm -r services/frameworks/newcomer services/servers/starter services/locks/py*/{framework-newcomer,server-starter}.txt
+	sed -i '/^\(newcomer\|starter\) = /d' services/matrix.toml
+	scripts/generate.sh
+	diff -r "$BATS_FILE_TMPDIR/before" services
+}
