@@ -239,10 +239,11 @@ def _reachable(
 ) -> Callable[[matrix.Service], bool]:
     """Whether the base image of a service is on this machine; `images` is a file with their names."""
     have = set(Path(images).read_text().split()) if images else None
-    prefix = knobs["PYTHON_IMAGE"]
 
     def reachable(service: matrix.Service) -> bool:
-        return have is None or f"{prefix}:{service.python}-{the_matrix.bases[service.base]['tag']}" in have
+        base = the_matrix.bases[service.base]
+        prefix = knobs.get(base.get("image", "")) or knobs["PYTHON_IMAGE"]
+        return have is None or f"{prefix}:{service.python}-{base['tag']}" in have
 
     return reachable
 

@@ -70,8 +70,9 @@ def _service(
         _, value, default = WORKER
         server, alias = server.replace(default, value), service.name.replace(default, value)
     packages = service.server.packages.get(service.base)
+    base = matrix.bases[service.base]
     args = {
-        "PYTHON_IMAGE": PYTHON_IMAGE,
+        "PYTHON_IMAGE": f"${{{base['image']}:-{PYTHON_IMAGE}}}" if "image" in base else PYTHON_IMAGE,
         "PYTHON": service.python,
         "STYLE": service.server.style,
         "FRAMEWORK": service.framework.name,
@@ -88,7 +89,7 @@ def _service(
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
         f"      context: {folder or '.'}",
-        f"      dockerfile: {matrix.bases[service.base]['dockerfile']}",
+        f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]

@@ -35,6 +35,7 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "NOFILE": NUMBER,
     "PYTHON_IMAGE": IMAGE,
     "DEBIAN_IMAGE": IMAGE,
+    "ALPINE_PYTHON_IMAGE": (rf"({IMAGE[0]})?", f"{IMAGE[1]} (empty: as PYTHON_IMAGE)"),
     "BENCH_SUBNET": (r"\d{1,3}(\.\d{1,3}){3}/\d{1,2}", "a subnet such as 198.18.0.0/24"),
 }
 

@@ -153,7 +153,8 @@ def read_service(run: str, name: str) -> ServiceFacts:
     folder = f"raw/services/{name}"
     missing: dict[str, str] = {}
     image = read_bytes(f"{run}/{folder}/image.json")
-    image_id, base_label = _image(image)
+    image_id, made = _image(image)
+    base_label = made or _system(read_bytes(f"{run}/{folder}/os-release.txt"))
     for fact, value in (("image_id", image_id), ("base_label", base_label)):
         if value is None:
             missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not tell")
@@ -304,6 +305,12 @@ def _image(data: bytes | None) -> tuple[str | None, str | None]:
     labels = mapping(mapping(image.get("Config")).get("Labels"))
     label, image_id = labels.get("bench.base.made"), image.get("Id")
     return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
+
+
+def _system(data: bytes | None) -> str | None:
+    """What a base calls itself in os-release: one that was made elsewhere is not taken for the official one."""
+    found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
+    return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
 
 
 def _packages(frozen: bytes) -> dict[str, str]:

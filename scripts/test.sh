@@ -4,7 +4,7 @@
 #
 # Runs the project's tests; without a STAGE all of them:
 #
-#   static       shellcheck, shfmt, ruff, mypy, and that generated files are in step
+#   static       shellcheck, shfmt, hadolint, ruff, mypy, and that generated files are in step
 #   python       the report package and the contract suite (pytest)
 #   shell        the load generator's scripts, with tools that only pretend (bats)
 #   contract     every server and every framework on one Python, and a sample of the others, against

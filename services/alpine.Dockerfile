@@ -1,12 +1,13 @@
 # One image for each service: a framework's app on its server, on an Alpine base.
 #
-# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl: what
-# has no musllinux wheel is built from source, by a compiler if BUILD_PACKAGES brings one, else
-# without its optional C parts.
+# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl. Wheels
+# alone, but for what locks/pyXYZ/musl.txt names: that has none for musl, and is built from its source,
+# by a compiler if BUILD_PACKAGES brings one, else without its optional C parts.
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 FROM ${PYTHON_IMAGE}:${PYTHON}-alpine
 
+SHELL ["/bin/ash", "-euo", "pipefail", "-c"]
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \
@@ -22,27 +23,34 @@ RUN python3 -m venv /opt/venv
 ARG PYTHON
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes \
-    --requirement "/locks/py$(echo "$PYTHON" | tr -d .)/common-$STYLE.txt"
+    locks=/locks/py${PYTHON%.*}${PYTHON#*.} \
+ && pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/common-$STYLE.txt"
 
 ARG FRAMEWORK
 RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes \
-    --requirement "/locks/py$(echo "$PYTHON" | tr -d .)/framework-$FRAMEWORK.txt"
+    locks=/locks/py${PYTHON%.*}${PYTHON#*.} \
+ && pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/framework-$FRAMEWORK.txt"
 
-# A compiler, where a server has no wheel, comes and goes in one layer.
+# A compiler, where a server has no wheel, comes and goes in one layer. The versions of Alpine's packages
+# are those of the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
 ARG SERVER
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
+# hadolint ignore=DL3013,DL3018
 RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks <<'INSTALL'
-set -eu
+locks=/locks/py${PYTHON%.*}${PYTHON#*.}
+if [ ! -f "$locks/server-$SERVER.txt" ]; then
+    echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
+    exit 2
+fi
 # Lists of names, to be split.
+# shellcheck disable=SC2086
 if [ -n "$RUN_PACKAGES" ]; then apk add --quiet --no-cache $RUN_PACKAGES; fi
+# shellcheck disable=SC2086
 if [ -n "$BUILD_PACKAGES" ]; then apk add --quiet --no-cache --virtual .build $BUILD_PACKAGES; fi
 
-locks=/locks/py$(echo "$PYTHON" | tr -d .)
-locked() { pip install --quiet --no-deps --require-hashes --requirement "$locks/$1.txt"; }
+locked() { pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/$1.txt"; }
 locked "server-$SERVER"
 if [ -f "$locks/package-$PACKAGE.txt" ]; then
     locked "package-$PACKAGE"
@@ -57,8 +65,8 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-COPY servers/${SERVER} server/
-RUN python3 -m compileall -q /app
+# Not COPY, which would speak of a checksum where the check above speaks of WORKER_CLASS.
+RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
 # The root is read-only at run time, and the user has no home.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp

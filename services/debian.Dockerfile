@@ -3,6 +3,10 @@
 # Build context: services/. PYTHON_IMAGE may be a mirror of the official images or a local base with
 # the same tags; both are served, the official ones with Python in /usr/local, Debian's with its own.
 # The layers go from what most services share to what changes most often.
+#
+# The versions of Debian's packages are those of the base's release (DL3008), and the shell is bash, which
+# hadolint takes for sh (SC3054, SC3060).
+# hadolint global ignore=DL3008,SC3054,SC3060
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim

@@ -5,7 +5,8 @@
 Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it. Each requirements.txt
 becomes locks/pyXYZ/KIND-NAME.txt. A lock is complete by itself, and takes the versions of those
 made before it (drivers, then frameworks, then the servers that host them), so that layers of one
-image agree. With NAMEs only the locks of these servers and frameworks are made.
+image agree. locks/pyXYZ/musl.txt says which of them have wheels for musl.
+With NAMEs only the locks of these servers and frameworks are made.
 Exit status 1: --check found a lock that is missing, stale or left over.
 """
 
@@ -18,6 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import musl
 
 LOCKS = Path("locks")
 
@@ -106,6 +109,8 @@ def relock(python: str, matrix: Mapping[str, Any], names: Sequence[str], check: 
                 compile_lock(lock, python, made, kept, upgrade)
             elif seed.exists():
                 (made / seed.name).write_bytes(seed.read_bytes())
+        before = Path("none") if upgrade else kept / musl.NAME
+        (made / musl.NAME).write_text(musl.answers(made, python, before), encoding="utf-8")
         differing = changed(made, kept)
         for name in () if check else differing:
             (kept / name).unlink(missing_ok=True)

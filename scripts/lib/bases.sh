@@ -9,14 +9,15 @@ local_bases() { grep -q '^LOCAL_PYTHON_IMAGE=' "$local_file" 2>/dev/null; }
 
 # wanted_bases: the names of all base images, as this machine names them; less those that no registry had.
 wanted_bases() {
-	local python tag suite missing
+	local python tag suite missing prefix
 	missing=$(sed -n 's/^MISSING_BASES=//p' "$local_file" 2>/dev/null || true)
 	if local_bases; then echo bench-debian:trixie-slim; else knob DEBIAN_IMAGE && echo; fi
 	while read -r python tag suite; do
 		if local_bases; then
 			[[ $suite == - ]] || echo "bench-python:$python-$tag"
 		else
-			[[ " $missing " == *" $python-$tag "* ]] || echo "$(knob PYTHON_IMAGE):$python-$tag"
+			prefix=$([[ $tag != alpine ]] || knob ALPINE_PYTHON_IMAGE)
+			[[ " $missing " == *" $python-$tag "* ]] || echo "${prefix:-$(knob PYTHON_IMAGE)}:$python-$tag"
 		fi
 	done < <(bases_list)
 }

@@ -56,5 +56,6 @@ keep_facts() {
 	local once=("$docker" run --rm --network none --entrypoint '' "$2")
 	"${once[@]}" cat /app/packages.txt | save "$folder/packages.txt"
 	"${once[@]}" python3 -VV | save "$folder/python.txt"
+	"${once[@]}" cat /etc/os-release | save "$folder/os-release.txt"
 	"$docker" image inspect "$2" | save "$folder/image.json"
 }

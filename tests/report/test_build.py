@@ -59,6 +59,14 @@ def test_a_record_holds_what_was_measured(folder: Path) -> None:
     assert all(record.valid and record.raw_sha256 for record in records)
 
 
+def test_a_base_without_a_label_is_what_it_calls_itself(folder: Path) -> None:
+    saved = folder / "raw/services/aiohttp-py313-debian"
+    (saved / "os-release.txt").write_text('ID=x\nPRETTY_NAME="A stand-in (NOT Alpine Linux)"\n')
+    assert build(folder)[0].base_label == "mmdebstrap, Debian trixie, minbase"
+    (saved / "image.json").write_text('[{"Id": "sha256:0", "Config": {"Labels": null}}]')
+    assert build(folder)[0].base_label == "A stand-in (NOT Alpine Linux)"
+
+
 def test_cgroup_v2_counters_are_read_too(folder: Path) -> None:
     line = lines_of(folder)[0]
     ends = {
@@ -172,7 +180,7 @@ def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: P
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("name", ["image.json", "python.txt", "packages.txt", "failure.json"])
+@pytest.mark.parametrize("name", ["image.json", "os-release.txt", "python.txt", "packages.txt", "failure.json"])
 def test_any_bytes_in_a_services_file_are_no_crash(name: str, data: bytes, folder: Path) -> None:
     (folder / "raw/services/aiohttp-py313-debian" / name).write_bytes(data)
     assert len(build(folder)) == 4

@@ -14,6 +14,7 @@ from report import compose, matrix
 from report.errors import UserError
 from report.knobs import KNOBS, read_env, read_knobs
 from report.plan import TOOLS
+from services import musl
 
 ROOT = Path(__file__).parents[2]
 MATRIX = matrix.load(ROOT / "services/matrix.toml")
@@ -74,10 +75,10 @@ def test_every_lock_is_there_and_names_what_it_locks() -> None:
     for python in MATRIX.pythons:
         folder = ROOT / f"services/locks/py{python.replace('.', '')}"
         wanted = {f"server-{n}.txt" for n in MATRIX.servers} | {f"framework-{n}.txt" for n in MATRIX.frameworks}
-        wanted |= {"common-sync.txt", "common-async.txt"}
+        wanted |= {"common-sync.txt", "common-async.txt", musl.NAME}
         wanted |= {f"package-{p}.txt" for preset in MATRIX.presets.values() for p in preset.packages}
         assert {p.name for p in folder.glob("*.txt")} == wanted
-        for lock in folder.glob("*.txt"):
+        for lock in folder.glob("*-*.txt"):
             lines = [line for line in lock.read_text().splitlines() if line.strip() and not line.startswith((" ", "#"))]
             assert all("==" in line for line in lines), lock
             assert lock.read_text().count("--hash=sha256:") >= len(lines), lock

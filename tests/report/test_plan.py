@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from report import cpus, matrix
+from report import cli, compose, cpus, matrix
 from report.errors import UserError
 from report.levels import parse_level, refusal
 from report.plan import Plan, Selection, make_plan, measurements
@@ -92,6 +92,17 @@ def test_bases_that_cannot_be_reached_are_skipped_with_that_cause() -> None:
     assert {(s.service, s.cause) for s in made.skips} == {
         (f"uvicorn-asgi-py{p}-alpine", "base image not reachable") for p in ("311", "313", "314")
     }
+
+
+def test_alpine_has_a_base_of_its_own_where_its_knob_is_set(tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
+    services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]
+    for knob, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
+        reachable = cli._reachable(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": knob}, str(images))
+        assert [s.base for s in services if reachable(s)] == bases
+    text = compose.compose_file(MATRIX)
+    assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
 
 
 def test_what_a_framework_or_tool_cannot_do_is_skipped_with_its_reason() -> None:
