@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from report import compose, cpus, matrix, plan
+from report import compose, cpus, matrix, plan, readme
 from report.errors import UserError
 from report.files import write_file
 from report.knobs import read_env, read_knobs
@@ -26,8 +26,13 @@ HARNESS = ("docker-compose.yml", "loadgen", "postgres", "report", "scripts", "se
 
 
 def generate(argv: Sequence[str]) -> int:
-    """`generate FILE`: print that file of services/ as the matrix says."""
-    texts = {"compose.yml": compose.compose_file, "bench.yml": compose.bench_file, "bases.tsv": compose.bases_file}
+    """`generate FILE`: print README.md, or that file of services/, as the matrix says."""
+    texts = {
+        "compose.yml": compose.compose_file,
+        "bench.yml": compose.bench_file,
+        "bases.tsv": compose.bases_file,
+        "README.md": readme.readme_file,
+    }
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")
     print(texts[argv[0]](matrix.load()), end="")
@@ -189,7 +194,7 @@ def sample(argv: Sequence[str]) -> int:
         here = [
             s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
         ]
-        bare = [s for s in here if s.framework.name == s.framework.interface]
+        bare = [s for s in here if s.framework.name == s.interface]
         first = list({s.framework.name: s for s in reversed(here)}.values())
         core = bare + first if python == the_matrix.default_python else first[:6]
         more = random.Random(argv[0]).sample(here, min(6, len(here))) if argv else []
@@ -310,7 +315,7 @@ def _facts(
             "stack": s.stack,
             "server": s.server.name,
             "framework": s.framework.name,
-            "interface": s.framework.interface,
+            "interface": s.interface,
             "python": s.python,
             "base": s.base,
             "base_image": the_matrix.base_image(s, knobs),

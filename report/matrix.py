@@ -45,10 +45,10 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+    """One framework; any of `interfaces` will do; `lacks`: route ids (`*`: all but the basic ones) with the reason."""
 
     name: str
-    interface: str
+    interfaces: tuple[str, ...]
     lacks: Mapping[str, str]
 
 
@@ -87,6 +87,11 @@ class Service:
     def image(self) -> str:
         """Name of its image."""
         return f"bench/{self.name}"
+
+    @property
+    def interface(self) -> str:
+        """What its server and its framework meet by."""
+        return next(name for name in self.framework.interfaces if name in self.server.serves)
 
     def lacking(self, route: Route) -> str | None:
         """Why this service does not offer `route`; None when it does."""
@@ -191,6 +196,11 @@ class Matrix:
             sorted(packages),
         )
 
+    def hosted(self, server: str, python: str) -> list[str]:
+        """Names of the frameworks that a server has services with on a Python."""
+        here = (s for s in self.services if (s.server.name, s.python) == (server, python) and not s.skip)
+        return sorted({s.framework.name for s in here})
+
     def base_image(self, service: Service, knobs: Mapping[str, str]) -> str:
         """Name of the image that a service is built from."""
         image, version = python_image(service.python)
@@ -252,7 +262,7 @@ def parse(data: Mapping[str, Any]) -> Matrix:
         raise ValueError(f"schema is {data['schema']}, this program reads 1")
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
-    frameworks = {n: Framework(n, v["interface"], dict(v.get("lacks", {}))) for n, v in data["frameworks"].items()}
+    frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, routes, data["presets"]):
         if not NAME.match(name):
@@ -288,6 +298,11 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
     return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages, value["model"])
 
 
+def _framework(name: str, value: Mapping[str, Any]) -> Framework:
+    needs = value["interface"]
+    return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+
+
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
     loads = tuple(Load(**{key: tuple(names) for key, names in load.items()}) for load in value["loads"])
     return Preset(
@@ -311,7 +326,7 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
 
 def _services(matrix: Matrix) -> Iterator[Service]:
     for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
-        if framework.interface not in server.serves:
+        if not set(framework.interfaces) & set(server.serves):
             continue
         stack = stack_name(server.name, framework.name)
         for python, base in itertools.product(matrix.pythons, matrix.bases):

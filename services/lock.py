@@ -5,8 +5,8 @@
 Runs in services/, with `uv` on PATH and the project on PYTHONPATH; scripts/lock.sh is how to call it.
 Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt, for every Python that has a service with it. A
 lock is complete by itself, and takes the versions of those made before it (drivers, then frameworks,
-then servers), so that layers of one image agree. locks/pyXYZ/musl.txt says which of them have wheels for
-musl. With NAMEs only the locks of these servers and frameworks are made.
+then the servers that host them), so that layers of one image agree. locks/pyXYZ/musl.txt says which of
+them have wheels for musl. With NAMEs only the locks of these servers and frameworks are made.
 Exit status 1: --check found a lock that is missing, stale or left over.
 """
 
@@ -43,14 +43,14 @@ def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     """Every lock of one Python, each after those that constrain it."""
     servers, folders, packages = matrix.needs(python)
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
-    frameworks = tuple(f"framework-{name}" for name in folders)
     # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
     for index, path in enumerate(_found("common/*.txt")):
         yield Lock(drivers[index], _text(path), drivers[:index])
     for name in folders:
         yield Lock(f"framework-{name}", _text(Path(f"frameworks/{name}/requirements.txt")), drivers)
     for name in servers:
-        yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), drivers + frameworks)
+        constraints = drivers + tuple(f"framework-{hosted}" for hosted in matrix.hosted(name, python))
+        yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), constraints)
     # Another version goes on top of all the others, and brings what it needs with it.
     for package in packages:
         yield Lock(f"package-{package}", package, ())

@@ -46,8 +46,18 @@ def test_names_are_unique_and_fit_dns() -> None:
 
 def test_stacks_come_from_interfaces_alone() -> None:
     for service in MATRIX.services:
-        assert service.framework.interface in service.server.serves
+        assert service.interface in service.framework.interfaces
+        assert service.interface in service.server.serves
     assert not [s for s in MATRIX.services if s.stack == "uvicorn-flask"]
+
+
+def test_a_framework_of_two_interfaces_has_the_servers_of_both_each_once() -> None:
+    hosts = {s.stack: s.interface for s in MATRIX.services if s.framework.name == "sanic" and s.python == "3.13"}
+    assert hosts["sanic"] == "sanic"
+    assert hosts["uvicorn-sanic"] == "asgi"
+    assert hosts.keys() - {"sanic"} == {
+        f"{server.name}-sanic" for server in MATRIX.servers.values() if "asgi" in server.serves
+    }
 
 
 def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:

@@ -1,0 +1,131 @@
+"""The contract as a Robyn application.
+
+What a handler returns is written in Rust: a dictionary or a list by orjson, text as it is.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+from common import contract
+from common.async_backends import Backends, UpstreamError, open_backends
+from robyn import Headers, HttpMethod, Request, Response, Robyn, jsonify
+
+JSON = Headers({"Content-Type": "application/json"})
+HTML = Headers({"Content-Type": "text/html; charset=utf-8"})
+METHODS = (HttpMethod.GET, HttpMethod.POST, HttpMethod.PUT, HttpMethod.DELETE, HttpMethod.PATCH, HttpMethod.OPTIONS)
+
+app = Robyn(__file__)
+stack = AsyncExitStack()
+opened: list[Backends] = []
+
+
+async def open_all() -> None:
+    opened.append(await stack.enter_async_context(open_backends()))
+
+
+async def close_all() -> None:
+    await stack.aclose()
+
+
+app.startup_handler(open_all)
+app.shutdown_handler(close_all)
+
+
+def error(status: int, text: str) -> Response:
+    return Response(status, JSON, jsonify({"error": text}))
+
+
+@app.get("/")
+async def root(request: Request) -> dict[str, int]:
+    duration = contract.clamp_duration(request.query_params.get("duration", None))
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return {"duration": duration}
+
+
+@app.get("/plaintext")
+async def plaintext() -> str:
+    return contract.GREETING
+
+
+async def greeting() -> dict[str, str]:
+    return {"message": contract.GREETING}
+
+
+app.get("/json")(greeting)
+app.get("/simple_json")(greeting)
+
+
+@app.get("/http-route-example")
+async def route_example() -> str:
+    return contract.ROUTE_RESPONSE
+
+
+async def simple_request(request: Request) -> Any:
+    try:
+        return await opened[0].upstream.delay(contract.clamp_duration(request.path_params.get("ms")))
+    except UpstreamError as failure:
+        return error(502, str(failure))
+
+
+async def create_data(request: Request) -> dict[str, int]:
+    count = contract.clamp_count(request.path_params.get("count"))
+    await opened[0].raw.create_data(count)
+    return {"created": count}
+
+
+@app.post("/echo")
+async def echo(request: Request) -> Response:
+    body = request.body.encode() if isinstance(request.body, str) else request.body
+    # orjson, which writes what is returned, has no numbers beyond 64 bits.
+    try:
+        return Response(200, JSON, contract.to_json(contract.echo(body)))
+    except ValueError as refusal:
+        return error(400, str(refusal))
+
+
+def segment(path: str, name: str, handler: Any) -> None:
+    """Adds a route whose last segment may be empty: Robyn takes no slash at a path's end for a segment."""
+    app.get(path)(handler)
+    app.get(f"{path}/:{name}")(handler)
+
+
+segment("/simple_request", "ms", simple_request)
+segment("/create_data", "count", create_data)
+
+
+def database_routes(kind: str) -> None:
+    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+
+    @app.get(f"/{kind}/db")
+    async def db() -> Any:
+        return (await opened[0].store(kind).worlds(1))[0]
+
+    async def queries(request: Request) -> Any:
+        return await opened[0].store(kind).worlds(contract.clamp_count(request.path_params.get("count")))
+
+    async def updates(request: Request) -> Any:
+        return await opened[0].store(kind).update_worlds(contract.clamp_count(request.path_params.get("count")))
+
+    @app.get(f"/{kind}/fortunes")
+    async def fortunes() -> Response:
+        return Response(200, HTML, contract.fortunes_page(await opened[0].store(kind).fortunes()))
+
+    segment(f"/{kind}/queries", "count", queries)
+    segment(f"/{kind}/updates", "count", updates)
+
+
+database_routes("raw")
+database_routes("orm")
+
+
+async def refuse(request: Request) -> Response:
+    return error(405, "the path takes another method")
+
+
+# By itself Robyn answers 404 where a path has a route of another method.
+for route in [*app.router.get_routes()]:
+    for method in METHODS:
+        if method != route.route_type:
+            app.add_route(method, route.route, refuse)

@@ -1,0 +1,103 @@
+"""The contract as a Sanic application."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from common import contract
+from common.async_backends import Backends, UpstreamError, open_backends
+from sanic import HTTPResponse, Request, Sanic, html, json, text
+
+app = Sanic("contract", strict_slashes=True)
+app.config.FALLBACK_ERROR_FORMAT = "json"
+# A larger body is answered 413 by Sanic itself.
+app.config.REQUEST_MAX_SIZE = contract.ECHO_LIMIT
+
+
+@app.before_server_start
+async def open_all(app: Sanic) -> None:
+    app.ctx.stack = AsyncExitStack()
+    app.ctx.backends = await app.ctx.stack.enter_async_context(open_backends())
+
+
+@app.after_server_stop
+async def close_all(app: Sanic) -> None:
+    await app.ctx.stack.aclose()
+
+
+def backends(request: Request) -> Backends:
+    opened: Backends = request.app.ctx.backends
+    return opened
+
+
+@app.get("/")
+async def root(request: Request) -> HTTPResponse:
+    duration = contract.clamp_duration(request.args.get("duration"))
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json({"duration": duration})
+
+
+@app.get("/plaintext")
+async def plaintext(request: Request) -> HTTPResponse:
+    return text(contract.GREETING)
+
+
+@app.get("/json", name="json")
+@app.get("/simple_json", name="simple_json")
+async def greeting(request: Request) -> HTTPResponse:
+    return json({"message": contract.GREETING})
+
+
+@app.get("/http-route-example")
+async def route_example(request: Request) -> HTTPResponse:
+    return text(contract.ROUTE_RESPONSE)
+
+
+@app.get("/simple_request/<ms:strorempty>")
+async def simple_request(request: Request, ms: str) -> HTTPResponse:
+    return json(await backends(request).upstream.delay(contract.clamp_duration(ms)))
+
+
+@app.exception(UpstreamError)
+async def upstream_failed(request: Request, failure: UpstreamError) -> HTTPResponse:
+    return json({"error": str(failure)}, 502)
+
+
+@app.get("/create_data/<n:strorempty>")
+async def create_data(request: Request, n: str) -> HTTPResponse:
+    count = contract.clamp_count(n)
+    await backends(request).raw.create_data(count)
+    return json({"created": count})
+
+
+@app.post("/echo")
+async def echo(request: Request) -> HTTPResponse:
+    # Sanic's encoder writes the text itself, not escapes: a lone surrogate is a ValueError too.
+    try:
+        return json(contract.echo(request.body))
+    except ValueError as refusal:
+        return json({"error": str(refusal)}, 400)
+
+
+def database_routes(kind: str) -> None:
+    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+
+    @app.get(f"/{kind}/db", name=f"{kind}_db")
+    async def db(request: Request) -> HTTPResponse:
+        return json((await backends(request).store(kind).worlds(1))[0])
+
+    @app.get(f"/{kind}/queries/<n:strorempty>", name=f"{kind}_queries")
+    async def queries(request: Request, n: str) -> HTTPResponse:
+        return json(await backends(request).store(kind).worlds(contract.clamp_count(n)))
+
+    @app.get(f"/{kind}/updates/<n:strorempty>", name=f"{kind}_updates")
+    async def updates(request: Request, n: str) -> HTTPResponse:
+        return json(await backends(request).store(kind).update_worlds(contract.clamp_count(n)))
+
+    @app.get(f"/{kind}/fortunes", name=f"{kind}_fortunes")
+    async def fortunes(request: Request) -> HTTPResponse:
+        return html(contract.fortunes_page(await backends(request).store(kind).fortunes()))
+
+
+database_routes("raw")
+database_routes("orm")

@@ -1,0 +1,140 @@
+"""The contract as a socketify application.
+
+A request is gone at a handler's first `await`, so that handlers read it before. socketify runs them in tasks of
+its own, which are none to asyncio: what has timeouts, as the backends have, gets a task that is one.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+from common import contract
+from common.async_backends import Backends, UpstreamError, open_backends
+from socketify import App
+
+# The server's own objects: the request, and what its answer goes to.
+Request = Any
+Response = Any
+
+JSON = b"application/json"
+HTML = b"text/html; charset=utf-8"
+
+opened: list[Backends] = []
+
+
+def send_json(response: Response, value: Any, status: int = 200) -> None:
+    response.cork_send(contract.to_json(value), JSON, status)
+
+
+def plaintext(response: Response, request: Request) -> None:
+    response.send(contract.GREETING)
+
+
+def greeting(response: Response, request: Request) -> None:
+    send_json(response, {"message": contract.GREETING})
+
+
+def route_example(response: Response, request: Request) -> None:
+    response.send(contract.ROUTE_RESPONSE)
+
+
+async def root(response: Response, request: Request) -> None:
+    duration = contract.clamp_duration(request.get_query("duration"))
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    send_json(response, {"duration": duration})
+
+
+async def simple_request(response: Response, request: Request) -> None:
+    delay = opened[0].upstream.delay(contract.clamp_duration(request.get_parameter(0)))
+    try:
+        send_json(response, await asyncio.create_task(delay))
+    except UpstreamError as failure:
+        send_json(response, {"error": str(failure)}, 502)
+
+
+async def create_data(response: Response, request: Request) -> None:
+    count = contract.clamp_count(request.get_parameter(0))
+    await asyncio.create_task(opened[0].raw.create_data(count))
+    send_json(response, {"created": count})
+
+
+async def echo(response: Response, request: Request) -> None:
+    body = await response.get_data()
+    try:
+        send_json(response, contract.echo(body.getvalue()))
+    except ValueError as refusal:
+        send_json(response, {"error": str(refusal)}, 400)
+
+
+def not_found(response: Response, request: Request) -> None:
+    send_json(response, {"error": f"there is no {request.get_url()}"}, 404)
+
+
+def not_allowed(response: Response, request: Request) -> None:
+    send_json(response, {"error": f"{request.get_url()} takes another method"}, 405)
+
+
+def database_routes(kind: str) -> dict[str, Any]:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+
+    async def db(response: Response, request: Request) -> None:
+        rows = await asyncio.create_task(opened[0].store(kind).worlds(1))
+        send_json(response, rows[0])
+
+    async def queries(response: Response, request: Request) -> None:
+        count = contract.clamp_count(request.get_parameter(0))
+        send_json(response, await asyncio.create_task(opened[0].store(kind).worlds(count)))
+
+    async def updates(response: Response, request: Request) -> None:
+        count = contract.clamp_count(request.get_parameter(0))
+        send_json(response, await asyncio.create_task(opened[0].store(kind).update_worlds(count)))
+
+    async def fortunes(response: Response, request: Request) -> None:
+        stored = await asyncio.create_task(opened[0].store(kind).fortunes())
+        response.cork_send(contract.fortunes_page(stored), HTML)
+
+    return {
+        f"/{kind}/db": db,
+        f"/{kind}/queries/:count": queries,
+        f"/{kind}/updates/:count": updates,
+        f"/{kind}/fortunes": fortunes,
+    }
+
+
+GET = {
+    "/": root,
+    "/plaintext": plaintext,
+    "/json": greeting,
+    "/simple_json": greeting,
+    "/http-route-example": route_example,
+    "/simple_request/:ms": simple_request,
+    "/create_data/:count": create_data,
+    **database_routes("raw"),
+    **database_routes("orm"),
+}
+
+
+def create_app() -> App:
+    app = App()
+    # socketify makes all tasks of the loop its own otherwise.
+    app.loop.loop.set_task_factory(None)
+    stack = AsyncExitStack()
+
+    @app.on_start
+    async def open_all() -> None:
+        opened.append(await stack.enter_async_context(open_backends()))
+
+    @app.on_shutdown
+    async def close_all() -> None:
+        await stack.aclose()
+
+    for path, handler in GET.items():
+        # A segment that is empty is none to the router.
+        for form in {path, path.partition(":")[0]}:
+            app.get(form, handler)
+            app.any(form, not_allowed)
+    app.post("/echo", echo)
+    app.any("/echo", not_allowed)
+    app.any("/*", not_found)
+    return app
