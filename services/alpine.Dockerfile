@@ -20,16 +20,18 @@ WORKDIR /app
 RUN python3 -m venv /opt/venv
 
 # Drivers, then framework, then server: each lock is complete and agrees with those before it.
-ARG PYTHON
+ARG LOCKS=py313
 ARG STYLE
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks \
-    locks=/locks/py${PYTHON%.*}${PYTHON#*.} \
- && pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/common-$STYLE.txt"
+RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
+    --mount=type=bind,source=locks/${LOCKS}/musl.txt,target=/musl.txt \
+    --mount=type=bind,source=locks/${LOCKS}/common-${STYLE}.txt,target=/lock.txt \
+    pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
 
 ARG FRAMEWORK
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks \
-    locks=/locks/py${PYTHON%.*}${PYTHON#*.} \
- && pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/framework-$FRAMEWORK.txt"
+RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
+    --mount=type=bind,source=locks/${LOCKS}/musl.txt,target=/musl.txt \
+    --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
+    pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
 
 # A compiler, where a server has no wheel, comes and goes in one layer. The versions of Alpine's packages
 # are those of the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
@@ -38,9 +40,8 @@ ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
 # hadolint ignore=DL3013,DL3018
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks,target=/locks <<'INSTALL'
-locks=/locks/py${PYTHON%.*}${PYTHON#*.}
-if [ ! -f "$locks/server-$SERVER.txt" ]; then
+RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks/${LOCKS},target=/locks <<'INSTALL'
+if [ ! -f "/locks/server-$SERVER.txt" ]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2
 fi
@@ -50,9 +51,9 @@ if [ -n "$RUN_PACKAGES" ]; then apk add --quiet --no-cache $RUN_PACKAGES; fi
 # shellcheck disable=SC2086
 if [ -n "$BUILD_PACKAGES" ]; then apk add --quiet --no-cache --virtual .build $BUILD_PACKAGES; fi
 
-locked() { pip install --quiet --no-deps --require-hashes --requirement "$locks/musl.txt" --requirement "$locks/$1.txt"; }
+locked() { pip install --quiet --no-deps --require-hashes --requirement "/locks/musl.txt" --requirement "/locks/$1.txt"; }
 locked "server-$SERVER"
-if [ -f "$locks/package-$PACKAGE.txt" ]; then
+if [ -f "/locks/package-$PACKAGE.txt" ]; then
     locked "package-$PACKAGE"
 elif [ -n "$PACKAGE" ]; then
     pip install --quiet "$PACKAGE"

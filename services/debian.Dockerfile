@@ -23,15 +23,18 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 RUN python3 -m venv /opt/venv
 
-# Drivers, then framework, then server: each lock is complete and agrees with those before it.
+# Drivers, then framework, then server: each lock is complete and agrees with those before it. A layer is
+# given its own lock alone, where it can be, so that another's change leaves it as it was.
 ARG LOCKS=py313
 ARG STYLE
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes --requirement "/locks/$LOCKS/common-$STYLE.txt"
+RUN --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=bind,source=locks/${LOCKS}/common-${STYLE}.txt,target=/lock.txt \
+    pip install --quiet --no-deps --require-hashes --requirement /lock.txt
 
 ARG FRAMEWORK
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes --requirement "/locks/$LOCKS/framework-$FRAMEWORK.txt"
+RUN --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
+    pip install --quiet --no-deps --require-hashes --requirement /lock.txt
 
 # A compiler, where a server has no wheel, comes and goes in one layer, with the headers that an
 # official image has and Debian's Python does not.
@@ -40,10 +43,10 @@ ARG PYTHON
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks/${LOCKS},target=/locks \
     --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
-if [[ ! -f /locks/$LOCKS/server-$SERVER.txt ]]; then
+if [[ ! -f /locks/server-$SERVER.txt ]]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2
 fi
@@ -65,8 +68,8 @@ fi
 
 install=(pip install --quiet)
 locked=("${install[@]}" --no-deps --require-hashes --requirement)
-"${locked[@]}" "/locks/$LOCKS/server-$SERVER.txt"
-package=/locks/$LOCKS/package-$PACKAGE.txt
+"${locked[@]}" "/locks/server-$SERVER.txt"
+package=/locks/package-$PACKAGE.txt
 if [[ -f $package ]]; then
     "${locked[@]}" "$package"
 elif [[ -n $PACKAGE ]]; then
