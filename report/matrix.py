@@ -43,7 +43,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; any of `interfaces` will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+    """One framework; any interface will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
 
     name: str
     interfaces: tuple[str, ...]

@@ -63,7 +63,7 @@ def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
         lacks = "; ".join(
             f"{'all but the basic routes' if route == '*' else route}: {why}" for route, why in framework.lacks.items()
         )
-        needs = INTERFACES.get(framework.interface, f"`{framework.interface}`")
+        needs = " or ".join(INTERFACES.get(name, f"`{name}`") for name in framework.interfaces)
         yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
 
 
