@@ -45,7 +45,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; any of `interfaces` will do; `lacks`: route ids (`*`: all but the basic ones) with the reason."""
+    """One framework; any interface will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
 
     name: str
     interfaces: tuple[str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,11 +120,24 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _read(service: str, folder: Path) -> Verified:
     checks = tuple(Outcome(**entry) for entry in _object(folder / "verify.json").get("checks", ()))
+    checks += tuple(_stopped(folder))
     failure = _object(folder / "failure.json")
     cause = f"{failure.get('outcome')}: {failure.get('detail')}" if failure else ""
+    if not cause and checks and not checks[-1].ok:
+        cause = f"failed verification: {line(checks[-1])}"
     if not cause and not checks:
         cause = "not verified"
     return Verified(service=service, checks=checks, cause=cause)
+
+
+def _stopped(folder: Path) -> Iterator[Outcome]:
+    """The check that scripts/verify.sh makes itself, from outside: its raw file has the container's exit status."""
+    stop = _object(folder / "stop.json")
+    if stop:
+        status, seconds = stop["exit_status"], (stop["end_ns"] - stop["begin_ns"]) / 1e9
+        ok = status in (0, 128 + signal.SIGTERM)
+        expected, got = (None, None) if ok else ("exit status 0 or 143", f"{status}, {stop['tries']} times")
+        yield Outcome("stop", "Ends within 2 s of SIGTERM under load", ok, expected, got, seconds)
 
 
 def _object(path: Path) -> Mapping[str, Any]:

@@ -31,6 +31,11 @@ done
 # Nothing is measured here, so that no figure wants to know what its image was made of.
 keep_facts() { :; }
 
+# One more check: each service ends as whoever runs it would end it.
+stop_service() {
+	if [[ -e $run_dir/raw/services/$1/verify.json ]]; then stop_under_load "$1"; else remove_service "$1"; fi
+}
+
 "$root/scripts/setup.sh"
 find_docker
 run=$(plan_verb contract "${names[@]}")

@@ -25,7 +25,28 @@ start_service() {
 
 start_log() { printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
-stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
+remove_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
+
+stop_service() { remove_service "$1"; }
+
+# stop_under_load SERVICE: SIGTERM while requests come and one waits, SIGKILL after 2 s; how it went into stop.json. A
+# noisy machine has three tries, as it has for the checks that take times.
+stop_under_load() {
+	local begin status try
+	for try in 1 2 3; do
+		((try == 1)) || { start_service "$1" && await_answer "$1"; } || break
+		# shellcheck disable=SC2016 # expanded in the container
+		in_loadgen sh -c 'curl --silent --max-time 3 "$0/?duration=10000" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"' \
+			"http://$1:8080" >/dev/null 2>&1 &
+		sleep 0.5
+		begin=$(date +%s%N)
+		"$docker" stop --time 2 "$project-$1-1" >/dev/null 2>&1 || true
+		status=$("$docker" inspect --format '{{.State.ExitCode}}' "$project-$1-1")
+		json_object exit_status "$status" tries "$try" begin_ns "$begin" end_ns "$(date +%s%N)" | save "$run_dir/raw/services/$1/stop.json"
+		((status != 0 && status != 128 + 15)) || break
+	done
+	remove_service "$1"
+}
 
 is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 

@@ -73,3 +73,19 @@ def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: 
     assert message == 'not ok - json Body: expected <a>, got b"\\x00\\ud800\\u202e'
     (error,) = (error.attrib["message"] for error in suites["unbuilt"].iter("error"))
     assert error == "build failed: no such package"
+
+
+@pytest.mark.parametrize(("status", "ended"), [(0, True), (143, True), (137, False), (1, False)])
+def test_how_a_service_ended_is_one_more_check(
+    status: int, ended: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
+    stop = {"exit_status": status, "tries": 3, "begin_ns": 1_000_000_000, "end_ns": 3_500_000_000}
+    (folder / "raw/services/fine/stop.json").write_text(json.dumps(stop))
+    assert verified.run([str(folder)]) == (0 if ended else 1)
+    out = capsys.readouterr().out
+    assert ("not ok - stop Ends within 2 s of SIGTERM" in out) is not ended
+    assert (f"got {status}, 3 times" in out) is not ended
+    suite = next(iter(ElementTree.parse(folder / "junit.xml").getroot()))
+    assert suite.attrib["tests"] == "2"
+    assert suite.attrib["time"] == "2.750"

@@ -1,0 +1,37 @@
+"""The headers that an origin server owes, for the servers that leave them to the application."""
+
+import time
+from collections.abc import Callable, Iterable
+from email.utils import formatdate
+from typing import Any
+
+StartResponse = Callable[..., object]
+Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+
+
+class Date:
+    """The Date of an answer, made once a second."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._text = ""
+
+    def __call__(self) -> str:
+        second = int(time.time())
+        if second != self._second:
+            self._second, self._text = second, formatdate(second, usegmt=True)
+        return self._text
+
+
+def with_headers(inner: Application, *, server: str | None = None) -> Application:
+    """A WSGI application whose answers have a Date, and a Server where there is one to name."""
+    date = Date()
+    named = [] if server is None else [("Server", server)]
+
+    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> object:
+            return start_response(status, [*headers, *named, ("Date", date())], *error)
+
+        return inner(environ, start)
+
+    return application
