@@ -78,6 +78,7 @@ class ServiceFacts:
     image_id: str | None = None
     base_label: str | None = None
     python_build: str | None = None
+    jit: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
     packages_file: str | None = None
     packages_sha256: str | None = None
@@ -159,6 +160,9 @@ def read_service(run: str, name: str) -> ServiceFacts:
             missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not tell")
     build = read_bytes(f"{run}/{folder}/python.txt")
     python_build = " ".join(build.decode("utf-8", "replace").split()) if build else None
+    jit = _jit(read_bytes(f"{run}/{folder}/jit.txt"))
+    if python_build and jit:
+        python_build += f", {jit}"
     if not python_build:
         missing["python_build"] = f"{folder}/python.txt is missing or empty"
     packages = read_bytes(f"{run}/{folder}/packages.txt")
@@ -170,6 +174,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
         image_id=image_id,
         base_label=base_label,
         python_build=python_build or None,
+        jit=jit,
         packages=_packages(packages or b""),
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
@@ -304,6 +309,18 @@ def _image(data: bytes | None) -> tuple[str | None, str | None]:
     labels = mapping(mapping(image.get("Config")).get("Labels"))
     label, image_id = labels.get("bench.base.made"), image.get("Id")
     return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
+
+
+def _jit(data: bytes | None) -> str | None:
+    """CPython's JIT in words, as its interpreter told; None when nothing did."""
+    if data is None:
+        return None
+    told = _counters(data)
+    if "null" in told:
+        return told["null"]
+    if told.get("available") != "True":
+        return "no JIT" if told.get("available") == "False" else None
+    return {"True": "JIT on", "False": "JIT off"}.get(told.get("enabled", ""), "JIT built in, not known whether on")
 
 
 def _packages(frozen: bytes) -> dict[str, str]:
