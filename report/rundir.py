@@ -78,6 +78,7 @@ class ServiceFacts:
     image_id: str | None = None
     base_label: str | None = None
     python_build: str | None = None
+    jit: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
     packages_file: str | None = None
     packages_sha256: str | None = None
@@ -160,6 +161,9 @@ def read_service(run: str, name: str) -> ServiceFacts:
             missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not tell")
     build = read_bytes(f"{run}/{folder}/python.txt")
     python_build = " ".join(build.decode("utf-8", "replace").split()) if build else None
+    jit = _jit(read_bytes(f"{run}/{folder}/jit.txt"))
+    if python_build and jit:
+        python_build += f", {jit}"
     if not python_build:
         missing["python_build"] = f"{folder}/python.txt is missing or empty"
     packages = read_bytes(f"{run}/{folder}/packages.txt")
@@ -171,6 +175,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
         image_id=image_id,
         base_label=base_label,
         python_build=python_build or None,
+        jit=jit,
         packages=_packages(packages or b""),
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
@@ -311,6 +316,18 @@ def _system(data: bytes | None) -> str | None:
     """What a base calls itself in os-release: one that was made elsewhere is not taken for the official one."""
     found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
     return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
+
+
+def _jit(data: bytes | None) -> str | None:
+    """CPython's JIT in words, as its interpreter told; None when nothing did."""
+    if data is None:
+        return None
+    told = _counters(data)
+    if "null" in told:
+        return told["null"]
+    if told.get("available") != "True":
+        return "no JIT" if told.get("available") == "False" else None
+    return {"True": "JIT on", "False": "JIT off"}.get(told.get("enabled", ""), "JIT built in, not known whether on")
 
 
 def _packages(frozen: bytes) -> dict[str, str]:

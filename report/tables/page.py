@@ -43,7 +43,7 @@ def page(source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Re
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
     return _template().render(
         title=facts.get("title") or facts.get("preset") or "Run",
-        facts=[*_facts(facts, records)],
+        facts=[*_facts(facts, records), *_jit(facts, services)],
         services=_services(facts, services, records),
         comparison=comparison,
         planned=len(records),
@@ -86,6 +86,17 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
     versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
     yield "tools", ", ".join(versions) or "none has run"
+
+
+def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
+    """Where the JIT that was asked for is at work, and where it is not: the setting alone says nothing."""
+    if mapping(facts.get("knobs")).get("PYTHON_JIT") != "1":
+        return
+    states: dict[str, list[str]] = {}
+    for name, service in services.items():
+        states.setdefault(service.jit or "not known", []).append(name)
+    told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    yield "PYTHON_JIT=1, as each interpreter tells", told or "no service"
 
 
 def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:

@@ -5,6 +5,7 @@ needs it, on the loop that serves, so that a load without a database opens none 
 kind leaves the pool's whole share to it.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -150,7 +151,7 @@ class Upstream:
                 if response.status != 200:
                     raise UpstreamError(f"upstream answered {response.status}")
                 return json.loads(await response.read())
-        except TimeoutError:
+        except asyncio.TimeoutError:
             raise UpstreamError("upstream did not answer in time") from None
         except aiohttp.ClientError as error:
             raise UpstreamError(f"upstream failed: {type(error).__name__}") from error

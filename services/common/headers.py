@@ -1,5 +1,7 @@
 """The headers that an origin server owes, for the servers that leave them to the application."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable
 from email.utils import formatdate

@@ -180,10 +180,36 @@ def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: P
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("name", ["image.json", "os-release.txt", "python.txt", "packages.txt", "failure.json"])
+@pytest.mark.parametrize(
+    "name", ["image.json", "os-release.txt", "python.txt", "jit.txt", "packages.txt", "failure.json"]
+)
 def test_any_bytes_in_a_services_file_are_no_crash(name: str, data: bytes, folder: Path) -> None:
     (folder / "raw/services/aiohttp-py313-debian" / name).write_bytes(data)
     assert len(build(folder)) == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("available True\nenabled True\n", "JIT on"),
+        ("available True\nenabled False\n", "JIT off"),
+        ("available True\n", "JIT built in, not known whether on"),
+        ("available False\nenabled False\n", "no JIT"),
+        ("null PyPy has a JIT of its own, always on\n", "PyPy has a JIT of its own, always on"),
+    ],
+)
+def test_the_jit_is_what_the_interpreter_tells_and_not_what_was_asked(told: str, words: str, folder: Path) -> None:
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "1"}}))
+    service = "aiohttp-py313-debian"
+    build(folder)
+    assert f"- PYTHON_JIT=1, as each interpreter tells: not known: {service}\n" in (folder / "report.md").read_text()
+    (folder / f"raw/services/{service}/jit.txt").write_text(told)
+    assert str(build(folder)[0].python_build).endswith(f", {words}")
+    assert f"- PYTHON_JIT=1, as each interpreter tells: {words}: {service}\n" in (folder / "report.md").read_text()
+    (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "0"}}))
+    build(folder)
+    assert "PYTHON_JIT=1" not in (folder / "report.md").read_text()
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))

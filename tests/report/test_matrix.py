@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import json
 import re
 import tomllib
@@ -72,15 +74,19 @@ def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:
 
 
 def test_every_lock_is_there_and_names_what_it_locks() -> None:
-    for python in MATRIX.pythons:
-        folder = ROOT / f"services/locks/py{python.replace('.', '')}"
-        wanted = {f"server-{n}.txt" for n in MATRIX.servers} | {f"framework-{n}.txt" for n in MATRIX.frameworks}
-        wanted |= {"common-sync.txt", "common-async.txt", musl.NAME}
-        wanted |= {f"package-{p}.txt" for preset in MATRIX.presets.values() for p in preset.packages}
+    folders = {matrix.python_label(python): python for python in MATRIX.pythons}
+    assert {p.name for p in (ROOT / "services/locks").iterdir()} == folders.keys()
+    for label, python in folders.items():
+        folder = ROOT / "services/locks" / label
+        servers, frameworks, packages = MATRIX.needs(python)
+        wanted = {f"server-{n}.txt" for n in servers} | {f"framework-{n}.txt" for n in frameworks}
+        wanted |= {"common-sync.txt", "common-async.txt"} | {f"package-{p}.txt" for p in packages}
+        on_alpine = any((s.python, s.base) == (python, "alpine") and not s.skip for s in MATRIX.services)
+        wanted |= {musl.NAME} if on_alpine else set()
         assert {p.name for p in folder.glob("*.txt")} == wanted
         for lock in folder.glob("*-*.txt"):
             lines = [line for line in lock.read_text().splitlines() if line.strip() and not line.startswith((" ", "#"))]
-            assert all("==" in line for line in lines), lock
+            assert all("==" in line.partition(";")[0] for line in lines), lock
             assert lock.read_text().count("--hash=sha256:") >= len(lines), lock
 
 
@@ -94,7 +100,10 @@ def test_a_lock_holds_every_requirement() -> None:
                 assert requirement, line
                 wanted = re.sub(r"[-_.]+", "-", requirement[1]).lower()
                 for python in MATRIX.pythons if ";" not in line else ():
-                    lock = ROOT / f"services/locks/py{python.replace('.', '')}/{kind}-{path.parent.name}.txt"
+                    needed = MATRIX.needs(python)[0 if kind == "server" else 1]
+                    if path.parent.name not in needed:
+                        continue
+                    lock = ROOT / f"services/locks/{matrix.python_label(python)}/{kind}-{path.parent.name}.txt"
                     pinned = [
                         re.sub(r"[-_.]+", "-", p.partition("==")[0]).lower() for p in lock.read_text().splitlines()
                     ]
@@ -103,7 +112,97 @@ def test_a_lock_holds_every_requirement() -> None:
 
 def test_generated_files_are_in_step() -> None:
     assert (ROOT / "services/compose.yml").read_text() == compose.compose_file(MATRIX)
+    assert (ROOT / "services/bench.yml").read_text() == compose.bench_file(MATRIX)
     assert (ROOT / "services/bases.tsv").read_text() == compose.bases_file(MATRIX)
+
+
+SERVICE = re.compile(r"^  ([a-z0-9-]+):$", re.MULTILINE)
+
+
+def test_every_service_that_is_not_skipped_is_in_the_compose_file_and_no_other() -> None:
+    wanted = [s.name for s in MATRIX.services if not s.skip]
+    found = SERVICE.findall(compose.compose_file(MATRIX))
+    assert len(found) == len(set(found))
+    assert set(found) == {*wanted, "gunicorn-worker-flask-py313-debian", "bench"}
+    for base in MATRIX.bases:
+        assert sum(name.endswith(f"-{base}") for name in wanted) >= 400
+
+
+def test_bench_reads_its_own_services_alone() -> None:
+    found = SERVICE.findall(compose.bench_file(MATRIX))
+    assert len(found) == 8 + 1
+    assert "gunicorn-sync-flask-py313-debian" not in found
+    assert "profiles" not in compose.bench_file(MATRIX)
+
+
+def test_a_runs_file_holds_what_the_bench_file_does_not() -> None:
+    wanted = [s for s in MATRIX.services if s.python in ("3.13", "3.14") and s.base == "debian"]
+    run = SERVICE.findall(compose.run_services(MATRIX, wanted))
+    bench = set(SERVICE.findall(compose.bench_file(MATRIX)))
+    assert not bench & set(run)
+    assert {s.name for s in wanted} <= bench | set(run)
+
+
+@pytest.mark.parametrize(
+    ("python", "label", "image"),
+    [
+        ("3.9", "py39", ("python", "3.9")),
+        ("3.15", "py315", ("python", "3.15")),
+        ("pypy3.11", "pypy311", ("pypy", "3.11")),
+    ],
+)
+def test_a_python_names_its_image_and_its_services(python: str, label: str, image: tuple[str, str]) -> None:
+    assert matrix.python_label(python) == label
+    assert matrix.python_image(python) == image
+    service = next(s for s in MATRIX.services if s.name == f"gunicorn-sync-wsgi-{label}-debian")
+    knobs = {"PYTHON_IMAGE": "bench-python", "PYPY_IMAGE": "a/pypy"}
+    prefix = {"python": "bench-python", "pypy": "a/pypy"}[image[0]]
+    assert MATRIX.base_image(service, knobs) == f"{prefix}:{image[1]}-slim"
+    text = compose.run_services(MATRIX, [service])
+    name = image[0].upper()
+    assert f'"PYTHON_IMAGE": "${{LOCAL_{name}_IMAGE:-${{{name}_IMAGE:-{image[0]}}}}}"' in text
+    assert f'"PYTHON": "{image[1]}", "LOCKS": "{label}"' in text
+
+
+@pytest.mark.parametrize("python", ["2.7", "3", "3.13t", "jython3.11", "pypy"])
+def test_a_python_that_no_image_is_named_for_is_refused(python: str, tmp_path: Path) -> None:
+    data = raw()
+    data["pythons"][python] = {}
+    with pytest.raises(UserError, match=r"neither 3\.X nor pypy3\.X"):
+        matrix.load(write(tmp_path, data))
+
+
+def test_bases_are_made_where_a_release_has_the_python_and_listed_everywhere() -> None:
+    lines = [line.split("\t") for line in compose.bases_file(MATRIX).splitlines() if not line.startswith("#")]
+    how = {f"{image}:{tag}": (suite, interpreter) for image, tag, suite, interpreter in lines}
+    assert how["python:3.9-slim"] == ("bullseye", "python3.9")
+    assert how["python:3.15-slim"] == ("forky", "python3.15")
+    assert how["pypy:3.11-slim"] == ("trixie", "pypy3")
+    assert how["python:3.12-slim"] == how["python:3.13-alpine"] == ("-", "-")
+    assert "pypy:3.11-alpine" not in how
+
+
+def test_there_is_no_pypy_on_alpine_and_a_reason() -> None:
+    found = {s.skip for s in MATRIX.services if (s.python, s.base) == ("pypy3.11", "alpine")}
+    assert "there is no official image of PyPy on Alpine" in found
+    assert None not in found
+
+
+def test_a_version_that_a_python_is_too_old_for_is_skipped_and_not_locked() -> None:
+    service = next(s for s in MATRIX.services if s.name == "aiohttp-py39-debian")
+    assert MATRIX.with_package(service, "aiohttp==3.13.5").skip is None
+    assert MATRIX.with_package(service, "aiohttp==3.14.5").skip == "aiohttp 3.14 needs Python 3.10"
+    assert MATRIX.needs("3.9")[2] == ["aiohttp==3.13.5"]
+    assert MATRIX.needs("3.13")[2] == ["aiohttp==3.13.5", "aiohttp==3.14.5"]
+
+
+def test_what_is_served_has_the_syntax_of_the_oldest_python() -> None:
+    oldest = min(tuple(map(int, p.split("."))) for p in MATRIX.pythons if not p.startswith("pypy"))
+    files = itertools.chain((ROOT / "services").rglob("*.py"), (ROOT / "services").rglob("start"))
+    for path in files:
+        text = path.read_text()
+        if path.parent != ROOT / "services" and not text.startswith("#!/bin/sh"):
+            ast.parse(text, str(path), feature_version=oldest)
 
 
 def test_presets_name_what_exists() -> None:
@@ -144,6 +243,9 @@ def test_an_exported_knob_wins_over_the_file() -> None:
         ("MEMORY", "lots"),
         ("BENCH_SUBNET", "10.0.0.1"),
         ("SELECTION", "$(id)"),
+        ("PYTHON_JIT", "on"),
+        ("PYPY_IMAGE", "a b"),
+        ("COMPOSE_SERVICES", "../compose"),
         ("PYTHON_IMAGE", "a b"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,26 @@ from services import musl
 
 ROOT = Path(__file__).parents[2]
 MATRIX = matrix.load(ROOT / "services/matrix.toml")
+ON_ALPINE = [s for s in MATRIX.services if s.base == "alpine" and not s.skip]
+PYTHONS = list(dict.fromkeys(s.python for s in ON_ALPINE))
 SOURCES: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "services/matrix.toml").read_text())["sources"]
 
 
 def folder(python: str) -> Path:
-    return ROOT / f"services/locks/py{python.replace('.', '')}"
+    return ROOT / "services/locks" / matrix.python_label(python)
 
 
+@cache
 def answers(python: str) -> dict[str, str]:
     return dict(musl.ANSWER.findall((folder(python) / musl.NAME).read_text()))
 
 
+@cache
 def held(python: str, lock: str) -> set[str]:
     return set(musl.PIN.findall((folder(python) / f"{lock}.txt").read_text()))
 
 
-@pytest.mark.parametrize("python", MATRIX.pythons)
+@pytest.mark.parametrize("python", PYTHONS)
 def test_every_pin_was_asked_for_and_no_other(python: str) -> None:
     pins = {pin for lock in folder(python).glob("*-*.txt") for pin in held(python, lock.stem)}
     assert answers(python).keys() == pins, "run scripts/lock.sh"
@@ -37,23 +42,24 @@ def test_every_pin_was_asked_for_and_no_other(python: str) -> None:
 
 
 def test_what_has_no_wheel_is_in_the_list_and_nothing_else_is() -> None:
-    without = {pin.partition("==")[0] for p in MATRIX.pythons for pin, a in answers(p).items() if a != "wheel"}
+    without = {pin.partition("==")[0] for p in PYTHONS for pin, a in answers(p).items() if a != "wheel"}
     assert without == SOURCES.keys()
 
 
-@pytest.mark.parametrize("service", [s for s in MATRIX.services if s.base == "alpine"], ids=lambda s: s.name)
-def test_an_alpine_service_has_what_its_sources_need_or_is_skipped(service: matrix.Service) -> None:
-    found = answers(service.python)
-    shared = held(service.python, f"common-{service.server.style}")
-    shared |= held(service.python, f"framework-{service.framework.name}")
-    own = held(service.python, f"server-{service.server.name}")
-    neither = [pin for pin in shared | own if found[pin] == "neither"]
-    assert service.skip or not neither, neither
-    compiled = {pin for pin in shared | own if found[pin] == "source" and SOURCES[pin.partition("==")[0]]["compiler"]}
-    # The layers of drivers and frameworks have no compiler.
-    assert service.skip or not compiled & shared
-    packages = service.server.packages.get("alpine", matrix.Packages())
-    assert service.skip or bool(packages.build) == bool(compiled)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_an_alpine_service_has_what_its_sources_need_or_is_skipped(python: str) -> None:
+    found = answers(python)
+    for service in (s for s in ON_ALPINE if s.python == python):
+        shared = held(python, f"common-{service.server.style}") | held(python, f"framework-{service.framework.name}")
+        own = held(python, f"server-{service.server.name}")
+        assert not [pin for pin in shared | own if found[pin] == "neither"], service.name
+        compiled = {
+            pin for pin in shared | own if found[pin] == "source" and SOURCES[pin.partition("==")[0]]["compiler"]
+        }
+        # The layers of drivers and frameworks have no compiler.
+        assert not compiled & shared, service.name
+        packages = service.server.packages.get("alpine", matrix.Packages())
+        assert bool(packages.build) == bool(compiled), service.name
 
 
 def test_what_is_refused_is_found_by_halves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
