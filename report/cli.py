@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from report import compose, cpus, matrix, plan
+from report import compose, cpus, matrix, plan, readme
 from report.errors import UserError
 from report.files import write_file
-from report.knobs import read_knobs
+from report.knobs import read_env, read_knobs
 
 RESULTS = Path("results")
 # What decides how a figure comes about: a run is not continued when any of it has changed.
@@ -26,8 +26,13 @@ HARNESS = ("docker-compose.yml", "loadgen", "postgres", "report", "scripts", "se
 
 
 def generate(argv: Sequence[str]) -> int:
-    """`generate FILE`: print services/compose.yml or services/bases.tsv as the matrix says."""
-    texts = {"compose.yml": compose.compose_file, "bases.tsv": compose.bases_file}
+    """`generate FILE`: print README.md, or that file of services/, as the matrix says."""
+    texts = {
+        "compose.yml": compose.compose_file,
+        "bench.yml": compose.bench_file,
+        "bases.tsv": compose.bases_file,
+        "README.md": readme.readme_file,
+    }
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")
     print(texts[argv[0]](matrix.load()), end="")
@@ -67,7 +72,9 @@ def contract(argv: Sequence[str]) -> int:
     knobs = cpus.resolve(read_knobs(os.environ))
     chosen = the_matrix.select(names, [s.name for s in the_matrix.services], "service")
     reachable = _reachable(the_matrix, knobs, options.images)
-    services = [s for s in the_matrix.services if s.name in chosen and not s.skip and reachable(s)]
+    wanted = [s for s in the_matrix.services if s.name in set(chosen)]
+    skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
+    services = [s for s in wanted if s.name not in dict(skipped)]
     if not services:
         raise UserError(
             "none of these services can be run here: their base image is not reachable, or they are skipped"
@@ -75,7 +82,9 @@ def contract(argv: Sequence[str]) -> int:
     routes = {s.name: [r.name for r in the_matrix.routes.values() if not s.lacking(r)] for s in services}
     folder = _folder("contract")
     facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": knobs}
-    _write(folder, knobs, [], [], facts | _provenance() | {"services": _facts(services, routes), "skipped": []})
+    facts |= _provenance() | {"services": _facts(the_matrix, knobs, services, routes)}
+    facts["skipped"] = [{"service": name, "cause": cause} for name, cause in skipped]
+    _write(folder, the_matrix, services, [], facts)
     print(folder.name)
     return 0
 
@@ -85,9 +94,9 @@ def _make(options: argparse.Namespace) -> Path:
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
     lines = plan.measurements(the_plan, seed)
     folder = _folder(the_plan.preset.name, options.folder)
-    known = {s.name for s in the_matrix.services}
-    extra = [s for s in the_plan.services if s.name not in known]
-    _write(folder, knobs, lines, extra, _run(folder.name, the_plan, knobs, seed, options))
+    facts = _run(folder.name, the_plan, knobs, seed, options)
+    facts["services"] = _facts(the_matrix, knobs, the_plan.services, _routes(the_plan))
+    _write(folder, the_matrix, the_plan.services, lines, facts)
     return folder
 
 
@@ -104,14 +113,14 @@ def _folder(label: str, wanted: Path | None = None) -> Path:
 
 def _write(
     folder: Path,
-    knobs: Mapping[str, str],
+    the_matrix: matrix.Matrix,
+    services: Iterable[matrix.Service],
     lines: Iterable[Mapping[str, Any]],
-    extra: Iterable[matrix.Service],
     facts: Mapping[str, Any],
 ) -> None:
     """The plan's files; run.json comes last, so that a folder with it is whole."""
-    write_file(folder / "services.yml", compose.extra_services(matrix.load(), extra))
-    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in knobs.items()))
+    write_file(folder / "services.yml", compose.run_services(the_matrix, services))
+    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     write_file(folder / "run.json", json.dumps(facts, indent=1) + "\n")
 
@@ -165,11 +174,11 @@ def steps(argv: Sequence[str]) -> int:
 
 
 def services(argv: Sequence[str]) -> int:
-    """`services RUN`: tab-separated lines of the run's services: name, image, interface of waiting, routes."""
+    """`services RUN`: tab-separated lines of the run's services: name, image, interface of waiting, routes, base."""
     folder = find_run(argv[0] if argv else "")
     for name, facts in json.loads((folder / "run.json").read_text())["services"].items():
         waits = "--concurrent" if facts["concurrent"] else "--sequential"
-        print(name, facts["image"], waits, ",".join(facts["routes"]), sep="\t")
+        print(name, facts["image"], waits, ",".join(facts["routes"]), facts["base_image"], sep="\t")
     return 0
 
 
@@ -237,13 +246,21 @@ def _plan(options: argparse.Namespace) -> tuple[plan.Plan, matrix.Matrix, dict[s
 def _reachable(
     the_matrix: matrix.Matrix, knobs: Mapping[str, str], images: str | None
 ) -> Callable[[matrix.Service], bool]:
-    """Whether the base image of a service is on this machine; `images` is a file with their names."""
+    """Whether the base image of a service is on this machine (`images`: a file with their names) or can be had.
+
+    services/.env says how, where scripts/setup.sh met a registry that does not answer or lacks images.
+    """
     have = set(Path(images).read_text().split()) if images else None
+    local = read_env(Path("services/.env"))
+    missing = local.get("MISSING_BASES", "").split()
 
     def reachable(service: matrix.Service) -> bool:
-        base = the_matrix.bases[service.base]
-        prefix = knobs.get(base.get("image", "")) or knobs["PYTHON_IMAGE"]
-        return have is None or f"{prefix}:{service.python}-{base['tag']}" in have
+        name = the_matrix.base_image(service, knobs)
+        if have is None or name in have:
+            return True
+        if "LOCAL_PYTHON_IMAGE" in local:
+            return the_matrix.suite(service.python, service.base) is not None
+        return name not in missing
 
     return reachable
 
@@ -251,11 +268,6 @@ def _reachable(
 def _run(
     name: str, the_plan: plan.Plan, knobs: Mapping[str, str], seed: int, options: argparse.Namespace
 ) -> dict[str, Any]:
-    needed: dict[str, list[str]] = {}
-    for cell in the_plan.cells:
-        routes = needed.setdefault(cell.service.name, [])
-        if cell.route.name not in routes:
-            routes.append(cell.route.name)
     return {
         "schema": 1,
         "run": name,
@@ -268,11 +280,18 @@ def _run(
         "command": options.command_line,
         "knobs": dict(knobs),
         **_provenance(),
-        "services": _facts(the_plan.services, needed),
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in the_plan.skips
         ],
     }
+
+
+def _routes(the_plan: plan.Plan) -> dict[str, list[str]]:
+    """The routes that the plan's services are asked for, by service."""
+    needed: dict[str, dict[str, None]] = {}
+    for cell in the_plan.cells:
+        needed.setdefault(cell.service.name, {})[cell.route.name] = None
+    return {name: list(routes) for name, routes in needed.items()}
 
 
 def _provenance() -> dict[str, Any]:
@@ -284,7 +303,12 @@ def _provenance() -> dict[str, Any]:
     }
 
 
-def _facts(services: Iterable[matrix.Service], routes: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+def _facts(
+    the_matrix: matrix.Matrix,
+    knobs: Mapping[str, str],
+    services: Iterable[matrix.Service],
+    routes: Mapping[str, Sequence[str]],
+) -> dict[str, dict[str, Any]]:
     """What run.json says of each service, with the routes that are verified."""
     return {
         s.name: {
@@ -294,6 +318,7 @@ def _facts(services: Iterable[matrix.Service], routes: Mapping[str, Sequence[str
             "interface": s.interface,
             "python": s.python,
             "base": s.base,
+            "base_image": the_matrix.base_image(s, knobs),
             "package": s.package,
             "concurrent": s.server.concurrent,
             "image": s.image,

@@ -1,4 +1,4 @@
-"""services/compose.yml and services/bases.tsv from the matrix: pure text, one function each."""
+"""services/compose.yml, services/bench.yml and services/bases.tsv from the matrix: pure text, one function each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable
 
 from report.knobs import KNOBS
-from report.matrix import Matrix, Service, suffix
+from report.matrix import Matrix, Service, python_image, python_label, suffix
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
-PYTHON_IMAGE = "${LOCAL_PYTHON_IMAGE:-${PYTHON_IMAGE:-python}}"
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 # What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
@@ -19,29 +18,40 @@ QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
 
 def compose_file(matrix: Matrix) -> str:
-    """Every service in the profile `matrix`, then the quick preset's own and `bench`, which needs them."""
-    quick = list(_quick_services(matrix))
-    names = [name for name, _, _ in quick]
-    parts = [HEADER, "services:\n"]
-    parts += [_service(s.name, s, matrix, profile=s.name not in names) for s in matrix.services]
-    parts += [_service(name, service, matrix, chosen=True) for name, service, chosen in quick if chosen]
-    parts.append(_bench(names))
-    return "".join(parts)
+    """Every service that is not skipped, in the profile `matrix`, and all that `bench_file` has."""
+    own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
+    parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in own]
+    return "".join([HEADER, "services:\n", *parts, _bench_services(matrix)])
 
 
-def extra_services(matrix: Matrix, services: Iterable[Service]) -> str:
-    """A Compose file with services that the committed one does not hold (other package versions)."""
-    body = "".join(_service(s.name, s, matrix, folder="services/") for s in services)
+def bench_file(matrix: Matrix) -> str:
+    """The quick preset's own services and `bench`, which needs them: what Compose reads in no time."""
+    return f"{HEADER}services:\n{_bench_services(matrix)}"
+
+
+def run_services(matrix: Matrix, services: Iterable[Service]) -> str:
+    """A Compose file with a run's services; those of `bench_file` stand there."""
+    own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
+    body = "".join(_service(s.name, s, matrix, folder="services/") for s in services if s.name not in own)
     return f"services:\n  # matrix.sh asks the database itself; a check would be charged to the window.\n{QUIET}{body}"
 
 
 def bases_file(matrix: Matrix) -> str:
-    """Lines `PYTHON TAG SUITE`: the Debian bases that can be made where no registry answers."""
-    lines = [
-        f"{p}\t{b['tag']}\t{facts['suite']}\n" for p, facts in matrix.pythons.items() for b in [matrix.bases["debian"]]
-    ]
-    lines += [f"{p}\t{matrix.bases['alpine']['tag']}\t-\n" for p in matrix.pythons]
+    """Lines `IMAGE TAG SUITE INTERPRETER`: every base, and what makes it where no registry answers (-: nothing)."""
+    lines = []
+    for python, base in dict.fromkeys((s.python, s.base) for s in matrix.services if not s.skip):
+        image, version = python_image(python)
+        suite = matrix.suite(python, base)
+        interpreter = "pypy3" if image == "pypy" else f"python{version}"
+        how = f"{suite}\t{interpreter}" if suite else "-\t-"
+        lines.append(f"{image}\t{version}-{matrix.bases[base]['tag']}\t{how}\n")
     return HEADER + "".join(lines)
+
+
+def _bench_services(matrix: Matrix) -> str:
+    quick = list(_quick_services(matrix))
+    parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
+    return "".join([*parts, _bench(name for name, _, _ in quick)])
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
@@ -61,6 +71,12 @@ def _knob(name: str) -> str:
     return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
 
 
+def _image_knob(image: str, own: str | None) -> str:
+    """The prefix of a base image in Compose's words; `own` is a knob that a base may have for itself."""
+    prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
+    return f"${{{own}:-{prefix}}}" if own else prefix
+
+
 def _service(
     name: str, service: Service, matrix: Matrix, *, profile: bool = False, chosen: bool = False, folder: str = ""
 ) -> str:
@@ -71,9 +87,11 @@ def _service(
         server, alias = server.replace(default, value), service.name.replace(default, value)
     packages = service.server.packages.get(service.base)
     base = matrix.bases[service.base]
+    image, version = python_image(service.python)
     args = {
-        "PYTHON_IMAGE": f"${{{base['image']}:-{PYTHON_IMAGE}}}" if "image" in base else PYTHON_IMAGE,
-        "PYTHON": service.python,
+        "PYTHON_IMAGE": _image_knob(image, base.get("image")),
+        "PYTHON": version,
+        "LOCKS": python_label(service.python),
         "STYLE": service.server.style,
         "FRAMEWORK": service.framework.name,
         "SERVER": server,

@@ -27,6 +27,7 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "BACKLOG": NUMBER,
     "DB_POOL_TOTAL": NUMBER,
     "UPSTREAM_DELAY_MS": NUMBER,
+    "PYTHON_JIT": (r"[01]", "0 or 1"),
     "SERVER_CPUS": CPUS,
     "LOADGEN_CPUS": CPUS,
     "DATABASE_CPUS": CPUS,
@@ -34,8 +35,10 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "PIDS": NUMBER,
     "NOFILE": NUMBER,
     "PYTHON_IMAGE": IMAGE,
+    "PYPY_IMAGE": IMAGE,
     "DEBIAN_IMAGE": IMAGE,
     "ALPINE_PYTHON_IMAGE": (rf"({IMAGE[0]})?", f"{IMAGE[1]} (empty: as PYTHON_IMAGE)"),
+    "COMPOSE_SERVICES": (r"bench|compose", "bench or compose"),
     "BENCH_SUBNET": (r"\d{1,3}(\.\d{1,3}){3}/\d{1,2}", "a subnet such as 198.18.0.0/24"),
 }
 

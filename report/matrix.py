@@ -19,6 +19,7 @@ from report.errors import UserError, unknown
 
 MATRIX = Path("services/matrix.toml")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
 
 
@@ -32,18 +33,19 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server with its worker model; `style` names the drivers of its apps (sync or async)."""
+    """One server; `style` names the drivers of its apps (sync or async), `model` says how it works in a few words."""
 
     name: str
     serves: tuple[str, ...]
     style: str
     concurrent: bool
     packages: Mapping[str, Packages]
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; any interface will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+    """One framework; any of `interfaces` will do; `lacks`: route ids (`*`: all but the basic ones) with the reason."""
 
     name: str
     interfaces: tuple[str, ...]
@@ -169,7 +171,42 @@ class Matrix:
         name, version = found[1].lower(), re.sub(r"[^a-z0-9]+", "-", found[2].lower())
         label = version if name in (service.framework.name, service.server.name) else f"{name}-{version}"
         full = f"{service.stack}-{label}-{suffix(service.python, service.base)}"
-        return replace(service, name=full, package=package)
+        return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full))
+
+    def skip_cause(self, name: str) -> str | None:
+        """Why the service of this name does not exist; None when it does."""
+        return next((cause for pattern, cause in self.skips if fnmatch.fnmatchcase(name, pattern)), None)
+
+    def suite(self, python: str, base: str) -> str | None:
+        """The Debian release that makes a Python's base on this machine; None where none does."""
+        return self.pythons[python].get("suite") if base == "debian" else None
+
+    def needs(self, python: str) -> tuple[list[str], list[str], list[str]]:
+        """What is locked for a Python, in order: servers and frameworks with a service on it, presets' packages."""
+        services = [s for s in self.services if s.python == python and not s.skip]
+        packages = {
+            package
+            for preset in self.presets.values()
+            for package in preset.packages
+            if any(s.stack in preset.stacks and not self.with_package(s, package).skip for s in services)
+        }
+        return (
+            sorted({s.server.name for s in services}),
+            sorted({s.framework.name for s in services}),
+            sorted(packages),
+        )
+
+    def hosted(self, server: str, python: str) -> list[str]:
+        """Names of the frameworks that a server has services with on a Python."""
+        here = (s for s in self.services if (s.server.name, s.python) == (server, python) and not s.skip)
+        return sorted({s.framework.name for s in here})
+
+    def base_image(self, service: Service, knobs: Mapping[str, str]) -> str:
+        """Name of the image that a service is built from."""
+        image, version = python_image(service.python)
+        base = self.bases[service.base]
+        prefix = knobs.get(base.get("image", "")) or knobs[f"{image.upper()}_IMAGE"]
+        return f"{prefix}:{version}-{base['tag']}"
 
     def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
         """The names that any glob matches, in the list's own order; UserError for a glob without any."""
@@ -183,9 +220,22 @@ class Matrix:
         return [name for name in names if name in chosen]
 
 
+def python_label(python: str) -> str:
+    """A Python in names: `py313`, `pypy311`."""
+    return ("" if python.startswith("pypy") else "py") + python.replace(".", "")
+
+
+def python_image(python: str) -> tuple[str, str]:
+    """(image, version) of a Python as the official images have them: ("python", "3.13"), ("pypy", "3.11")."""
+    found = PYTHON.match(python)
+    if not found:
+        raise ValueError(f"Python '{python}' is neither 3.X nor pypy3.X")
+    return found[1] or "python", found[2]
+
+
 def suffix(python: str, base: str) -> str:
     """The end of a service's name: `py313-debian`."""
-    return f"py{python.replace('.', '')}-{base}"
+    return f"{python_label(python)}-{base}"
 
 
 def stack_name(server: str, framework: str) -> str:
@@ -217,6 +267,8 @@ def parse(data: Mapping[str, Any]) -> Matrix:
     for name in itertools.chain(servers, frameworks, routes, data["presets"]):
         if not NAME.match(name):
             raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
+    for python in data["pythons"]:
+        python_image(python)
     for framework in frameworks.values():
         for route in framework.lacks:
             if route != "*" and route not in routes:
@@ -243,7 +295,7 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
         for base in bases
         if base in value
     }
-    return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages)
+    return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages, value["model"])
 
 
 def _framework(name: str, value: Mapping[str, Any]) -> Framework:
@@ -279,5 +331,4 @@ def _services(matrix: Matrix) -> Iterator[Service]:
         stack = stack_name(server.name, framework.name)
         for python, base in itertools.product(matrix.pythons, matrix.bases):
             name = f"{stack}-{suffix(python, base)}"
-            causes = [cause for pattern, cause in matrix.skips if fnmatch.fnmatchcase(name, pattern)]
-            yield Service(name, stack, server, framework, python, base, None, causes[0] if causes else None)
+            yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from report.errors import UserError
-from report.matrix import Matrix, suffix
+from report.matrix import Matrix, python_label
 
 README = Path("README.md")
 BEGIN, END = "<!-- from services/matrix.toml, by scripts/generate.sh -->\n", "<!-- end -->\n"
@@ -34,7 +34,7 @@ def tables(matrix: Matrix) -> str:
         f"Versions are those on Python {matrix.default_python}.",
         _table(("server", "hosts", "worker model", "version"), _servers(matrix)),
         _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
-        _table(("Python", "services on debian", "services on alpine"), _pythons(matrix)),
+        _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
         "Not there, and why:",
         _table(("services", "cause"), _skips(matrix)),
     ]
@@ -44,7 +44,7 @@ def tables(matrix: Matrix) -> str:
 def versions(matrix: Matrix, kind: str, name: str) -> str:
     """`gunicorn 23.0.0, gevent 25.9.1`: the pins of what its requirements.txt names, on the default Python."""
     asked = (SERVICES / f"{kind}s" / name / "requirements.txt").read_text(encoding="utf-8")
-    lock = SERVICES / "locks" / f"py{matrix.default_python.replace('.', '')}" / f"{kind}-{name}.txt"
+    lock = SERVICES / "locks" / python_label(matrix.default_python) / f"{kind}-{name}.txt"
     pins = dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^ \\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
     names = re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE)
     keys = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
@@ -63,14 +63,14 @@ def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
         lacks = "; ".join(
             f"{'all but the basic routes' if route == '*' else route}: {why}" for route, why in framework.lacks.items()
         )
-        needs = " or ".join(INTERFACES.get(name, f"`{name}`") for name in framework.interfaces)
+        needs = " or ".join(INTERFACES.get(i, f"`{i}`") for i in framework.interfaces)
         yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
 
 
 def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
     for python in matrix.pythons:
         here = [s for s in matrix.services if s.python == python and not s.skip]
-        yield python, *(str(sum(s.base == base for s in here)) for base in ("debian", "alpine"))
+        yield python, *(str(sum(s.base == base for s in here)) for base in matrix.bases)
 
 
 def _skips(matrix: Matrix) -> Iterator[Sequence[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,9 @@ def run(argv: Sequence[str]) -> int:
     for one in all_verified:
         print(*lines(one, quiet=options.quiet), sep="\n", end="\n" if one.cause or not options.quiet else "")
     write_file(folder / "junit.xml", junit(folder.name, all_verified))
+    skipped = Counter(skip["cause"] for skip in json.loads((folder / "run.json").read_text()).get("skipped", ()))
+    for cause, count in skipped.items():
+        print(f"skipped: {count} ({cause})")
     failed = sum(bool(one.cause) for one in all_verified)
     if failed:
         print(table(all_verified))

@@ -2,7 +2,8 @@
 #
 # Usage: scripts/generate.sh [--check]
 #
-# Writes what follows from services/matrix.toml: services/compose.yml and services/bases.tsv.
+# Writes what follows from services/matrix.toml: services/compose.yml, services/bench.yml,
+# services/bases.tsv and the tables of README.md.
 #
 #   --check   write nothing; fail when a committed file is not what it would be
 set -Eeuo pipefail
@@ -17,13 +18,13 @@ case ${1:-} in
 esac
 
 need_engine
-for file in compose.yml bases.tsv; do
+for file in services/{compose.yml,bench.yml,bases.tsv} README.md; do
 	generated=$(mktemp)
-	in_tools python3 -m report generate "$file" >"$generated"
+	in_tools python3 -m report generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
-		diff -u "$root/services/$file" "$generated" || fail 1 "services/$file is not what services/matrix.toml says: run scripts/generate.sh"
+		diff -u "$root/$file" "$generated" || fail 1 "$file is not what services/matrix.toml says: run scripts/generate.sh"
 	else
-		save "$root/services/$file" <"$generated"
+		save "$root/$file" <"$generated"
 	fi
 	rm -f "$generated"
 done

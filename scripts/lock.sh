@@ -27,13 +27,13 @@ for argument; do
 done
 
 need_engine
-image=$(wanted_bases | grep ':3\.13-slim$')
+image=$(setup_bases | tail -n1)
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
 
 # The files that it writes belong to whoever runs this.
 # shellcheck disable=SC2016 # the container's shell expands it
-"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --env FOLDERS="${folders[*]}" \
-	--volume "$root:/bench" --workdir /bench/services \
+"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
+	--env FOLDERS="${folders[*]}" --volume "$root:/bench" --workdir /bench/services \
 	"$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"
 	PATH=/tmp/venv/bin:$PATH

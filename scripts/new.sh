@@ -24,8 +24,8 @@ folder=$root/services/${kind}s/$name
 [[ $name =~ ^[a-z0-9][a-z0-9-]*$ ]] || fail 2 "name '$name' is not lower-case letters, digits and '-'"
 case $kind-$interface in
 framework-asgi | framework-wsgi) line="interface = \"$interface\", lacks = { \"*\" = \"not yet offered\" }" services="*-$name" ;;
-server-asgi) line='serves = ["asgi"], style = "async", concurrent = true' services="$name-*" ;;
-server-wsgi) line='serves = ["wsgi"], style = "sync", concurrent = false' services="$name-*" ;;
+server-asgi) line='serves = ["asgi"], style = "async", concurrent = true, model = "..."' services="$name-*" ;;
+server-wsgi) line='serves = ["wsgi"], style = "sync", concurrent = false, model = "..."' services="$name-*" ;;
 *) fail 2 "interface '$interface' is neither asgi nor wsgi; for another one begin with either and mend its line" ;;
 esac
 

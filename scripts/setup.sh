@@ -2,8 +2,9 @@
 #
 # Usage: scripts/setup.sh [--setup]
 #
-# Makes this machine ready: finds Docker, gets the base images, builds the containers that every
-# run needs. Quiet and quick when there is nothing to do.
+# Makes this machine ready: finds Docker, gets the base images and builds the containers that every
+# run needs. Quiet and quick when there is nothing to do. The base of another Python than the default
+# one comes when scripts/matrix.sh or scripts/verify.sh is asked for it.
 #
 #   --setup   on Debian and its kin, as root: install Docker and start its daemon where missing
 #

@@ -1,7 +1,7 @@
 # One image for each service: a framework's app on its server, on a Debian base.
 #
-# Build context: services/. PYTHON_IMAGE may be a mirror of the official images or a local base with
-# the same tags; both are served, the official ones with Python in /usr/local, Debian's with its own.
+# Build context: services/. PYTHON_IMAGE may be a mirror of the official images (python, pypy) or a local
+# base with the same tags; both are served, the official ones with Python in /usr/local, Debian's with its own.
 # The layers go from what most services share to what changes most often.
 #
 # The versions of Debian's packages are those of the base's release (DL3008), and the shell is bash, which
@@ -24,25 +24,26 @@ WORKDIR /app
 RUN python3 -m venv /opt/venv
 
 # Drivers, then framework, then server: each lock is complete and agrees with those before it.
-ARG PYTHON
+ARG LOCKS=py313
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes --requirement "/locks/py${PYTHON/./}/common-$STYLE.txt"
+    pip install --quiet --no-deps --require-hashes --requirement "/locks/$LOCKS/common-$STYLE.txt"
 
 ARG FRAMEWORK
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
-    pip install --quiet --no-deps --require-hashes --requirement "/locks/py${PYTHON/./}/framework-$FRAMEWORK.txt"
+    pip install --quiet --no-deps --require-hashes --requirement "/locks/$LOCKS/framework-$FRAMEWORK.txt"
 
 # A compiler, where a server has no wheel, comes and goes in one layer, with the headers that an
 # official image has and Debian's Python does not.
 ARG SERVER
+ARG PYTHON
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks,target=/locks \
     --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
-if [[ ! -f /locks/py${PYTHON/./}/server-$SERVER.txt ]]; then
+if [[ ! -f /locks/$LOCKS/server-$SERVER.txt ]]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2
 fi
@@ -50,7 +51,7 @@ read -ra build <<<"$BUILD_PACKAGES"
 read -ra run <<<"$RUN_PACKAGES"
 if ((${#build[@]})) && ! python3 -c 'import sys, sysconfig, pathlib
 sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'; then
-    build+=("python$PYTHON-dev")
+    if [[ $LOCKS == pypy* ]]; then build+=(pypy3-dev); else build+=("python$PYTHON-dev"); fi
 fi
 if ((${#build[@]} + ${#run[@]})); then
     export DEBIAN_FRONTEND=noninteractive
@@ -64,8 +65,8 @@ fi
 
 install=(pip install --quiet)
 locked=("${install[@]}" --no-deps --require-hashes --requirement)
-"${locked[@]}" "/locks/py${PYTHON/./}/server-$SERVER.txt"
-package=/locks/py${PYTHON/./}/package-$PACKAGE.txt
+"${locked[@]}" "/locks/$LOCKS/server-$SERVER.txt"
+package=/locks/$LOCKS/package-$PACKAGE.txt
 if [[ -f $package ]]; then
     "${locked[@]}" "$package"
 elif [[ -n $PACKAGE ]]; then

@@ -2,11 +2,11 @@
 
     lock.py [--check] [--upgrade] [NAME...]
 
-Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it. Each requirements.txt
-becomes locks/pyXYZ/KIND-NAME.txt. A lock is complete by itself, and takes the versions of those
-made before it (drivers, then frameworks, then the servers that host them), so that layers of one
-image agree. locks/pyXYZ/musl.txt says which of them have wheels for musl.
-With NAMEs only the locks of these servers and frameworks are made.
+Runs in services/, with `uv` on PATH and the project on PYTHONPATH; scripts/lock.sh is how to call it.
+Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt, for every Python that has a service with it. A
+lock is complete by itself, and takes the versions of those made before it (drivers, then frameworks,
+then the servers that host them), so that layers of one image agree. locks/pyXYZ/musl.txt says which of
+them have wheels for musl. With NAMEs only the locks of these servers and frameworks are made.
 Exit status 1: --check found a lock that is missing, stale or left over.
 """
 
@@ -14,13 +14,13 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import musl
+
+from report.matrix import Matrix, load, python_image, python_label
 
 LOCKS = Path("locks")
 
@@ -39,30 +39,21 @@ class Lock:
         return self.name.partition("-")[2]
 
 
-def locks(matrix: Mapping[str, Any]) -> Iterator[Lock]:
+def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     """Every lock of one Python, each after those that constrain it."""
+    servers, folders, packages = matrix.needs(python)
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
     # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
     for index, path in enumerate(_found("common/*.txt")):
         yield Lock(drivers[index], _text(path), drivers[:index])
-    for path in _found("frameworks/*/requirements.txt"):
-        yield Lock(f"framework-{path.parent.name}", _text(path), drivers)
-    for path in _found("servers/*/requirements.txt"):
-        yield Lock(f"server-{path.parent.name}", _text(path), drivers + _hosted(matrix, path.parent.name))
+    for name in folders:
+        yield Lock(f"framework-{name}", _text(Path(f"frameworks/{name}/requirements.txt")), drivers)
+    for name in servers:
+        constraints = drivers + tuple(f"framework-{hosted}" for hosted in matrix.hosted(name, python))
+        yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), constraints)
     # Another version goes on top of all the others, and brings what it needs with it.
-    for package in sorted({p for preset in matrix["presets"].values() for p in preset.get("packages", ())}):
+    for package in packages:
         yield Lock(f"package-{package}", package, ())
-
-
-def _hosted(matrix: Mapping[str, Any], server: str) -> tuple[str, ...]:
-    """The locks of the frameworks that share an image with a server."""
-    serves = set(matrix["servers"][server]["serves"])
-    interfaces = {name: framework["interface"] for name, framework in matrix["frameworks"].items()}
-    return tuple(
-        f"framework-{name}"
-        for name, needs in interfaces.items()
-        if not serves.isdisjoint([needs] if isinstance(needs, str) else needs)
-    )
 
 
 def _found(pattern: str) -> list[Path]:
@@ -84,7 +75,10 @@ def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bo
         out.write_bytes(seed.read_bytes())
     argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     # Metadata is built, where it has to be, by the Python that runs this: no other is fetched for it.
-    argv += ["--no-python-downloads", "--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu"]
+    image, version = python_image(python)
+    argv += ["--no-python-downloads", "--python-version", version]
+    # A lock of PyPy keeps its markers: the CPython that runs this cannot tell what they are there.
+    argv += ["--universal"] if image == "pypy" else ["--python-platform", "x86_64-unknown-linux-gnu"]
     for name in lock.constraints:
         argv += ["--constraint", str(folder / f"{name}.txt")]
     argv += ["--upgrade"] if upgrade else []
@@ -97,20 +91,21 @@ def changed(made: Path, kept: Path) -> list[str]:
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
-def relock(python: str, matrix: Mapping[str, Any], names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
     """Make the locks of one Python (of `names`, where there are any); returns the paths of those that were not so."""
-    kept = LOCKS / f"py{python.replace('.', '')}"
+    kept = LOCKS / python_label(python)
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         made = Path(temporary)
-        for lock in locks(matrix):
+        for lock in locks(matrix, python):
             seed = kept / f"{lock.name}.txt"
             if not names or lock.owner in names:
                 compile_lock(lock, python, made, kept, upgrade)
             elif seed.exists():
                 (made / seed.name).write_bytes(seed.read_bytes())
-        before = Path("none") if upgrade else kept / musl.NAME
-        (made / musl.NAME).write_text(musl.answers(made, python, before), encoding="utf-8")
+        if any(s.base == "alpine" for s in matrix.services if s.python == python and not s.skip):
+            before = Path("none") if upgrade else kept / musl.NAME
+            (made / musl.NAME).write_text(musl.answers(made, python, before), encoding="utf-8")
         differing = changed(made, kept)
         for name in () if check else differing:
             (kept / name).unlink(missing_ok=True)
@@ -126,11 +121,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers and frameworks")
     options = parser.parse_args(argv)
 
-    matrix = tomllib.loads(_text(Path("matrix.toml")))
-    if unknown := set(options.names) - matrix["servers"].keys() - matrix["frameworks"].keys():
+    matrix = load(Path("matrix.toml"))
+    if unknown := set(options.names) - matrix.servers.keys() - matrix.frameworks.keys():
         parser.error(f"no server or framework has the name {', '.join(sorted(unknown))}")
-    arguments = matrix, options.names, options.check, options.upgrade
-    stale = [path for python in matrix["pythons"] for path in relock(python, *arguments)]
+    arguments = options.names, options.check, options.upgrade
+    stale = [path for python in matrix.pythons for path in relock(matrix, python, *arguments)]
     for path in stale:
         print(f"{path}: {'out of step' if options.check else 'written'}")
     return 1 if options.check and stale else 0

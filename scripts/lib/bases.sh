@@ -5,42 +5,65 @@
 source "${BASH_SOURCE[0]%/*}/mmdebstrap.sh"
 
 # Whether this machine makes its own bases: scripts/setup.sh found no registry.
-local_bases() { grep -q '^LOCAL_PYTHON_IMAGE=' "$local_file" 2>/dev/null; }
+local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 
-# wanted_bases: the names of all base images, as this machine names them; less those that no registry had.
-wanted_bases() {
-	local python tag suite missing prefix
-	missing=$(sed -n 's/^MISSING_BASES=//p' "$local_file" 2>/dev/null || true)
-	if local_bases; then echo bench-debian:trixie-slim; else knob DEBIAN_IMAGE && echo; fi
-	while read -r python tag suite; do
-		if local_bases; then
-			[[ $suite == - ]] || echo "bench-python:$python-$tag"
-		else
-			prefix=$([[ $tag != alpine ]] || knob ALPINE_PYTHON_IMAGE)
-			[[ " $missing " == *" $python-$tag "* ]] || echo "${prefix:-$(knob PYTHON_IMAGE)}:$python-$tag"
-		fi
-	done < <(bases_list)
+# setup_bases: names of the images that everything needs: Debian, and the default Python. Those of other
+# Pythons are had when a run asks for them.
+setup_bases() {
+	local python
+	python=$(sed -n '/^\[defaults\]/,/^\[[^d]/s/^python = "\(.*\)"/\1/p' "$root/services/matrix.toml")
+	if local_bases; then
+		printf '%s\n' bench-debian:trixie-slim "bench-python:$python-slim"
+	else
+		printf '%s\n' "$(knob DEBIAN_IMAGE)" "$(knob PYTHON_IMAGE):$python-slim"
+	fi
 }
 
 have_bases() {
 	local names
-	mapfile -t names < <(wanted_bases)
+	mapfile -t names < <(setup_bases)
 	"$docker" image inspect "${names[@]}" >/dev/null 2>&1
 }
 
 pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || timeout 300 "$docker" pull -q "$1" >/dev/null 2>&1; }
 
-# get_bases: all of them, by pull or by mmdebstrap; what cannot be had is said, its cells are skipped.
+# get_bases: those that everything needs, by pull or, where no registry answers, by mmdebstrap.
 get_bases() {
-	local name missing=()
+	local name names
 	say "getting base images"
-	if local_bases || ! pull "$(knob DEBIAN_IMAGE)"; then
-		make_bases
-		return
+	local_bases || pull "$(knob DEBIAN_IMAGE)" || choose_local_bases
+	! local_bases || need_mmdebstrap
+	mapfile -t names < <(setup_bases)
+	for name in "${names[@]}"; do get_base "$name" & done
+	for name in "${names[@]}"; do wait -n || fail 1 "a base image cannot be had; the lines above say why"; done
+}
+
+# get_base NAME: the image, from here, the registry or Debian; false, with a line that says why, where it cannot be had.
+get_base() {
+	"$docker" image inspect "$1" >/dev/null 2>&1 && return
+	if local_bases; then
+		make_listed_base "$1"
+	elif ! pull "$1"; then
+		say "base image $1 cannot be pulled: its cells are skipped"
+		return 1
 	fi
-	while read -r name; do
-		pull "$name" || { missing+=("${name##*:}") && say "base image $name cannot be pulled: its cells will be skipped"; }
-	done < <(wanted_bases)
-	((${#missing[@]} == 0)) || printf '%s\n' '# Written by scripts/setup.sh: base images that the registry did not have.' \
-		'# Delete this file to have them tried again.' "MISSING_BASES=${missing[*]}" | save "$local_file"
+}
+
+# missing_bases NAME...: gets them all at once; prints those that cannot be had, and remembers what the registry lacks.
+missing_bases() {
+	local name missing=() pids=() index
+	"$docker" image inspect "$@" >/dev/null 2>&1 && return
+	! local_bases || need_mmdebstrap
+	for name; do
+		get_base "$name" >&2 &
+		pids+=($!)
+	done
+	for index in "${!pids[@]}"; do
+		wait "${pids[index]}" || missing+=("${@:index+1:1}")
+	done
+	((${#missing[@]})) || return 0
+	printf '%s\n' "${missing[@]}"
+	local_bases || printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
+		'# Delete this file to have them tried again.' \
+		"MISSING_BASES=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null || true)${missing[*]}" | save "$local_file"
 }

@@ -46,18 +46,22 @@ child=''
 
 # spawn JOBS COMMAND...: in the background, once fewer than JOBS run there.
 spawn() {
-	while (($(jobs -rp | wc -l) >= $1)); do wait -n || true; done
+	while (($(jobs -rp | wc -l) >= $1)); do wait -n || keep_status $?; done
 	"${@:2}" &
 	spawned+=($!)
 }
-spawned=()
+spawned=() spawned_status=0
 
 # await_spawned: until all have ended; the script ends with the status of one that failed.
 await_spawned() {
 	local pid
-	for pid in "${spawned[@]}"; do wait "$pid" || exit; done
+	for pid in "${spawned[@]}"; do wait "$pid" 2>/dev/null || keep_status $?; done
+	((spawned_status == 0)) || exit "$spawned_status"
 	spawned=()
 }
+
+# 127 is what bash says of a job that it has already told of.
+keep_status() { (($1 == 127)) || spawned_status=$1; }
 
 # save FILE: standard input into FILE, whole or not at all.
 save() {

@@ -4,11 +4,11 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
-# compose ARGUMENT...: on the project's own files, with every knob.
+# compose ARGUMENT...: on the project's own files, with every knob. A run's services come in a file of its own.
 compose() {
 	local files=(--env-file "$root/.env")
 	[[ -f $root/services/.env ]] && files+=(--env-file "$root/services/.env")
-	"$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
+	COMPOSE_SERVICES=bench "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
 harness=(loadgen postgres upstream)

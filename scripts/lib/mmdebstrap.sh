@@ -6,30 +6,32 @@ source "${BASH_SOURCE[0]%/*}/install.sh"
 
 local_file=$root/services/.env
 
-# Lines `PYTHON TAG SUITE` of the list that scripts/generate.sh derives from the matrix.
-bases_list() { grep -v '^#' "$root/services/bases.tsv"; }
-
-# make_bases: Debian bases under names of their own, in parallel, each once.
-make_bases() {
-	local python tag suite pids=() pid
-	if ! debian_family || ((EUID)); then
-		fail 2 "no registry answers, and only root on a Debian-family host can make local bases: set PYTHON_IMAGE and DEBIAN_IMAGE in .env to a mirror"
-	fi
-	command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }
+# choose_local_bases: from here on, bases are made on this machine, under names of their own.
+choose_local_bases() {
+	debian_family && ((EUID == 0)) || fail 2 "$(no_local_bases)"
 	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
-	make_base bench-debian:trixie-slim trixie &
-	pids+=($!)
-	while read -r python tag suite; do
-		[[ $suite == - ]] && continue
-		make_base "bench-python:$python-$tag" "$suite" "python$python" "python$python-venv" &
-		pids+=($!)
-	done < <(bases_list)
-	for pid in "${pids[@]}"; do
-		wait "$pid" || fail 1 "a base image could not be made; the lines above say why"
-	done
 	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
 		'# Delete this file to have a registry tried again.' \
-		LOCAL_PYTHON_IMAGE=bench-python LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
+		LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
+}
+
+need_mmdebstrap() { command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }; }
+
+no_local_bases() {
+	echo "no registry answers, and only root on a Debian-family host can make local bases:" \
+		"set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
+}
+
+# make_listed_base NAME: Debian, or the Python that services/bases.tsv (scripts/generate.sh writes it) has under that name.
+make_listed_base() {
+	local suite interpreter
+	debian_family && ((EUID == 0)) || { say "base image $1: $(no_local_bases)" && return 1; }
+	if [[ $1 == bench-debian:trixie-slim ]]; then
+		make_base "$1" trixie
+		return
+	fi
+	read -r suite interpreter < <(awk -v name="${1#bench-}" '$1 ":" $2 == name { print $3, $4 }' "$root/services/bases.tsv")
+	make_base "$1" "$suite" "$interpreter" "$interpreter-venv"
 }
 
 # make_base IMAGE SUITE [PACKAGE...]: a minimal Debian with the host's CA bundle (private registries need it).
@@ -37,7 +39,6 @@ make_base() {
 	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made
 	local include=ca-certificates
 	shift 2
-	"$docker" image inspect "$image" >/dev/null 2>&1 && return
 	ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
 	(($#)) && include+=$(printf ',%s' "$@")
 	local arguments=(--quiet --variant=minbase "--include=$include"

@@ -1,18 +1,25 @@
 # shellcheck shell=bash
 # A run from its folder to its last container: open, build, start what all need, close. Only declares.
-# Sets: run, run_dir, project, services.
+# Sets: run, run_dir, project, services, base_of.
 
+# shellcheck source=scripts/lib/bases.sh
+source "${BASH_SOURCE[0]%/*}/bases.sh"
 # shellcheck source=scripts/lib/containers.sh
 source "${BASH_SOURCE[0]%/*}/containers.sh"
 
+declare -A base_of
+
 # open_run NAME: from here on, functions work on this run, and its own knobs hold.
 open_run() {
-	local key value
+	local key value name image waits routes base
 	run=$1 run_dir=$root/results/$1 project=bench-$1
 	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
 	BENCH_USER=$(id -u):$(id -g)
 	export BENCH_USER
-	mapfile -t services < <(report services "$run" | cut -f1)
+	services=()
+	while IFS=$'\t' read -r name image waits routes base; do
+		services+=("$name") base_of[$name]=$base
+	done < <(report services "$run")
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
 		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
 }
@@ -27,12 +34,22 @@ close_run() {
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }
 
-# build_services: sixteen at once, more than which BuildKit has lost track of; where that fails, each by itself.
+# build_services: their bases, then sixteen at once, more than which BuildKit has lost track of; where that
+# fails, each by itself.
 build_services() {
-	local i service batch=()
-	say "building ${#services[@]} services"
-	for ((i = 0; i < ${#services[@]}; i += 16)); do
-		batch=("${services[@]:i:16}")
+	local i service bases missing batch=() had=()
+	mapfile -t bases < <(printf '%s\n' "${base_of[@]}" | sort -u)
+	missing=$(missing_bases "${bases[@]}")
+	for service in "${services[@]}"; do
+		if grep -qxF "${base_of[$service]}" <<<"$missing"; then
+			service_failed "$service" "base image not reachable" "${base_of[$service]} cannot be pulled or made here"
+		else
+			had+=("$service")
+		fi
+	done
+	say "building ${#had[@]} services"
+	for ((i = 0; i < ${#had[@]}; i += 16)); do
+		batch=("${had[@]:i:16}")
 		attend run_compose build --progress plain "${batch[@]}" >>"$run_dir/build.log" 2>&1 && continue
 		for service in "${batch[@]}"; do spawn "$(nproc)" build_service "$service"; done
 		await_spawned

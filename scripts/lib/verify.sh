@@ -18,7 +18,7 @@ service_failed() {
 # verify_services [JOBS]: the contract, once a service and run, JOBS (1) at a time; what fails is not loaded.
 verify_services() {
 	local name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes; do
+	while IFS=$'\t' read -r -u 3 name image waits routes _; do
 		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "${1:-1}" verify_service "$name" "$image" "$waits" "$routes"
 	done 3< <(report services "$run")
 	await_spawned

@@ -52,7 +52,7 @@ class _PooledConnection(asyncpg.Connection):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RawStore:
     """The driver alone."""
 
@@ -135,7 +135,7 @@ class UpstreamError(Exception):
     """The upstream gave no JSON in time; the text says what it did instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Upstream:
     """The external service, asked over kept connections, as many as there are requests under way."""
 
@@ -158,7 +158,7 @@ class Upstream:
             raise UpstreamError("upstream answered no JSON") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Backends:
     """All that an app asks."""
 

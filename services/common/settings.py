@@ -16,7 +16,7 @@ def upstream_url() -> str:
     return os.environ.get("UPSTREAM_URL", "http://upstream:8080").rstrip("/")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Database:
     """Where PostgreSQL is and who asks it."""
 

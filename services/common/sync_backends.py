@@ -193,7 +193,7 @@ class Upstream:
             raise UpstreamError("upstream answered no JSON") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Backends:
     """All that an app asks."""
 

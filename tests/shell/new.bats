@@ -52,7 +52,7 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 	[[ $output == *scripts/lock.sh*scripts/generate.sh*"scripts/verify.sh 'new-one-*-py313-debian'" ]]
 	[[ $(ls services/servers/new-one) == $'requirements.txt\nstart' ]]
 	[[ -x services/servers/new-one/start ]]
-	[[ $(added) == 'new-one = { serves = ["asgi"], style = "async", concurrent = true }' ]]
+	[[ $(added) == 'new-one = { serves = ["asgi"], style = "async", concurrent = true, model = "..." }' ]]
 	[[ " $(stacks_of new-one) " == *' new-one-starlette '* ]]
 }
 

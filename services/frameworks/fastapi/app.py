@@ -7,6 +7,7 @@ is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Optional
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
@@ -72,7 +73,7 @@ app = FastAPI(
 
 
 @app.get("/")
-async def root(duration: str | None = None) -> Waited:
+async def root(duration: Optional[str] = None) -> Waited:
     milliseconds = contract.clamp_duration(duration)
     if milliseconds:
         await asyncio.sleep(milliseconds / 1000)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Optional, Union
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
@@ -19,7 +19,7 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
 
 
 @get("/")
-async def root(duration: str | None = None) -> dict[str, int]:
+async def root(duration: Optional[str] = None) -> dict[str, int]:
     milliseconds = contract.clamp_duration(duration)
     if milliseconds:
         await asyncio.sleep(milliseconds / 1000)
@@ -62,7 +62,7 @@ async def create_data(request: Request, count: str = "") -> dict[str, int]:
 
 # A larger body is answered 413 by Litestar itself.
 @post("/echo", status_code=200, request_max_body_size=contract.ECHO_LIMIT)
-async def echo(body: bytes) -> Response[bytes | dict[str, str]]:
+async def echo(body: bytes) -> Response[Union[bytes, dict[str, str]]]:
     # Escapes, not the text itself: half a surrogate pair is none that msgspec could write.
     try:
         return Response(contract.to_json(contract.echo(body)).encode(), media_type=MediaType.JSON)

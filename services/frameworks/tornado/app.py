@@ -1,5 +1,7 @@
 """The contract as a Tornado application."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
