@@ -51,6 +51,9 @@ def _clamp(text: object, low: int, high: int, absent: int) -> int:
 
 def world_ids(count: int) -> list[int]:
     """`count` different random ids of World, so that no cache and no ORM can spare a query."""
+    # The common case, at a third of what drawing a sample costs.
+    if count == 1:
+        return [random.randint(1, WORLD_ROWS)]
     return random.sample(range(1, WORLD_ROWS + 1), count)
 
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract
+from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 Message = MutableMapping[str, Any]
@@ -18,7 +18,7 @@ Send = Callable[[Message], Awaitable[None]]
 class Answer(NamedTuple):
     status: int
     content_type: bytes
-    text: str
+    body: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
@@ -29,6 +29,9 @@ TEXT = b"text/plain; charset=utf-8"
 HTML = b"text/html; charset=utf-8"
 JSON = b"application/json"
 
+GREETING = contract.GREETING.encode()
+ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
+
 
 def backends(scope: Message) -> Backends:
     opened: Backends = scope["state"]["backends"]
@@ -36,15 +39,20 @@ def backends(scope: Message) -> Backends:
 
 
 def json_answer(value: Any) -> Answer:
-    return Answer(200, JSON, contract.to_json(value))
+    return Answer(200, JSON, fast_json.dumps(value))
+
+
+def foreign_json(value: Any, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    return Answer(status, JSON, contract.to_json(value).encode(), headers)
 
 
 def error(status: HTTPStatus, text: str, *headers: tuple[bytes, bytes]) -> Answer:
-    return Answer(status, JSON, contract.to_json({"error": text}), headers)
+    return foreign_json({"error": text}, status, headers)
 
 
 async def plaintext(scope: Message, receive: Receive, last: str) -> Answer:
-    return Answer(200, TEXT, contract.GREETING)
+    return Answer(200, TEXT, GREETING)
 
 
 async def greeting(scope: Message, receive: Receive, last: str) -> Answer:
@@ -52,7 +60,7 @@ async def greeting(scope: Message, receive: Receive, last: str) -> Answer:
 
 
 async def route_example(scope: Message, receive: Receive, last: str) -> Answer:
-    return Answer(200, TEXT, contract.ROUTE_RESPONSE)
+    return Answer(200, TEXT, ROUTE_RESPONSE)
 
 
 async def root(scope: Message, receive: Receive, last: str) -> Answer:
@@ -66,7 +74,7 @@ async def root(scope: Message, receive: Receive, last: str) -> Answer:
 
 async def simple_request(scope: Message, receive: Receive, last: str) -> Answer:
     try:
-        return json_answer(await backends(scope).upstream.delay(contract.clamp_duration(last)))
+        return foreign_json(await backends(scope).upstream.delay(contract.clamp_duration(last)))
     except UpstreamError as failure:
         return error(HTTPStatus.BAD_GATEWAY, str(failure))
 
@@ -85,7 +93,7 @@ async def echo(scope: Message, receive: Receive, last: str) -> Answer:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     try:
-        return json_answer(contract.echo(bytes(body)))
+        return foreign_json(contract.echo(bytes(body)))
     except ValueError as refusal:
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
@@ -106,7 +114,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(await store(scope).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(scope: Message, receive: Receive, last: str) -> Answer:
-        return Answer(200, HTML, contract.fortunes_page(await store(scope).fortunes()))
+        return Answer(200, HTML, contract.fortunes_page(await store(scope).fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),
@@ -152,8 +160,7 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
         return
-    status, content_type, text, more = await answer(scope, receive)
-    body = text.encode()
+    status, content_type, body, more = await answer(scope, receive)
     headers = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -6,8 +6,7 @@ from typing import Any
 
 import falcon
 import falcon.asgi
-import orjson
-from common import contract
+from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from falcon.asgi import Request, Response
 from falcon.media import JSONHandler
@@ -126,7 +125,7 @@ def refuse(req: Request, resp: Response, refusal: falcon.HTTPError) -> None:
 def create_app() -> falcon.asgi.App:
     backing = Backing()
     app = falcon.asgi.App(middleware=[backing])
-    handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=orjson.dumps, loads=orjson.loads)}
+    handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=fast_json.dumps, loads=fast_json.loads)}
     app.req_options.media_handlers.update(handlers)
     app.resp_options.media_handlers.update(handlers)
     app.add_error_handler(UpstreamError, bad_gateway)

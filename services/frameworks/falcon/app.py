@@ -4,8 +4,7 @@ import time
 from typing import Any
 
 import falcon
-import orjson
-from common import contract
+from common import contract, fast_json
 from common.sync_backends import Store, UpstreamError, backends
 from falcon import Request, Response
 from falcon.media import JSONHandler
@@ -104,7 +103,7 @@ def refuse(req: Request, resp: Response, refusal: falcon.HTTPError) -> None:
 
 def create_app() -> falcon.App:
     app = falcon.App()
-    handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=orjson.dumps, loads=orjson.loads)}
+    handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=fast_json.dumps, loads=fast_json.loads)}
     app.req_options.media_handlers.update(handlers)
     app.resp_options.media_handlers.update(handlers)
     app.add_error_handler(UpstreamError, bad_gateway)

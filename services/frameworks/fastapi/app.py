@@ -72,12 +72,7 @@ app = FastAPI(
 )
 
 
-@app.get("/")
-async def root(duration: Optional[str] = None) -> Waited:
-    milliseconds = contract.clamp_duration(duration)
-    if milliseconds:
-        await asyncio.sleep(milliseconds / 1000)
-    return {"duration": milliseconds}
+# Routes are tried in the order in which they are added: what is asked most comes first.
 
 
 @app.get("/plaintext")
@@ -85,10 +80,49 @@ async def plaintext() -> PlainTextResponse:
     return PlainTextResponse(contract.GREETING)
 
 
-@app.get("/json")
 @app.get("/simple_json")
+@app.get("/json")
 async def greeting() -> Greeting:
     return {"message": contract.GREETING}
+
+
+def database_router(kind: str) -> APIRouter:
+    """The routes of one way of asking the database: `raw` or `orm`."""
+    router = APIRouter(prefix=f"/{kind}", redirect_slashes=False)
+
+    def store(request: Request) -> Store:
+        backends: Backends = request.state.backends
+        return backends.store(kind)
+
+    @router.get("/db")
+    async def db(request: Request) -> World:
+        return (await store(request).worlds(1))[0]
+
+    @router.get("/queries/{count:segment}")
+    async def queries(count: str, request: Request) -> list[World]:
+        return await store(request).worlds(contract.clamp_count(count))
+
+    @router.get("/updates/{count:segment}")
+    async def updates(count: str, request: Request) -> list[World]:
+        return await store(request).update_worlds(contract.clamp_count(count))
+
+    @router.get("/fortunes")
+    async def fortunes(request: Request) -> HTMLResponse:
+        return HTMLResponse(contract.fortunes_page(await store(request).fortunes()))
+
+    return router
+
+
+app.include_router(database_router("raw"))
+app.include_router(database_router("orm"))
+
+
+@app.get("/")
+async def root(duration: Optional[str] = None) -> Waited:
+    milliseconds = contract.clamp_duration(duration)
+    if milliseconds:
+        await asyncio.sleep(milliseconds / 1000)
+    return {"duration": milliseconds}
 
 
 @app.get("/http-route-example")
@@ -128,34 +162,3 @@ async def echo(request: Request) -> JSONResponse:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:
         return JSONResponse({"error": str(refusal)}, 400)
-
-
-def database_router(kind: str) -> APIRouter:
-    """The routes of one way of asking the database: `raw` or `orm`."""
-    router = APIRouter(prefix=f"/{kind}", redirect_slashes=False)
-
-    def store(request: Request) -> Store:
-        backends: Backends = request.state.backends
-        return backends.store(kind)
-
-    @router.get("/db")
-    async def db(request: Request) -> World:
-        return (await store(request).worlds(1))[0]
-
-    @router.get("/queries/{count:segment}")
-    async def queries(count: str, request: Request) -> list[World]:
-        return await store(request).worlds(contract.clamp_count(count))
-
-    @router.get("/updates/{count:segment}")
-    async def updates(count: str, request: Request) -> list[World]:
-        return await store(request).update_worlds(contract.clamp_count(count))
-
-    @router.get("/fortunes")
-    async def fortunes(request: Request) -> HTMLResponse:
-        return HTMLResponse(contract.fortunes_page(await store(request).fortunes()))
-
-    return router
-
-
-app.include_router(database_router("raw"))
-app.include_router(database_router("orm"))

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract
+from common import contract, fast_json
 from common.sync_backends import Store, UpstreamError, backends
 
 Environ = dict[str, Any]
@@ -16,7 +16,7 @@ StartResponse = Callable[[str, list[tuple[str, str]]], object]
 class Answer(NamedTuple):
     status: str
     content_type: str
-    text: str
+    body: bytes
     headers: tuple[tuple[str, str], ...] = ()
 
 
@@ -28,17 +28,25 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 
+GREETING = contract.GREETING.encode()
+ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
+
 
 def json_answer(value: Any) -> Answer:
-    return Answer(OK, JSON, contract.to_json(value))
+    return Answer(OK, JSON, fast_json.dumps(value))
+
+
+def foreign_json(value: Any, status: str = OK, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    return Answer(status, JSON, contract.to_json(value).encode(), headers)
 
 
 def error(status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Answer:
-    return Answer(f"{status} {status.phrase}", JSON, contract.to_json({"error": text}), headers)
+    return foreign_json({"error": text}, f"{status} {status.phrase}", headers)
 
 
 def plaintext(environ: Environ, last: str) -> Answer:
-    return Answer(OK, TEXT, contract.GREETING)
+    return Answer(OK, TEXT, GREETING)
 
 
 def greeting(environ: Environ, last: str) -> Answer:
@@ -46,7 +54,7 @@ def greeting(environ: Environ, last: str) -> Answer:
 
 
 def route_example(environ: Environ, last: str) -> Answer:
-    return Answer(OK, TEXT, contract.ROUTE_RESPONSE)
+    return Answer(OK, TEXT, ROUTE_RESPONSE)
 
 
 def root(environ: Environ, last: str) -> Answer:
@@ -60,7 +68,7 @@ def root(environ: Environ, last: str) -> Answer:
 
 def simple_request(environ: Environ, last: str) -> Answer:
     try:
-        return json_answer(backends.upstream.delay(contract.clamp_duration(last)))
+        return foreign_json(backends.upstream.delay(contract.clamp_duration(last)))
     except UpstreamError as failure:
         return error(HTTPStatus.BAD_GATEWAY, str(failure))
 
@@ -78,7 +86,7 @@ def echo(environ: Environ, last: str) -> Answer:
             contract.ECHO_LIMIT + 1 if environ.get("wsgi.input_terminated") else 0
         )
         body = environ["wsgi.input"].read(min(int(length), contract.ECHO_LIMIT + 1))
-        return json_answer(contract.echo(body))
+        return foreign_json(contract.echo(body))
     except ValueError as refusal:
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
@@ -97,7 +105,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(store.update_worlds(contract.clamp_count(last)))
 
     def fortunes(environ: Environ, last: str) -> Answer:
-        return Answer(OK, HTML, contract.fortunes_page(store.fortunes()))
+        return Answer(OK, HTML, contract.fortunes_page(store.fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),
@@ -141,8 +149,7 @@ def answer(environ: Environ) -> Answer:
 
 
 def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-    status, content_type, text, more = answer(environ)
-    body = text.encode()
+    status, content_type, body, more = answer(environ)
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *more])
     # A server leaves the body of an answer to HEAD out, or sends what it is given.
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
