@@ -19,7 +19,7 @@ class CompactProvider(JSONProvider):
     def dumps(self, obj: Any, **kwargs: Any) -> str:
         return contract.to_json(obj)
 
-    def loads(self, s: str | bytes, **kwargs: Any) -> Any:
+    def loads(self, s: Any, **kwargs: Any) -> Any:
         return json.loads(s, **kwargs)
 
 
