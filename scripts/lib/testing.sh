@@ -51,9 +51,10 @@ test_python() { in_tests pytest -p no:cacheprovider --numprocesses 2; }
 test_shell() { in_tests bats --tap tests/shell; }
 
 test_contract() {
-	local names
-	read -r -a names < <(in_tests python3 -m report sample ${CONTRACT_SEED:+"$CONTRACT_SEED"})
-	echo "# ${#names[@]} services${CONTRACT_SEED:+, with a sample by seed $CONTRACT_SEED}"
+	local names seed=${CONTRACT_SEED:-1}
+	read -r -a names < <(in_tests python3 -m report sample "$seed")
+	printf '# services, with a sample by seed %s:\n' "$seed"
+	printf '#   %s\n' "${names[@]}"
 	"$root/scripts/verify.sh" --quiet "${names[@]}"
 }
 

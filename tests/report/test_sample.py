@@ -1,0 +1,35 @@
+"""What scripts/test.sh verifies on every change."""
+
+from pathlib import Path
+
+import pytest
+
+from report import cli, matrix
+
+ROOT = Path(__file__).parents[2]
+
+
+def drawn(seed: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    cli.sample([seed])
+    return capsys.readouterr().out.split()
+
+
+def test_every_server_and_every_framework_is_in_it_and_every_python(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    services = {s.name: s for s in matrix.load().services}
+    chosen = [services[name] for name in drawn("1", capsys)]
+    assert not [s.name for s in chosen if s.skip or s.base != "debian"]
+    on_default = [s for s in chosen if s.python == matrix.load().default_python]
+    assert {s.server.name for s in on_default} == matrix.load().servers.keys()
+    assert {s.framework.name for s in on_default} == matrix.load().frameworks.keys()
+    assert {s.python for s in chosen} == matrix.load().pythons.keys()
+
+
+def test_a_seed_draws_the_same_again_and_another_seed_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert drawn("1", capsys) == drawn("1", capsys)
+    assert drawn("1", capsys) != drawn("2", capsys)
