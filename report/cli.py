@@ -181,8 +181,8 @@ def services(argv: Sequence[str]) -> int:
 def sample(argv: Sequence[str]) -> int:
     """`sample [SEED]`: services that are worth verifying on every change, space-separated.
 
-    On the default Python all bare apps (every server) and every framework on its first server; six of
-    these on each other Python. With a seed, six more of all stacks on each Python.
+    On the default Python all bare apps (every server) and every framework on its first server; two of
+    these with each style of drivers on each other Python. With a seed, six more of all stacks on each Python.
     """
     the_matrix = matrix.load()
     chosen: dict[str, None] = {}
@@ -192,7 +192,8 @@ def sample(argv: Sequence[str]) -> int:
         ]
         bare = [s for s in here if s.framework.name == s.framework.interface]
         first = list({s.framework.name: s for s in reversed(here)}.values())
-        core = bare + first if python == the_matrix.default_python else first[:6]
+        two_each = [s for style in ("sync", "async") for s in [s for s in first if s.server.style == style][:2]]
+        core = bare + first if python == the_matrix.default_python else two_each
         more = random.Random(argv[0]).sample(here, min(6, len(here))) if argv else []
         chosen |= dict.fromkeys(s.name for s in core + more)
     print(*chosen)

@@ -51,7 +51,7 @@ build_services() {
 		log=$run_dir/raw/services/$service/build.log
 		mkdir -p "${log%/*}"
 		attend run_compose build --progress plain "$service" >"$log" 2>&1 && continue
-		service_failed "$service" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+		service_failed "$service" "build failed" "$(grep -i error "$log" | grep -Ev '^--|failed to solve|ERROR: process|not a problem with pip' | tail -n1 | cut -c1-300)"
 	done
 }
 

@@ -175,6 +175,12 @@ def test_there_is_no_pypy_on_alpine_and_a_reason() -> None:
     assert None not in found
 
 
+def test_a_skip_can_be_of_one_style_alone() -> None:
+    causes = {s.stack: s.skip for s in MATRIX.services if (s.python, s.base) == ("pypy3.11", "debian")}
+    assert causes["uvicorn-asgi"] == causes["tornado"] == "asyncpg does not compile on PyPy"
+    assert causes["gunicorn-sync-flask"] is causes["cherrypy"] is None
+
+
 def test_a_version_that_a_python_is_too_old_for_is_skipped_and_not_locked() -> None:
     service = next(s for s in MATRIX.services if s.name == "aiohttp-py39-debian")
     assert MATRIX.with_package(service, "aiohttp==3.13.5").skip is None
