@@ -100,6 +100,19 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """Services that do not exist: those whose name fits the glob, of one style where that is given."""
+
+    service: str
+    cause: str
+    style: str | None = None
+
+    def holds(self, name: str, server: Server) -> bool:
+        """Whether the service of this name and server is one of them."""
+        return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """A group of cells: every scenario x tool x level, on `stacks` (empty: the preset's)."""
 
@@ -140,7 +153,7 @@ class Matrix:
     frameworks: Mapping[str, Framework]
     routes: Mapping[str, Route]
     presets: Mapping[str, Preset]
-    skips: tuple[tuple[str, str], ...]
+    skips: tuple[Skip, ...]
     default_python: str
     default_base: str
     _services: tuple[Service, ...] = field(default=(), repr=False)
@@ -171,11 +184,11 @@ class Matrix:
         name, version = found[1].lower(), re.sub(r"[^a-z0-9]+", "-", found[2].lower())
         label = version if name in (service.framework.name, service.server.name) else f"{name}-{version}"
         full = f"{service.stack}-{label}-{suffix(service.python, service.base)}"
-        return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full))
+        return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full, service.server))
 
-    def skip_cause(self, name: str) -> str | None:
+    def skip_cause(self, name: str, server: Server) -> str | None:
         """Why the service of this name does not exist; None when it does."""
-        return next((cause for pattern, cause in self.skips if fnmatch.fnmatchcase(name, pattern)), None)
+        return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
 
     def suite(self, python: str, base: str) -> str | None:
         """The Debian release that makes a Python's base on this machine; None where none does."""
@@ -280,7 +293,7 @@ def parse(data: Mapping[str, Any]) -> Matrix:
         frameworks=frameworks,
         routes=routes,
         presets={n: _preset(n, v, defaults) for n, v in data["presets"].items()},
-        skips=tuple((s["service"], s["cause"]) for s in data.get("skip", ())),
+        skips=tuple(Skip(**skip) for skip in data.get("skip", ())),
         default_python=defaults["python"],
         default_base=defaults["base"],
     )
@@ -331,4 +344,4 @@ def _services(matrix: Matrix) -> Iterator[Service]:
         stack = stack_name(server.name, framework.name)
         for python, base in itertools.product(matrix.pythons, matrix.bases):
             name = f"{stack}-{suffix(python, base)}"
-            yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name))
+            yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name, server))

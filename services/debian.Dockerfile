@@ -29,7 +29,27 @@ ARG LOCKS=py313
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip \
     --mount=type=bind,source=locks/${LOCKS}/common-${STYLE}.txt,target=/lock.txt \
-    pip install --quiet --no-deps --require-hashes --requirement /lock.txt
+    --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'DRIVERS'
+locked=(pip install --quiet --no-deps --require-hashes --requirement /lock.txt)
+if [[ $LOCKS-$STYLE != pypy*-sync ]]; then
+    "${locked[@]}"
+    exit
+fi
+# PyPy's psycopg2 is psycopg2cffi, which has no wheels, under psycopg2's name (its README, "Installation").
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq install --yes --no-install-recommends libpq5
+build=(gcc libc6-dev libpq-dev)
+python3 -c 'import sys, sysconfig, pathlib
+sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' || build+=(pypy3-dev)
+apt-get -qq install --yes --no-install-recommends "${build[@]}"
+"${locked[@]}"
+apt-get -qq purge --yes --autoremove "${build[@]}"
+rm -rf /var/log/apt /var/log/dpkg.log
+site=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo 'import psycopg2cffi.compat; psycopg2cffi.compat.register()' >"$site/psycopg2.pth"
+DRIVERS
 
 ARG FRAMEWORK
 RUN --mount=type=cache,target=/root/.cache/pip \

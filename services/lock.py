@@ -77,8 +77,11 @@ def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bo
     # Metadata is built, where it has to be, by the Python that runs this: no other is fetched for it.
     image, version = python_image(python)
     argv += ["--no-python-downloads", "--python-version", version]
-    # A lock of PyPy keeps its markers: the CPython that runs this cannot tell what they are there.
-    argv += ["--universal"] if image == "pypy" else ["--python-platform", "x86_64-unknown-linux-gnu"]
+    if image == "pypy":
+        # Its markers are kept: the CPython that runs this cannot tell what they are there. Two packages are its own.
+        argv += ["--universal", "--no-emit-package", "cffi", "--no-emit-package", "greenlet"]
+    else:
+        argv += ["--python-platform", "x86_64-unknown-linux-gnu"]
     for name in lock.constraints:
         argv += ["--constraint", str(folder / f"{name}.txt")]
     argv += ["--upgrade"] if upgrade else []

@@ -52,6 +52,6 @@ plan_verb() {
 	engine=$("$docker" version --format '{{.Server.Version}}')
 	mapfile -t tool_options < <(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
 	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement")
-	"$docker" image ls --format '{{.Repository}}:{{.Tag}}' |
+	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |
 		in_tools python3 -m report "$verb" --images=/dev/stdin "$@"
 }

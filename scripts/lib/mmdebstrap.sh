@@ -8,7 +8,7 @@ local_file=$root/services/.env
 
 # choose_local_bases: from here on, bases are made on this machine, under names of their own.
 choose_local_bases() {
-	debian_family && ((EUID == 0)) || fail 2 "$(no_local_bases)"
+	if ! debian_family || ((EUID)); then fail 2 "$(no_local_bases)"; fi
 	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
 	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
 		'# Delete this file to have a registry tried again.' \
@@ -25,7 +25,10 @@ no_local_bases() {
 # make_listed_base NAME: Debian, or the Python that services/bases.tsv (scripts/generate.sh writes it) has under that name.
 make_listed_base() {
 	local suite interpreter
-	debian_family && ((EUID == 0)) || { say "base image $1: $(no_local_bases)" && return 1; }
+	if ! debian_family || ((EUID)); then
+		say "base image $1: $(no_local_bases)"
+		return 1
+	fi
 	if [[ $1 == bench-debian:trixie-slim ]]; then
 		make_base "$1" trixie
 		return

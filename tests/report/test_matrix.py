@@ -182,10 +182,20 @@ def test_bases_are_made_where_a_release_has_the_python_and_listed_everywhere() -
     assert "pypy:3.11-alpine" not in how
 
 
+def test_setup_gets_the_default_python() -> None:
+    assert f"\nsetup_python={MATRIX.default_python}\n" in (ROOT / "scripts/lib/bases.sh").read_text()
+
+
 def test_there_is_no_pypy_on_alpine_and_a_reason() -> None:
     found = {s.skip for s in MATRIX.services if (s.python, s.base) == ("pypy3.11", "alpine")}
     assert "there is no official image of PyPy on Alpine" in found
     assert None not in found
+
+
+def test_a_skip_can_be_of_one_style_alone() -> None:
+    causes = {s.stack: s.skip for s in MATRIX.services if (s.python, s.base) == ("pypy3.11", "debian")}
+    assert causes["uvicorn-asgi"] == causes["tornado"] == "asyncpg does not compile on PyPy"
+    assert causes["gunicorn-sync-flask"] is causes["cherrypy"] is None
 
 
 def test_a_version_that_a_python_is_too_old_for_is_skipped_and_not_locked() -> None:

@@ -85,7 +85,7 @@ class ContractPlugin(HttpWebServerBasePlugin):
         body = text.encode()
         keep_alive = request.is_http_1_1_keep_alive
         packet = build_http_response(
-            status,
+            status.value,
             reason=status.phrase.encode(),
             headers={
                 b"Server": PROXY_AGENT_HEADER_VALUE,

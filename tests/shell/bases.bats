@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# Base images: which ones are had, and how, with a docker and a mmdebstrap that only pretend.
+# shellcheck disable=SC2317 # what scripts/lib/bases.sh calls
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	project=$BATS_TEST_TMPDIR/project
+	mkdir "$project" "$BATS_TEST_TMPDIR/images"
+	cp -r "$BATS_TEST_DIRNAME"/../../{.env,scripts,services} "$project"
+	chmod -R u+w "$project"
+	rm -f "$project/services/.env"
+	unset PYTHON_IMAGE PYPY_IMAGE DEBIAN_IMAGE
+	# shellcheck source=scripts/lib/bases.sh
+	source "$project/scripts/lib/bases.sh"
+	docker=pretended_docker
+	# These take the place of what was read just now.
+	timeout() { "${@:2}"; }
+	debian_family() { true; }
+	need_mmdebstrap() { true; }
+	make_base() { echo "$*" >>"$BATS_TEST_TMPDIR/made" && touch "$BATS_TEST_TMPDIR/images/${1//[:\/]/_}"; }
+	registry='python:3.13-slim debian:trixie-slim'
+}
+
+# Images are files; what `registry` has can be pulled.
+pretended_docker() {
+	local name
+	case "$1 $2" in
+	'image inspect') for name in "${@:3}"; do [[ -e $BATS_TEST_TMPDIR/images/${name//[:\/]/_} ]] || return 1; done ;;
+	'pull -q') [[ " $registry " == *" $3 "* ]] && touch "$BATS_TEST_TMPDIR/images/${3//[:\/]/_}" ;;
+	esac
+}
+
+local_machine() { printf '%s\n' LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy >"$local_file"; }
+
+@test "setup needs Debian and the default Python alone" {
+	[[ $(setup_bases) == $'debian:trixie-slim\npython:3.13-slim' ]]
+	local_machine
+	[[ $(setup_bases) == $'bench-debian:trixie-slim\nbench-python:3.13-slim' ]]
+}
+
+@test "a registry: what it has is pulled, what it lacks is said and remembered" {
+	run -0 --separate-stderr missing_bases python:3.13-slim python:3.12-alpine
+	[[ $output == python:3.12-alpine ]]
+	# shellcheck disable=SC2154 # bats sets it
+	[[ $stderr == 'base image python:3.12-alpine cannot be pulled: its cells are skipped' ]]
+	grep -qx 'MISSING_BASES=python:3.12-alpine' "$local_file"
+	run -0 --separate-stderr missing_bases pypy:3.11-slim
+	grep -qx 'MISSING_BASES=python:3.12-alpine pypy:3.11-slim' "$local_file"
+}
+
+@test "nothing is said of bases that are here" {
+	touch "$BATS_TEST_TMPDIR/images/python_3.13-slim"
+	run -0 missing_bases python:3.13-slim
+	[[ -z $output && ! -e $local_file ]]
+}
+
+@test "no registry: each base from the release that has its Python, once" {
+	((EUID == 0)) || skip "only root makes bases"
+	local_machine
+	run -0 missing_bases bench-python:3.15-slim bench-pypy:3.11-slim bench-python:3.9-slim
+	run -0 missing_bases bench-python:3.15-slim bench-pypy:3.11-slim bench-python:3.9-slim
+	[[ $(sort "$BATS_TEST_TMPDIR/made") == 'bench-pypy:3.11-slim trixie pypy3 pypy3-venv
+bench-python:3.15-slim forky python3.15 python3.15-venv
+bench-python:3.9-slim bullseye python3.9 python3.9-venv' ]]
+}
+
+@test "no registry and no way to make bases: a line that says so" {
+	local_machine
+	debian_family() { false; }
+	run -0 --separate-stderr missing_bases bench-python:3.15-slim
+	[[ $output == bench-python:3.15-slim && $stderr == 'base image bench-python:3.15-slim: no registry answers,'* ]]
+}
