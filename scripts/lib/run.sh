@@ -34,8 +34,13 @@ build_services() {
 		log=$run_dir/raw/services/$service/build.log
 		mkdir -p "${log%/*}"
 		attend run_compose build --progress plain "$service" >"$log" 2>&1 && continue
-		service_failed "$service" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+		service_failed "$service" "build failed" "$(build_error "$log" | cut -c1-300)"
 	done
+}
+
+# build_error LOG: the last words of the step that failed, which BuildKit repeats at the end behind their time; else its own.
+build_error() {
+	sed -nE 's/^[0-9]+\.[0-9]+ +(.*[^[:space:]].*)/\1/p' "$1" | tail -n1 | grep . || grep -i error "$1" | grep -v '^--' | tail -n1
 }
 
 # start_backing: database, upstream and load generator, for the length of the run.
