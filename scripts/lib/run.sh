@@ -60,7 +60,12 @@ build_service() {
 	local log=$run_dir/raw/services/$1/build.log
 	mkdir -p "${log%/*}"
 	attend run_compose build --progress plain "$1" >"$log" 2>&1 ||
-		service_failed "$1" "build failed" "$(grep -i error "$log" | grep -v '^--' | tail -n1 | cut -c1-300)"
+		service_failed "$1" "build failed" "$(build_error "$log" | cut -c1-300)"
+}
+
+# build_error LOG: the last words of the step that failed, which BuildKit repeats at the end behind their time; else its own.
+build_error() {
+	sed -nE 's/^[0-9]+\.[0-9]+ +(.*[^[:space:]].*)/\1/p' "$1" | tail -n1 | grep . || grep -i error "$1" | grep -v '^--' | tail -n1
 }
 
 # jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.

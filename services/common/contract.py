@@ -8,6 +8,7 @@ import html
 import json
 import random
 import re
+import threading
 from collections.abc import Iterable
 from math import isfinite
 from operator import itemgetter
@@ -23,6 +24,10 @@ MAX_DURATION_MS = 10_000
 ECHO_LIMIT = 64 * 1024
 # Less than what overflows an encoder on any Python: what could be read can then be written.
 MAX_NESTING = 200
+
+# Every thread gets the stack that glibc gives it. On musl CPython's build takes 1 MiB, and JSON that is nested deeply
+# overflows that in the C parser before Python's own limit is reached: the process would end, not the request.
+threading.stack_size(8 << 20)
 
 # One encoder for all requests: json.dumps() makes a new one at each call that names separators.
 to_json = json.JSONEncoder(separators=(",", ":")).encode
