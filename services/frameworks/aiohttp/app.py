@@ -4,15 +4,26 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from aiohttp import web
-from common import contract
+from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 BACKENDS = web.AppKey("backends", Backends)
 routes = web.RouteTableDef()
 
 
-def json_response(value: object, status: int = 200) -> web.Response:
+def json_response(value: object) -> web.Response:
+    """As web.json_bytes_response(), which aiohttp before 3.14 has not."""
+    return web.Response(body=fast_json.dumps(value), content_type="application/json")
+
+
+def foreign_json(value: object, status: int = 200) -> web.Response:
+    """What others sent may hold numbers and halves of characters that orjson does not write."""
     return web.json_response(value, status=status, dumps=contract.to_json)
+
+
+def text_response(text: str) -> web.Response:
+    # As bytes: a text is looked through for its type and its charset first.
+    return web.Response(body=text.encode(), content_type="text/plain")
 
 
 @routes.get("/")
@@ -25,7 +36,7 @@ async def root(request: web.Request) -> web.Response:
 
 @routes.get("/plaintext")
 async def plaintext(request: web.Request) -> web.Response:
-    return web.Response(text=contract.GREETING)
+    return text_response(contract.GREETING)
 
 
 @routes.get("/json")
@@ -36,16 +47,16 @@ async def greeting(request: web.Request) -> web.Response:
 
 @routes.get("/http-route-example")
 async def route_example(request: web.Request) -> web.Response:
-    return web.Response(text=contract.ROUTE_RESPONSE)
+    return text_response(contract.ROUTE_RESPONSE)
 
 
 @routes.get("/simple_request/{ms:[^/]*}")
 async def simple_request(request: web.Request) -> web.Response:
     milliseconds = contract.clamp_duration(request.match_info["ms"])
     try:
-        return json_response(await request.app[BACKENDS].upstream.delay(milliseconds))
+        return foreign_json(await request.app[BACKENDS].upstream.delay(milliseconds))
     except UpstreamError as failure:
-        return json_response({"error": str(failure)}, 502)
+        return foreign_json({"error": str(failure)}, 502)
 
 
 @routes.get("/create_data/{count:[^/]*}")
@@ -59,9 +70,9 @@ async def create_data(request: web.Request) -> web.Response:
 async def echo(request: web.Request) -> web.Response:
     body = await request.read()
     try:
-        return json_response(contract.echo(body))
+        return foreign_json(contract.echo(body))
     except ValueError as refusal:
-        return json_response({"error": str(refusal)}, 400)
+        return foreign_json({"error": str(refusal)}, 400)
 
 
 def database_routes(kind: str) -> list[web.RouteDef]:
