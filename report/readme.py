@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -74,9 +73,9 @@ def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
 
 
 def _skips(matrix: Matrix) -> Iterator[Sequence[str]]:
-    names = [s.name for s in matrix.services]
-    for pattern, cause in matrix.skips:
-        yield f"`{pattern}` ({len(fnmatch.filter(names, pattern))})", cause
+    for skip in matrix.skips:
+        held = sum(skip.holds(s.name, s.server) for s in matrix.services)
+        yield f"`{skip.service}`{f', {skip.style}' if skip.style else ''} ({held})", skip.cause
 
 
 def _table(heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
