@@ -88,6 +88,7 @@ keep_facts() {
 		return
 	fi
 	# In one container, the files apart by form feeds.
+	# shellcheck disable=SC2016 # the container's shell expands it
 	"$docker" run --rm --network none --entrypoint '' --env "PYTHON_JIT=${PYTHON_JIT:-0}" "$2" sh -c '
 		cat /app/packages.txt && printf "\f" && python3 -VV && printf "\f" && cat /etc/os-release && printf "\f" && python3 -c "$0"
 		' "$jit_state" | save "$folder/facts"
