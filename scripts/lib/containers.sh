@@ -25,7 +25,7 @@ start_service() {
 		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
 }
 
-start_log() { printf '%s' "$run_dir/raw/services/$1/start.log"; }
+start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
 remove_service() { "$docker" rm --force --volumes "$project-$1-${2:-1}" >/dev/null 2>&1 || true; }
 
@@ -55,7 +55,7 @@ is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1
 server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
 
 server_state() {
-	counters "$server_pid"
+	counters "${3:-$server_pid}"
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-${2:-1}"
