@@ -101,7 +101,7 @@ def test_noise_of_the_controls_raises_what_is_called_a_difference(tmp_path: Path
     folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
     found = verdicts_of(folder)
     # The service differs from itself by 9 %: 6 % are then no difference.
-    assert found["p001 CPU per request"]["verdict"] == "not enough data"
+    assert found["p001 CPU per request"]["verdict"] == "no difference shown"
     assert "raised by these pairs" in (folder / "report.md").read_text()
 
 
