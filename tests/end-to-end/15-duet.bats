@@ -44,6 +44,7 @@ overlap() {
 }
 
 @test "an end by --max-time leaves a report that says what is open" {
+	rm -r "$run_folder"
 	DUET_SECONDS=1 scripts/matrix.sh --stack uvicorn-asgi,uvicorn-starlette --python 3.13 --base debian --scenario json \
 		--tool wrk --level 8 --mode duet --controls none --max-time 0.05 2>"$BATS_TEST_TMPDIR/log"
 	grep -q 'the time is up' "$BATS_TEST_TMPDIR/log"
