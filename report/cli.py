@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import random
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 from report import compose, cpus, matrix, plan, readme
 from report.errors import UserError
 from report.files import write_file
+from report.host import checkout, host_facts
 from report.knobs import read_env, read_knobs
 
 RESULTS = Path("results")
@@ -118,11 +118,16 @@ def _write(
     lines: Iterable[Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> None:
-    """The plan's files; run.json comes last, so that a folder with it is whole."""
-    write_file(folder / "services.yml", compose.run_services(the_matrix, services))
-    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()))
-    write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    write_file(folder / "run.json", json.dumps(facts, indent=1) + "\n")
+    """The plan's files; run.json comes last, so that a folder with it is whole, and names the others' content."""
+    texts = {
+        "services.yml": compose.run_services(the_matrix, services),
+        "knobs.env": "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()),
+        "plan.jsonl": "".join(json.dumps(line) + "\n" for line in lines),
+    }
+    for name, text in texts.items():
+        write_file(folder / name, text)
+    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
 
 
 def commands(argv: Sequence[str]) -> int:
@@ -214,10 +219,10 @@ def find_run(name: str) -> Path:
     raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
 
 
-def harness_hash() -> str:
-    """sha256 over the names and bytes of everything that decides how a figure comes about."""
+def harness_hash(parts: Iterable[str] = HARNESS) -> str:
+    """sha256 over the names and bytes of everything (or of these parts) that decides how a figure comes about."""
     digest = hashlib.sha256()
-    for top in HARNESS:
+    for top in parts:
         paths = [Path(top)] if Path(top).is_file() else sorted(Path(top).rglob("*"))
         for path in paths:
             if path.is_file() and "__pycache__" not in path.parts and path.name != ".env":
@@ -297,8 +302,15 @@ def _routes(the_plan: plan.Plan) -> dict[str, list[str]]:
 
 
 def _provenance() -> dict[str, Any]:
+    images = dict(pair.split("=", 1) for pair in os.environ.get("BENCH_IMAGES", "").split() if "=" in pair)
     return {
-        "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
+        "harness": {
+            "version": os.environ.get("BENCH_VERSION", "unknown"),
+            "hash": harness_hash(),
+            **checkout(os.environ),
+            "parts": {part: harness_hash([part]) for part in HARNESS},
+            "images": images,
+        },
         "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
         "engine": os.environ.get("BENCH_ENGINE"),
         "host": host_facts(),
@@ -327,19 +339,6 @@ def _facts(
             "routes": list(routes[s.name]),
         }
         for s in services
-    }
-
-
-def host_facts() -> dict[str, Any]:
-    """CPU model and count, memory in bytes, kernel: what a reader needs to place the figures."""
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), None)
-    return {
-        "cpu": model or platform.machine(),
-        "cpus": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "kernel": platform.release(),
-        "cgroup": "v2" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "v1",
     }
 
 

@@ -77,11 +77,14 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
     harness = mapping(facts.get("harness"))
-    yield "harness", f"{harness.get('version', 'unknown')} (content {str(harness.get('hash', 'unknown'))[:12]})"
+    branch = f", branch {harness['branch']}" if harness.get("branch") else ""
+    content = str(harness.get("hash", "unknown"))[:12]
+    yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
     for name in ("containers", "engine"):
         yield name, str(facts.get(name) or "unknown")
     host = mapping(facts.get("host"))
-    yield "host", ", ".join(f"{key} {host[key]}" for key in host) or "unknown"
+    told = [f"{key} {'not known' if host[key] is None else host[key]}" for key in host if key != "missing"]
+    yield "host", ", ".join(told) or "unknown"
     knobs = mapping(facts.get("knobs"))
     yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
     versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
