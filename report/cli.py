@@ -68,7 +68,7 @@ def contract(argv: Sequence[str]) -> int:
     """`contract NAME...`: make a run folder that only verifies these services (globs), and print its name."""
     names = [word for word in argv if not word.startswith("--images=")]
     options = _selection([word for word in argv if word not in names])
-    the_matrix = matrix.load()
+    the_matrix = matrix.load().with_selftests(names)
     knobs = cpus.resolve(read_knobs(os.environ))
     chosen = the_matrix.select(names, [s.name for s in the_matrix.services], "service")
     reachable = _reachable(the_matrix, knobs, options.images)
@@ -79,7 +79,8 @@ def contract(argv: Sequence[str]) -> int:
         raise UserError(
             "none of these services can be run here: their base image is not reachable, or they are skipped"
         )
-    routes = {s.name: [r.name for r in the_matrix.routes.values() if not s.lacking(r)] for s in services}
+    offered = [route for route in the_matrix.routes.values() if not route.selftest]
+    routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
     folder = _folder("contract")
     facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": knobs}
     facts |= _provenance() | {"services": _facts(the_matrix, knobs, services, routes)}
@@ -294,10 +295,10 @@ def _run(
 
 
 def _routes(the_plan: plan.Plan) -> dict[str, list[str]]:
-    """The routes that the plan's services are asked for, by service."""
+    """The routes that are verified, by service: those of its cells; the contract does not know what self-tests ask."""
     needed: dict[str, dict[str, None]] = {}
     for cell in the_plan.cells:
-        needed.setdefault(cell.service.name, {})[cell.route.name] = None
+        needed.setdefault(cell.service.name, {})["json" if cell.route.selftest else cell.route.name] = None
     return {name: list(routes) for name, routes in needed.items()}
 
 
