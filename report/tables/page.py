@@ -15,6 +15,7 @@ from report.published import published
 from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
 from report.tables.cells import Context
+from report.tables.four_tools import four_tools
 from report.tables.levels import levels
 from report.tables.model import NOTHING, Table, escape
 from report.tables.open_loop import vegeta
@@ -31,6 +32,7 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
         "repeats": repeats,
         "vegeta": vegeta,
         "wrk-latency": wrk_latency,
+        "four-tools": four_tools,
     }
 )
 
