@@ -25,6 +25,7 @@ VERBS = {
     "comparable": "report.comparable:run",
     "self": "report.selfbench:run",
     "self-builds": "report.selfbench:run_builds",
+    "selftest": "report.selftest:run",
     "parse": "report.parse:run",
     "verify": "report.contract:run",
     "check": "report.contract:check",
