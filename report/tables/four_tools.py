@@ -1,11 +1,13 @@
 """The same cell by several tools: what each says, and where they disagree by more than their own noise.
 
-A tool's interval is the t interval of its mean over the rounds. Two tools disagree on a figure where their intervals do
+A tool's interval is the t interval of its mean over the rounds; of rates and times on the scale of logarithms, where
+noise is a factor, so that the mean is the geometric one. Two tools disagree on a figure where their intervals do
 not meet and their means are at least `LEAST` apart: both are printed, so that a reader can check it by eye.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,9 +24,9 @@ HALF_DIGIT_S = {"ab": 0.0005, "hey": 0.00005}
 """Half a unit of the last digit of a tool's mean latency, by which it may be wrong in every round alike."""
 NO_CAUSE = "none is known"
 NOTE = (
-    f"With each mean its {CONFIDENCE:.0%} interval over the rounds. Tools disagree where their intervals do not meet"
-    f" and the means are {LEAST:.0%} apart or more. ab prints whole milliseconds and hey tenths: half of that is in"
-    " the intervals of their latencies."
+    f"With each (geometric) mean its {CONFIDENCE:.0%} interval over the rounds. Tools disagree where their intervals do"
+    f" not meet and the means are {LEAST:.0%} apart or more. ab prints whole milliseconds and hey tenths: half of that"
+    " is in the intervals of their latencies."
 )
 RATE_NOTE = (
     "vegeta sends at its rate whatever comes back, so that its good answers per second are what was asked and no peak:"
@@ -54,6 +56,7 @@ class Compared:
     name: str
     figure: Figure
     write: Callable[[float], str]
+    share: bool = False
 
 
 def success(record: Record) -> float | None:
@@ -77,7 +80,7 @@ LATENCY = Compared("mean latency", _mean_latency, milliseconds)
 SERVER = Compared("server CPU/request", _server_cpu, milliseconds)
 CLIENT = Compared("client CPU/request", _client_cpu, milliseconds)
 PEAK = (Compared("requests/s", goodput, number), LATENCY, SERVER)
-HELD = (Compared("success", success, share), Compared("requests/s", goodput, number), SERVER)
+HELD = (Compared("success", success, share, share=True), Compared("requests/s", goodput, number), SERVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,8 @@ KNOWN = (
     Known("hey", "hey sends each connection the same whole number of requests", (), _fewer_than_asked),
     Known("hey", "hey keeps 1,000,000 results at most", (), lambda r: (r.requests or 0) >= 1_000_000),
     Known("hey", "hey's rate is a ceiling of each connection, which catches up with nothing", ("requests/s",), _held),
-    Known("vegeta", "vegeta sends what was asked, fast answers or slow", ("requests/s", SERVER.name)),
+    Known("hey", "hey's connections keep time together, so that its requests come in bursts", (SERVER.name,), _held),
+    Known("vegeta", "vegeta spaces its requests evenly, fast answers or slow", ("requests/s", SERVER.name)),
 )
 """From what is known of the tools' own texts; a cause that leaves a sign in the record is told only with it."""
 
@@ -137,8 +141,12 @@ def four_tools(records: Sequence[Record], context: Context) -> list[Table]:
     return [*tables, Table("Where the tools disagree", columns, rows, labels=len(columns), notes=told)]
 
 
-def interval(values: Sequence[float]) -> Interval:
+def interval(values: Sequence[float], *, logarithms: bool = False) -> Interval:
     """Mean and t interval of at least one value; rounds that are all the same are a point."""
+    if logarithms and min(values) > 0:
+        found = interval([math.log(value) for value in values])
+        ends = (None if end is None else math.exp(min(end, 700)) for end in (found.low, found.high))
+        return Interval(math.exp(found.mean), *ends)
     mean = fmean(values)
     if len(values) < 2:
         return Interval(mean, None, None)
@@ -184,11 +192,11 @@ def _of(cell: Cell, compared: Compared) -> Interval | None:
     values = [value for record in cell.valid if (value := compared.figure(record)) is not None]
     if not values:
         return None
-    found = interval(values)
+    found = interval(values, logarithms=not compared.share)
     digit = HALF_DIGIT_S.get(cell.first.tool, 0.0) if compared is LATENCY else 0.0
     if not digit or found.low is None or found.high is None:
         return found
-    return Interval(found.mean, found.low - digit, found.high + digit)
+    return Interval(found.mean, max(0.0, found.low - digit), found.high + digit)
 
 
 def _words(cell: Cell, compared: Compared) -> str:

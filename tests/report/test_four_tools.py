@@ -13,7 +13,7 @@ from scipy import stats
 from report import build
 from report.matrix import load
 from report.plan import Selection, make_plan
-from report.tables.four_tools import NO_CAUSE, interval
+from report.tables.four_tools import NO_CAUSE, Interval, interval
 
 ROOT = Path(__file__).parents[2]
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
@@ -93,6 +93,19 @@ def test_the_rate_that_hey_did_not_keep_is_heys(tmp_path: Path) -> None:
     assert "ceiling of each connection" in held[0]
 
 
+def test_bursts_are_a_known_cause_of_cheaper_requests(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report_of(folder, AGREED)
+    for number in range(1, 9):
+        line = entry("uvicorn-asgi", "json", "vegeta", "r200", number=5, round=number)
+        write_measurement(folder, line, output_of(line, 200), cpu_s=0.5 + 0.001 * number)
+    assert build.run([str(folder)]) == 0
+    (found,) = disagreements((folder / "report.md").read_text())
+    assert "| server CPU/request | vegeta +152." in found
+    assert "in bursts" in found
+    assert "evenly" in found
+
+
 def test_vegeta_stands_beside_no_peak(tmp_path: Path) -> None:
     report = report_of(tmp_path / "run", AGREED)
     peaks = report.partition("json, 32 connections")[2].partition("###")[0]
@@ -120,6 +133,14 @@ def test_the_interval_is_scipys(count: int) -> None:
     values = [rng.gauss(100, 5) for _ in range(count)]
     found, expected = interval(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_an_interval_of_rates_is_above_zero_and_a_factor_wide() -> None:
+    found = interval([100.0, 1000.0, 3000.0], logarithms=True)
+    assert found.low is not None and found.high is not None
+    assert found.low > 0
+    assert found.mean**2 == pytest.approx(found.low * found.high)
+    assert interval([5.0, 5.0], logarithms=True) == Interval(pytest.approx(5.0), pytest.approx(5.0), pytest.approx(5.0))
 
 
 def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
