@@ -120,14 +120,11 @@ def _write(
     facts: Mapping[str, Any],
 ) -> None:
     """The plan's files; run.json comes last, so that a folder with it is whole, and names the others' content."""
-    texts = {
-        "services.yml": compose.run_services(the_matrix, services),
-        "knobs.env": "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()),
-        "plan.jsonl": "".join(json.dumps(line) + "\n" for line in lines),
-    }
-    for name, text in texts.items():
-        write_file(folder / name, text)
-    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    write_file(folder / "services.yml", compose.run_services(the_matrix, services))
+    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()))
+    write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    names = ("services.yml", "knobs.env", "plan.jsonl")
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
 
 

@@ -60,10 +60,10 @@ class Route:
     name: str
     scenario: str
     path: str
+    selftest: bool = False
     method: str = "GET"
     body: str | None = None
     basic: bool = False
-    selftest: bool = False
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` when it is one of this route's, else None."""

@@ -28,35 +28,19 @@ setup() {
 
 @test "a plain line for each measurement, none of them drawn over" {
 	[[ $(grep -c '^\[[0-9]*/8\] .*: measured$' "$BATS_FILE_TMPDIR/log") == 8 ]]
-	run ! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
+	! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
 @test "records hold good answers and the kernel's own counters" {
 	[[ $(count . "$run_folder/records.jsonl") == 8 ]]
 	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 6 ]]
-	run ! grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
-	run ! grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
+	! grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
+	! grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
 }
 
 @test "limits and sysctls are read back, as asked" {
 	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"nofile":16384' {} + | wc -l) == 8 ]]
 	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"net.ipv4.tcp_tw_reuse":"1"' {} + | wc -l) == 8 ]]
-}
-
-@test "what ran is named by its content, and a run may be compared with itself" {
-	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
-	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 8 ]]
-	run -0 scripts/report.sh comparable "$run_folder" "$run_folder"
-	[[ $output == comparable ]]
-}
-
-@test "another plan may not be compared with it" {
-	local copy=results/20000101-000000-other
-	cp -r "$run_folder" "$copy"
-	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
-	run -1 scripts/report.sh comparable "$run_folder" "$copy"
-	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
-	rm -r "$copy"
 }
 
 @test "the report names both services, and how their base was made" {
@@ -88,4 +72,20 @@ setup() {
 
 @test "what is written belongs to the user who ran the script" {
 	[[ -z $(find "$run_folder" ! -user "$(id -un)") ]]
+}
+
+@test "what ran is named by its content, and a run may be compared with itself" {
+	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
+	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 8 ]]
+	run -0 scripts/report.sh comparable "$run_folder" "$run_folder"
+	[[ $output == comparable ]]
+}
+
+@test "another plan may not be compared with it" {
+	local copy=results/20000101-000000-other
+	cp -r "$run_folder" "$copy"
+	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
+	run -1 scripts/report.sh comparable "$run_folder" "$copy"
+	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
+	rm -r "$copy"
 }

@@ -205,11 +205,11 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         labels = {"bench.base.made": "mmdebstrap, Debian trixie, minbase"}
         (saved / "image.json").write_text(json.dumps([{"Id": "sha256:" + "ab" * 32, "Config": {"Labels": labels}}]))
         (saved / "python.txt").write_text(f"Python {line['python']}.1 (main) [GCC]\n")
-        (saved / "limits.txt").write_text("nofile 16384\nnet.core.somaxconn 16384\n")
         (saved / "packages.txt").write_text(
             f"{line['package'] or 'aiohttp==3.13.5'}\n"
             "blacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
         )
+        (saved / "limits.txt").write_text("nofile 16384\nnet.core.somaxconn 16384\n")
     return folder
 
 
