@@ -215,7 +215,9 @@ def _loads(one: Facts, other: Facts) -> Iterator[Difference]:
 def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for line in plan:
-        found.setdefault(tuple(str(line.get(key)) for key in ("scenario", "tool", "level")), []).append(line)
+        cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
+        # A pair's windows and those of one service alone give figures of different kinds.
+        found.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
     return found
 
 
