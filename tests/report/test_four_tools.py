@@ -42,7 +42,7 @@ AGREED = {load: (200.0 if "r" in load[1] else 4000.0) for load in LOADS}
 
 
 def disagreements(report: str) -> list[str]:
-    table = report.partition("### Where the tools disagree")[2]
+    table = report.partition("### Where the tools disagree")[2].partition("\n#")[0]
     return [line for line in table.splitlines() if line.startswith("| uvicorn-asgi")]
 
 
