@@ -45,10 +45,11 @@ measure() { scripts/matrix.sh "$@" 2>"$BATS_TEST_TMPDIR/log" || { cat "$BATS_TES
 # change PATTERN WITH FILE: like sed, and fails where there is nothing to change.
 change() { grep -q -- "$1" "$3" && sed -i "s#$1#$2#" "$3"; }
 
-# caused TOOL CAUSE WORDS: the tool's only record is not valid, and says why.
+# caused TOOL CAUSE WORDS: the tool's record of the app is not valid, and says why.
 caused() {
 	local record
-	record=$(grep "\"tool\":\"$1\"" "$(the_run)/records.jsonl")
+	# Others in the run are controls.
+	record=$(grep '"service":"uvicorn-s' "$(the_run)/records.jsonl" | grep -v '"mode":"duet"' | grep -m1 "\"tool\":\"$1\"")
 	grep -o '"outcome":.*"requests"' <<<"$record"
 	[[ $record == *'"valid":false'* && $record == *"{\"cause\":\"$2\",\"detail\":\""*"$3"* ]]
 	grep -q "^| $2 |" "$(the_run)/report.md"
