@@ -300,12 +300,14 @@ def _routes(the_plan: plan.Plan) -> dict[str, list[str]]:
 
 
 def _provenance() -> dict[str, Any]:
+    state = checkout(os.environ)
     images = dict(pair.split("=", 1) for pair in os.environ.get("BENCH_IMAGES", "").split() if "=" in pair)
     return {
         "harness": {
-            "version": os.environ.get("BENCH_VERSION", "unknown"),
+            # No git beside `docker-compose up bench`: the commit has to do.
+            "version": os.environ.get("BENCH_VERSION") or (state["commit"] or "unknown")[:12],
             "hash": harness_hash(),
-            **checkout(os.environ),
+            **state,
             "parts": {part: harness_hash([part]) for part in HARNESS},
             "images": images,
         },

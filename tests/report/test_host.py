@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
+from report import cli
 from report.host import checkout, host_facts
 
+ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -58,3 +62,28 @@ def test_a_detached_head_has_no_branch_and_a_folder_without_git_neither(tmp_path
     assert checkout({}, tmp_path) == {"commit": None, "branch": None}
     write(tmp_path / ".git/HEAD", f"{COMMIT}\n")
     assert checkout({}, tmp_path) == {"commit": COMMIT, "branch": None}
+
+
+def test_run_json_names_the_projects_state_by_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    told = {"BENCH_COMMIT": COMMIT, "BENCH_BRANCH": "sync", "BENCH_IMAGES": "bench/loadgen:latest=sha256:ab "}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("BENCH_VERSION", raising=False)
+    harness = cli._provenance()["harness"]
+    assert (harness["version"], harness["commit"], harness["branch"]) == (COMMIT[:12], COMMIT, "sync")
+    assert harness["images"] == {"bench/loadgen:latest": "sha256:ab"}
+    assert harness["hash"] == cli.harness_hash()
+    assert harness["parts"].keys() == set(cli.HARNESS)
+    assert len(set(harness["parts"].values())) == len(cli.HARNESS)
+
+
+def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    options = cli._selection(["--stack", "aiohttp", "--python", "3.13", "--base", "debian"])
+    options.folder = tmp_path / "run"
+    cli._make(options)
+    hashes = json.loads((options.folder / "run.json").read_text())["sha256"]
+    assert hashes.keys() == {p.name for p in options.folder.iterdir()} - {"run.json"}
+    for name, wanted in hashes.items():
+        assert hashlib.sha256((options.folder / name).read_bytes()).hexdigest() == wanted
