@@ -51,6 +51,13 @@ class Framework:
     interfaces: tuple[str, ...]
     lacks: Mapping[str, str]
     selftest: bool = False
+    app: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its app, which a variant shares with another."""
+        return self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +228,7 @@ class Matrix:
             for package in preset.packages
             if any(s.stack in preset.stacks and not self.with_package(s, package).skip for s in services)
         }
-        own = self.selftests if python == self.default_python else ()
+        own = [f.folder for f in self.selftests.values()] if python == self.default_python else []
         return (
             sorted({s.server.name for s in services}),
             sorted({s.framework.name for s in services} | set(own)),
@@ -295,7 +302,7 @@ def parse(data: Mapping[str, Any]) -> Matrix:
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
     frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
-    selftests = {n: replace(_framework(n, v), selftest=True) for n, v in data.get("selftests", {}).items()}
+    selftests = {n: _selftest(n, v) for n, v in data.get("selftests", {}).items()}
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
         if not NAME.match(name):
@@ -335,6 +342,11 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
 def _framework(name: str, value: Mapping[str, Any]) -> Framework:
     needs = value["interface"]
     return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+
+
+def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
+    environment = dict(value.get("environment", {}))
+    return replace(_framework(name, value), selftest=True, app=value.get("app"), environment=environment)
 
 
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:

@@ -98,7 +98,7 @@ def plan(**wanted: Any) -> Plan:
 
 def test_it_is_in_no_list_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert MATRIX.selftests.keys() == {"synthetic"}
+    assert {framework.folder for framework in MATRIX.selftests.values()} == {"synthetic"}
     assert "synthetic" not in MATRIX.frameworks
     for text in (compose.compose_file(MATRIX), compose.bench_file(MATRIX), readme.tables(MATRIX)):
         assert "synthetic" not in text
@@ -125,6 +125,26 @@ def test_its_exact_name_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = {s.server.name for s in plan(frameworks=("synthetic",)).services}
     assert servers == {server.name for server in MATRIX.servers.values() if "asgi" in server.serves}
     assert f"\n  {NAME}:\n" in compose.run_services(MATRIX, made.services)
+
+
+def test_a_variant_is_the_same_app_with_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    made = plan(stacks=("uvicorn-synthetic", "uvicorn-synthetic-slower-10"), scenarios=("busy-1000",))
+    assert [c.service.stack for c in made.cells] == ["uvicorn-synthetic", "uvicorn-synthetic-slower-10"]
+    plain, slower = (compose.run_services(MATRIX, [service]) for service in made.services)
+    assert '"FRAMEWORK": "synthetic"' in plain
+    assert '"FRAMEWORK": "synthetic"' in slower
+    assert "environment" not in plain
+    assert '    environment: {"SLOWER_PERCENT": "10"}\n' in slower
+    assert "synthetic-slower-10" not in MATRIX.needs("3.13")[1]
+
+
+@pytest.mark.parametrize(("percent", "busy_ns"), [("0", 1_000_000), ("3", 1_030_000), ("10", 1_100_000)])
+def test_slower_is_so_much_more_cpu(percent: str, busy_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOWER_PERCENT", percent)
+    monkeypatch.syspath_prepend(str(ROOT / "services"))
+    slower = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
+    assert slower["Behaviour"]("busy_us=1000").busy_ns == busy_ns
 
 
 def test_no_other_app_is_asked_for_its_routes() -> None:

@@ -8,11 +8,14 @@ It has the contract's basic routes, and `/synthetic?...`, where each word is one
     errors=PERCENT          this share of the answers is a 500
     capacity=N              each worker answers at most N requests a second, in the order of their arrival
 
+With SLOWER_PERCENT in its environment `busy_us` takes so much more CPU, and nothing else does.
+
 Shares are not random: a sequence of low discrepancy keeps any stretch of requests within a request or two of them.
 The timers of event loops count milliseconds: a wait is up to 2 ms longer than asked.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
@@ -30,6 +33,7 @@ TEXT, JSON = b"text/plain; charset=utf-8", b"application/json"
 GREETING = contract.GREETING.encode()
 # Its multiples, without their whole part, are spread over 0..1 more evenly than random numbers are.
 GOLDEN = 0.6180339887498949
+SLOWER = 1 + float(os.environ.get("SLOWER_PERCENT", "0")) / 100
 
 
 class Behaviour:
@@ -39,7 +43,7 @@ class Behaviour:
         words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
         if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity"}:
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-        self.busy_ns = 1000 * int(words.get("busy_us", 0))
+        self.busy_ns = round(1000 * int(words.get("busy_us", 0)) * SLOWER)
         self.errors = float(words.get("errors", 0)) / 100
         self.sleeps = _pairs(words.get("sleep", ""))
         stalls = _pairs(words.get("stall", ""))
