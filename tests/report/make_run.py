@@ -209,6 +209,7 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
             f"{line['package'] or 'aiohttp==3.13.5'}\n"
             "blacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
         )
+        (saved / "limits.txt").write_text("nofile 16384\nnet.core.somaxconn 16384\n")
     return folder
 
 
@@ -233,6 +234,7 @@ def write_measurement(
         "after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  300 0 200 1099 0 0 0 1 0 0"},
     }
     facts = {"schema": 1, "tool": line["tool"], "tool_version": "1.0", "argv": [line["tool"], "-x"], "stdin": None}
+    facts |= {"limits": {"nofile": 16384}, "sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
     facts |= {"start_ns": 10**9, "end_ns": 10**9 + round(seconds * 1e9), "exit_status": 0}
     facts |= ends | {"health_after": {"status": 200, "time_s": 0.001, "error": None}}
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
