@@ -19,6 +19,7 @@ from report.cli import find_run
 from report.errors import UserError
 from report.record import Record
 from report.rundir import read_run, read_service
+from report.selftest_pairs import PAIRS
 from report.tables.model import milliseconds
 
 LEAST_REQUESTS = 5000
@@ -88,10 +89,14 @@ HEADS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """`selftest latency RUN`: print the table; 0 when every promise holds, else 1."""
-    if len(argv) != 2 or argv[0] != "latency":
-        raise UserError("usage: python -m report selftest latency RUN")
+    """`selftest latency|aa|power RUN`: print the table; 0 when every promise holds, else 1."""
+    if len(argv) != 2 or argv[0] not in ("latency", *PAIRS):
+        raise UserError("usage: python -m report selftest latency|aa|power RUN")
     folder = str(find_run(argv[1]))
+    if argv[0] in PAIRS:
+        text, holds = PAIRS[argv[0]](folder)
+        print(text)
+        return 0 if holds else 1
     source = read_run(folder)
     services = {name: read_service(folder, name) for name in service_names(source)}
     records = list(build_records(source, services))
