@@ -54,7 +54,10 @@ class Framework:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`."""
+    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`.
+
+    `database` says whether an answer needs PostgreSQL.
+    """
 
     name: str
     scenario: str
@@ -62,6 +65,7 @@ class Route:
     method: str = "GET"
     body: str | None = None
     basic: bool = False
+    database: bool = False
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` when it is one of this route's, else None."""

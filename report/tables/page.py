@@ -15,6 +15,7 @@ from report.published import published
 from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
 from report.tables.cells import Context
+from report.tables.costs import costs
 from report.tables.levels import levels
 from report.tables.model import NOTHING, Table, escape
 from report.tables.open_loop import vegeta
@@ -53,6 +54,8 @@ def page(source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Re
         causes=_causes(records),
         skipped=_skipped(facts),
         tables=[table for kind in kinds for table in KINDS[kind](records, context)],
+        costs=costs(records, context),
+        noisy=len({record.round for record in records if any(cause.cause == "host" for cause in record.causes)}),
         rounds=len({record.round for record in records}),
     )
 

@@ -9,6 +9,7 @@ source "${BASH_SOURCE[0]%/*}/measure.sh"
 source "${BASH_SOURCE[0]%/*}/counters.sh"
 
 project='' server_pid=''
+declare -A backing_pid
 
 report() { in_tools python3 -m report "$@"; }
 
@@ -17,10 +18,12 @@ run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/com
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
-# start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id and server_pid.
+# start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id, server_pid, started_ns.
 start_service() {
+	local started
 	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$(start_log "$1")" 2>&1 &&
-		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
+		read -r server_pid image_id started < <("$docker" inspect --format '{{.State.Pid}} {{.Image}} {{.State.StartedAt}}' "$project-$1-1") || return
+	started_ns=$(date --date="$started" +%s%N) || started_ns=''
 }
 
 start_log() { printf '%s' "$run_dir/raw/services/$1/start.log"; }
@@ -57,6 +60,28 @@ server_state() {
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"
+}
+
+# find_backing: who stands beside the services for the length of the run; looked up once.
+find_backing() {
+	find_irq_time
+	{ read -r backing_pid[database] && read -r backing_pid[upstream]; } < <("$docker" inspect --format '{{.State.Pid}}' "$project"-{postgres,upstream}-1)
+}
+
+# backing_state NAME: of database or upstream.
+backing_state() { counters "${backing_pid[$1]:-0}"; }
+
+# keep_idle SERVICE: its counters when nothing was asked of it but one answer, once its memory has settled (5 s at
+# most): other workers may still load while the first one answers.
+keep_idle() {
+	local state was now=0 i
+	for ((i = 0; i < 25; i++)); do
+		was=$now state=$(server_state "$1")
+		now=$(sed -n 's/^memory_current_bytes //p' <<<"$state")
+		((${now:-0} > was + was / 100)) || break
+		sleep 0.2
+	done
+	{ printf '%s\n' "$state" && file_memory "$server_pid"; } | save "$run_dir/raw/services/$1/idle.txt"
 }
 
 # server_limits SERVICE: what it really has, read inside it.
