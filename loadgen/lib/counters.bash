@@ -34,9 +34,12 @@ watch_waits() {
 	while kill -0 $$ 2>/dev/null; do
 		sum=0 threads=0
 		for process in "$proc"/[0-9]*; do
-			{ read -r name <"$process/comm"; } 2>/dev/null && [[ $name == "$TOOL" ]] || continue
+			# What has ended since the folder was read has neither.
+			{ read -r name <"$process/comm"; } 2>/dev/null || continue
+			[[ $name == "$TOOL" ]] || continue
 			for thread in "$process"/task/*; do
-				{ read -r _ waited _ <"$thread/schedstat"; } 2>/dev/null && ((threads += 1, sum += waited)) || true
+				{ read -r _ waited _ <"$thread/schedstat"; } 2>/dev/null || continue
+				((threads += 1, sum += waited)) || true
 			done
 		done
 		((threads == 0)) || echo "${EPOCHREALTIME/./}000 $sum $threads" >>"$1"

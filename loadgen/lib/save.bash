@@ -3,18 +3,17 @@
 # its final name is whole; tool.json comes last.
 
 run_and_save() {
-	local status=0 facts=() watcher seen
+	local status=0 facts=() watcher seen=$DIR/.waits.tmp
 	mkdir -p "$DIR"
-	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin}
+	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin,.waits.tmp}
 	[[ -z $BODY_FILE ]] || printf '%s' "$BODY" >"$BODY_FILE"
 	# Room for tool.json is taken now: a disk that the load fills must not hide how it ended.
 	fallocate --length 64KiB "$DIR/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $DIR"
 	GUARD=(timeout --kill-after 10 "$DEADLINE")
-	seen=$(mktemp)
 	limits
 	snapshot before
 	facts+=(start_ns "$(now)")
-	watch_waits "$seen" &
+	watch_waits "$seen" >/dev/null 2>&1 &
 	watcher=$!
 	tool_run || status=$?
 	facts+=(end_ns "$(now)" exit_status "$status")

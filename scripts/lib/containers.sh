@@ -64,8 +64,10 @@ restarts {{.RestartCount}}' "$project-$1-1"
 
 # find_backing: who stands beside the services for the length of the run; looked up once.
 find_backing() {
+	local database upstream
 	find_irq_time
-	{ read -r backing_pid[database] && read -r backing_pid[upstream]; } < <("$docker" inspect --format '{{.State.Pid}}' "$project"-{postgres,upstream}-1)
+	{ read -r database && read -r upstream; } < <("$docker" inspect --format '{{.State.Pid}}' "$project"-{postgres,upstream}-1)
+	backing_pid=([database]=$database [upstream]=$upstream)
 }
 
 # backing_state NAME: of database or upstream.

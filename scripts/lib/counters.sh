@@ -25,7 +25,7 @@ find_irq_time() {
 }
 
 counters_v2() {
-	if [[ ! -r $1/cpu.stat || $1 == "$cgroup_root" ]]; then
+	if [[ ! -r $1/cpu.stat || ${1%/} == "$cgroup_root" ]]; then
 		echo "null the container's cgroup cannot be read on this host"
 		return
 	fi
