@@ -47,10 +47,11 @@ watch_waits() {
 	done
 }
 
-# Appends what the last whole line of such a file says.
+# Appends what the last line of such a file says that has all threads: those that end sooner than others (wrk's do) take
+# theirs out of the sum.
 waits() {
 	local seen waited threads
-	if read -r seen waited threads < <(tail -n 1 "$1" 2>/dev/null) && [[ $threads ]]; then
+	if read -r seen waited threads < <(sort --stable --key=2,2n "$1" 2>/dev/null | tail -n 1) && [[ $threads ]]; then
 		facts+=(waits/seen_ns "$seen" waits/waited_ns "$waited" waits/threads "$threads")
 	else
 		facts+=(waits/missing "no thread of the tool was seen at work: a short load, or a kernel without schedstat")

@@ -190,6 +190,10 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	plan '{}'
 	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
 	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
+	# Who ends before the others takes nothing with it.
+	pretend wrk <<<"[[ \$1 == -v ]] || { sleep 0.3 && rm -rf $proc/8/task/8 && sleep 0.3; }"
+	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
 	rm "$proc/8/comm"
 	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
 	[[ $(tool_json .waits.missing) == 'no thread of the tool was seen at work'* ]]
@@ -244,7 +248,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 @test "run: a missing tool is the load tool's failure" {
 	local name
 	rm "$bin/hey"
-	for name in bash env fallocate getconf grep jq mkdir mv nproc rm sed sync tail timeout truncate; do
+	for name in bash env fallocate getconf grep jq mkdir mv nproc rm sed sort sync tail timeout truncate; do
 		ln -s "$(type -P "$name")" "$bin/"
 	done
 	plan '{"tool":"hey"}'
