@@ -19,7 +19,13 @@ SERVICE_NOTES = (
 
 
 def costs(records: Sequence[Record], context: Context) -> list[Table]:
-    """One table of the services, and one of CPU time for each tool and level: services down, scenarios across."""
+    """One table of the services, and one of CPU time for each tool and level: services down, scenarios across.
+
+    Where no CPU time at all was counted, one sentence says why.
+    """
+    valid = [record for record in records if record.valid]
+    if valid and all(record.cpu_per_success_s is None for record in valid):
+        return [_services(records, context, f"CPU time is not known: {valid[0].nulls['cpu_per_success_s']}.")]
     cells = cells_of(records, context)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -29,7 +35,7 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
     return [_services(records, context), *tables] if cells else []
 
 
-def _services(records: Sequence[Record], context: Context) -> Table:
+def _services(records: Sequence[Record], context: Context, *notes: str) -> Table:
     by_service: dict[str, list[Record]] = {}
     for record in records:
         by_service.setdefault(record.service, []).append(record)
@@ -45,7 +51,7 @@ def _services(records: Sequence[Record], context: Context) -> Table:
         for own in (by_service[name],)
     ]
     columns = ("service", "idle memory", "peak memory", "start-up, at most", "image")
-    return Table("What each service costs", columns, tuple(rows), notes=SERVICE_NOTES)
+    return Table("What each service costs", columns, tuple(rows), notes=(*SERVICE_NOTES, *notes))
 
 
 def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:

@@ -112,6 +112,8 @@ def test_noise_voids_the_whole_round_and_no_other(figure: str, share: float, fou
     assert [causes(record) for record in judged] == [["host"] if found else []] * 3 + [[], ["host"] if found else []]
     if found:
         assert {record.causes[0].detail[:9] for record in judged[:3]} == {"r01-0002 "}
+    judged = review([plain, dataclasses.replace(noisy, round=2), later], LIMITS)
+    assert [causes(record) for record in judged] == [[], *[["host"] if found else []] * 2]
 
 
 def test_duets_stay_and_are_no_witnesses(plain: Record) -> None:

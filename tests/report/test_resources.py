@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +158,9 @@ def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> N
     record = rebuilt(tmp_path)
     assert record.valid and record.steal_ratio == 1 / 600
     assert record.nulls["foreign_ratio"] == "no Docker socket here"
-    assert json.loads((tmp_path / "run.json").read_text())["schema"] == 1
+    report = (tmp_path / "report.md").read_text()
+    assert report.count("no Docker socket here") == 2  # the peak's cell, and one sentence for all CPU time
+    assert "CPU time is not known: no Docker socket here." in report and "CPU time of a request" not in report
 
 
 @pytest.mark.parametrize(
