@@ -5,11 +5,10 @@
 source "${BASH_SOURCE[0]%/*}/compose.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/measure.sh"
-# shellcheck source=scripts/lib/counters.sh
-source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/backing.sh
+source "${BASH_SOURCE[0]%/*}/backing.sh"
 
 project='' server_pid=''
-declare -A backing_pid
 
 report() { in_tools python3 -m report "$@"; }
 
@@ -60,30 +59,6 @@ server_state() {
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"
-}
-
-# find_backing: who stands beside the services for the length of the run; looked up once.
-find_backing() {
-	local database upstream
-	find_irq_time
-	{ read -r database && read -r upstream; } < <("$docker" inspect --format '{{.State.Pid}}' "$project"-{postgres,upstream}-1)
-	backing_pid=([database]=$database [upstream]=$upstream)
-}
-
-# backing_state NAME: of database or upstream.
-backing_state() { counters "${backing_pid[$1]:-0}"; }
-
-# keep_idle SERVICE: its counters when nothing was asked of it but one answer, once its memory has settled (5 s at
-# most): other workers may still load while the first one answers.
-keep_idle() {
-	local state was now=0 i
-	for ((i = 0; i < 25; i++)); do
-		was=$now state=$(server_state "$1")
-		now=$(sed -n 's/^memory_current_bytes //p' <<<"$state")
-		((${now:-0} > was + was / 100)) || break
-		sleep 0.2
-	done
-	{ printf '%s\n' "$state" && file_memory "$server_pid"; } | save "$run_dir/raw/services/$1/idle.txt"
 }
 
 # server_limits SERVICE: what it really has, read inside it.
