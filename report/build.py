@@ -6,10 +6,12 @@ machine: nothing of the clock, the folder's name or this machine gets into them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from report.cli import find_run
+from report.duets import judge_pairs, pairs_of
 from report.errors import UserError
 from report.files import write_file
 from report.gate import limits_of, review
@@ -20,6 +22,13 @@ from report.rundir import Planned, Raw, Run, ServiceFacts, mapping, read_raw, re
 from report.tables.page import page
 from report.validity import Evidence, attempts_of, judge, sent_rate_of
 
+NULL_FACTS = ServiceFacts(
+    name="null",
+    missing=dict.fromkeys(
+        ("image_id", "base_label", "python_build", "packages_file", "packages_sha256"), "the null server has no Python"
+    ),
+    idle={"null": "the null server is a control"},
+)
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
 OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool failed")
@@ -32,10 +41,12 @@ def run(argv: Sequence[str]) -> int:
     folder = find_run(argv[0])
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
-    records = review(build_records(source, services), limits_of(mapping(source.facts.get("knobs"))))
+    records = reviewed(source, services)
+    judged = judge_pairs(pairs_of(source.facts), records)
     try:
         write_file(folder / "records.jsonl", "".join(dump(records)))
-        write_file(folder / "report.md", page(source, services, records))
+        write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
+        write_file(folder / "report.md", page(source, services, records, judged))
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0
@@ -44,15 +55,33 @@ def run(argv: Sequence[str]) -> int:
 def service_names(source: Run) -> list[str]:
     """Every service of the run: run.json's order first, then those that only the plan knows."""
     listed = [name for name in mapping(source.facts.get("services")) if "/" not in name and name != ".."]
-    return list(dict.fromkeys([*listed, *(planned.service for planned in source.planned)]))
+    named = [*listed, *(planned.service for planned in source.planned if planned.mode != "null")]
+    return list(dict.fromkeys(named))
+
+
+def settled_pairs(source: Run) -> set[str]:
+    """The pairs that have their verdict, or have no use for more rounds: they are not measured on."""
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled
+
+
+def reviewed(source: Run, services: Mapping[str, ServiceFacts]) -> list[Record]:
+    """The run's records as the gate leaves them when it has seen them all."""
+    return review(build_records(source, services), limits_of(mapping(source.facts.get("knobs"))))
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator[Record]:
-    """One record for each planned measurement, in plan order, whatever became of it."""
+    """One record for each planned measurement, in plan order, whatever became of it.
+
+    A pair that has its verdict is not measured on: windows that never began have no record.
+    """
     harness = harness_of(source.facts)
     for planned in source.planned:
         raw = read_raw(source.path, planned)
-        yield make_record(planned, raw, services[planned.service], harness, source.settings_sha256)
+        service = services.get(planned.service) or NULL_FACTS
+        if planned.mode == "duet" and not raw.started:
+            continue
+        yield make_record(planned, raw, service, harness, source.settings_sha256)
 
 
 def harness_of(facts: Mapping[str, Any]) -> str:
@@ -129,6 +158,11 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         latency_kind="open loop" if planned.open_loop else "closed loop",
         latency_s=latency,
         nulls=nulls,
+        mode=planned.mode,
+        pair=planned.pair,
+        side=planned.side,
+        slot=planned.slot,
+        window=planned.window,
         **{name: value for name, (value, _) in figures.items()},
     )
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from report import compose, cpus, matrix, plan, readme
 from report.errors import UserError
+from report.estimates import LOOKS
 from report.files import write_file
 from report.knobs import read_env, read_knobs
 
@@ -50,10 +51,17 @@ def list_cells(argv: Sequence[str]) -> int:
             *(part for part in (skip.service, skip.scenario, skip.tool) if part),
             f"({skip.cause})",
         )
-    rounds, total = the_plan.preset.rounds, the_plan.total_seconds
+    for pair in the_plan.pairs:
+        print(f"{'control' if pair.control else 'pair'}:", _pair_words(pair))
+    for null in the_plan.nulls:
+        print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
+    compared = sum(not pair.control for pair in the_plan.pairs)
+    least, most = (the_plan.total_seconds(rounds) for rounds in (LOOKS[0], LOOKS[-1]))
     print(
-        f"{len(the_plan.cells)} cells x {rounds} rounds on {len(the_plan.services)} services, "
-        f"{len(the_plan.skips)} skipped, about {_minutes(total)}"
+        f"{len(the_plan.cells)} cells x {the_plan.solo_rounds} rounds on {len(the_plan.services)} services, "
+        + (f"{compared} pairs x {LOOKS[0]} to {the_plan.duet_rounds} rounds, " if compared else "")
+        + f"{len(the_plan.skips)} skipped, about {_minutes(least)}"
+        + (f" to {_minutes(most)}" if most > least else "")
     )
     return 0
 
@@ -92,8 +100,8 @@ def contract(argv: Sequence[str]) -> int:
 def _make(options: argparse.Namespace) -> Path:
     the_plan, the_matrix, knobs = _plan(options)
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
-    lines = plan.measurements(the_plan, seed)
     folder = _folder(the_plan.preset.name, options.folder)
+    lines = plan.measurements(the_plan, seed, folder.name)
     facts = _run(folder.name, the_plan, knobs, seed, options)
     facts["services"] = _facts(the_matrix, knobs, the_plan.services, _routes(the_plan))
     _write(folder, the_matrix, the_plan.services, lines, facts)
@@ -120,7 +128,8 @@ def _write(
 ) -> None:
     """The plan's files; run.json comes last, so that a folder with it is whole."""
     write_file(folder / "services.yml", compose.run_services(the_matrix, services))
-    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in facts["knobs"].items()))
+    limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
+    write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     write_file(folder / "run.json", json.dumps(facts, indent=1) + "\n")
 
@@ -164,12 +173,36 @@ def resume(argv: Sequence[str]) -> int:
 
 
 def steps(argv: Sequence[str]) -> int:
-    """`steps RUN`: what is still to be measured, one tab-separated line each: id, service, dir, seconds, label."""
+    """`steps RUN`: what is still to be measured, one tab-separated line each: id, services, dir, seconds, label.
+
+    A pair is one step, with both of its services, as long as it has no verdict.
+    """
+    from report.build import settled_pairs
+    from report.rundir import read_run
+
     folder = find_run(argv[0] if argv else "")
-    for line in map(json.loads, (folder / "plan.jsonl").read_text().splitlines()):
-        if not _measured(folder / line["dir"]):
-            label = f"{line['service']} {line['scenario']} {line['tool']} {line['level']}"
-            print(line["id"], line["service"], line["dir"], round(line["seconds"]), label, sep="\t")
+    lines = [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+    units: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        units.setdefault(line.get("unit", line["id"]), []).append(line)
+    duets = any(line.get("mode") == "duet" for line in lines)
+    settled = settled_pairs(read_run(str(folder))) if duets else set()
+    pairs = {line["pair"] for line in lines if line.get("mode") == "duet" and not _control(line["pair"])}
+    # A control has no verdict of its own: it goes on with the pairs, or with the solo windows.
+    solo_rounds = json.loads((folder / "run.json").read_text()).get("rounds", 0)
+    for unit, group in units.items():
+        first = group[0]
+        mode, number = first.get("mode", "solo"), first["round"]
+        over = number > solo_rounds and pairs <= settled
+        if (mode == "duet" and first["pair"] in settled) or (mode != "solo" and over):
+            continue
+        if all(_measured(folder / line["dir"]) for line in group):
+            continue
+        services = list(dict.fromkeys(line["service"] for line in group))
+        label = f"{' and '.join(services)} {first['scenario']} {first['tool']} {first['level']}"
+        folder_of = first["dir"] if mode != "duet" else first["dir"].rpartition("/")[0]
+        names = ",".join(line["service"] for line in group[:2]) if mode == "duet" else first["service"]
+        print(unit, names, folder_of, round(first["seconds"]), label, sep="\t")
     return 0
 
 
@@ -203,6 +236,15 @@ def sample(argv: Sequence[str]) -> int:
         chosen |= dict.fromkeys(s.name for s in rng.sample(here, min(2, len(here))))
     print(*chosen)
     return 0
+
+
+def _control(pair: str) -> bool:
+    return pair.startswith("aa")
+
+
+def _pair_words(pair: plan.Pair) -> str:
+    cell = pair.a
+    return f"{cell.service.name}  {pair.b.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}"
 
 
 def find_run(name: str) -> Path:
@@ -277,11 +319,19 @@ def _run(
         "title": the_plan.preset.title,
         "published": the_plan.preset.published,
         "tables": list(the_plan.preset.tables),
-        "rounds": the_plan.preset.rounds,
+        "mode": the_plan.preset.mode,
+        "rounds": the_plan.solo_rounds,
+        "duet_rounds": the_plan.duet_rounds,
+        "max_time_s": options.max_time,
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(knobs),
         **_provenance(),
+        "pairs": [
+            {"name": p.name, "a": p.a.service.name, "b": p.b.service.name, "scenario": p.a.scenario}
+            | {"tool": p.a.tool, "level": p.a.level.name, "waits": p.a.route.waits}
+            for p in the_plan.pairs
+        ],
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in the_plan.skips
         ],
@@ -357,6 +407,9 @@ def _selection(argv: Sequence[str]) -> argparse.Namespace:
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
         parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
     parser.add_argument("--duration", type=_number)
+    parser.add_argument("--mode")
+    parser.add_argument("--controls", choices=("all", "null", "none"), default="all")
+    parser.add_argument("--max-time", type=_minutes_of)
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
@@ -374,6 +427,14 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
+
+
+def _minutes_of(text: str) -> float:
+    """Seconds of so many minutes."""
+    minutes = _number(text)
+    if not 0 < minutes < 100_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of minutes above 0")
+    return minutes * 60
 
 
 def _whole(text: str) -> int:

@@ -127,5 +127,6 @@ def _bench(names: Iterable[str]) -> str:
         "    depends_on:\n"
         "      postgres: {condition: service_healthy}\n"
         "      upstream: {condition: service_started}\n"
+        '      "null": {condition: service_started}\n'
         f"{needs}"
     )

@@ -2,7 +2,7 @@
 
 - `loadgen-bound`: what was measured may be the load generator. Its goodput is above half of what the same tool reached
   against the null server in this run, or its tool waited for a CPU, or its CPUs were busy. The null server's own
-  measurements are there to be bound by it, and are exempt.
+  measurements are there to be bound by it: they are exempt, and noise does not void them either.
 - `host`: the hypervisor, or programs that are no part of the measurement, took CPU time in one of a round's windows.
   That voids the solo figures of the whole round: who is left out must be decided by the rule, never by the result.
 """
@@ -45,12 +45,21 @@ def limits_of(knobs: Mapping[str, Any]) -> Limits:
     )
 
 
-def review(records: Iterable[Record], limits: Limits, is_solo: Predicate = lambda _: True) -> list[Record]:
-    """The records of a run with the causes that only all of them together show."""
+def alone(record: Record) -> bool:
+    """Whether one service was under load by itself."""
+    return record.mode != "duet"
+
+
+def review(records: Iterable[Record], limits: Limits, is_solo: Predicate = alone) -> list[Record]:
+    """The records of a run with the causes that only all of them together show.
+
+    What others took of the machine, the load generator's CPUs among it, hits both sides of a pair alike: a pair's
+    windows are held to the tool's ceiling alone, and show nothing of others, since each side is another to the other.
+    """
     every = list(records)
     ceilings = ceilings_of(every)
     noise = noisy_rounds([record for record in every if is_solo(record)], limits)
-    return [_with(record, ceilings, noise if is_solo(record) else {}, limits) for record in every]
+    return [_with(record, ceilings, noise if is_solo(record) else None, limits) for record in every]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +118,26 @@ def _some(details: Sequence[str], most: int = 3) -> str:
     return "; ".join(details[:most]) + (f"; and {rest} more of the round" if rest > 0 else "")
 
 
-def _with(record: Record, ceilings: Ceilings, noise: Mapping[int, str], limits: Limits) -> Record:
-    if record.outcome != MEASURED:
+def _with(record: Record, ceilings: Ceilings, noise: Mapping[int, str] | None, limits: Limits) -> Record:
+    """`noise` is None for one side of a pair."""
+    if record.outcome != MEASURED or record.service == NULL:
         return record
-    bound = "; ".join(_bound(record, ceilings, limits))
+    starved = () if noise is None else _starved(record, limits)
+    bound = "; ".join((*_ceiling(record, ceilings), *starved))
     causes = [Cause("loadgen-bound", bound)] if bound else []
-    if record.round in noise:
+    if noise and record.round in noise:
         causes.append(Cause("host", noise[record.round]))
     return replace(record, valid=False, causes=(*record.causes, *causes)) if causes else record
 
 
-def _bound(record: Record, ceilings: Ceilings, limits: Limits) -> Iterator[str]:
-    if record.service == NULL:
-        return
+def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:
     ceiling = ceilings.of(record)
     if ceiling and record.goodput is not None and record.goodput > MAX_OF_CEILING * ceiling[0]:
         share = record.goodput / ceiling[0]
         yield f"{share:.0%} of the {ceiling[0]:.6g}/s that {record.tool} reaches against the null server ({ceiling[1]})"
+
+
+def _starved(record: Record, limits: Limits) -> Iterator[str]:
     if record.loadgen_busy_ratio is not None and record.loadgen_busy_ratio > MAX_BUSY:
         yield f"{record.tool}'s CPUs were {record.loadgen_busy_ratio:.1%} busy"
     if record.loadgen_wait_ratio is not None and record.loadgen_wait_ratio > limits.wait:

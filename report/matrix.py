@@ -66,6 +66,7 @@ class Route:
     body: str | None = None
     basic: bool = False
     database: bool = False
+    waits: bool = False
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` when it is one of this route's, else None."""
@@ -145,6 +146,8 @@ class Preset:
     packages: tuple[str, ...] = ()
     published: str | None = None
     keepalive: bool = True
+    mode: str = "solo"
+    pairs: str = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +341,8 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         packages=tuple(value.get("packages", ())),
         published=value.get("published"),
         keepalive=value.get("keepalive", True),
+        mode=value.get("mode", "solo"),
+        pairs=value.get("pairs", "baseline"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,12 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from report.errors import UserError, unknown
+from report.estimates import LOOKS
 from report.levels import Level, parse_level, refusal
 from report.matrix import Load, Matrix, Preset, Route, Service
 
+MODES = ("solo", "duet", "both")
 TOOLS = ("wrk", "ab", "hey", "vegeta")
 # Beside its load and warm-up, a measurement costs about this much (fresh container, first answer, down).
 OVERHEAD_S = 2.5
+# The same for a round of a pair.
+PAIR_OVERHEAD_S = 3.5
+# What the null server offers, and its name.
+NULL_ROUTES = ("plaintext", "json")
+NULL = "null"
 # What a load by count is taken to last, for the estimate only.
 COUNT_S = 5.0
 
@@ -36,6 +44,8 @@ class Selection:
     levels: tuple[str, ...] = ()
     duration: float | None = None
     rounds: int | None = None
+    mode: str | None = None
+    controls: str = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,31 @@ class Cell:
     """Service x scenario x tool x level."""
 
     service: Service
+    route: Route
+    scenario: str
+    path: str
+    tool: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two cells that differ in their service alone, loaded together; a control is a service beside itself."""
+
+    name: str
+    a: Cell
+    b: Cell
+
+    @property
+    def control(self) -> bool:
+        """Whether it is an A/A pair."""
+        return self.a.service.name == self.b.service.name
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A closed loop of the plan, to be asked of the null server: what its tool can do here."""
+
     route: Route
     scenario: str
     path: str
@@ -68,6 +103,10 @@ class Plan:
     cells: tuple[Cell, ...]
     skips: tuple[Skip, ...]
     loadgen_cpus: int = 1
+    pairs: tuple[Pair, ...] = ()
+    nulls: tuple[Null, ...] = ()
+    duet_rounds: int = 0
+    duet_seconds: float = 2.0
 
     @property
     def services(self) -> list[Service]:
@@ -80,9 +119,24 @@ class Plan:
         return load + self.preset.warmup + OVERHEAD_S
 
     @property
-    def total_seconds(self) -> float:
-        """Expected wall time of all rounds, in seconds."""
-        return self.preset.rounds * sum(self.seconds(cell) for cell in self.cells)
+    def rounds(self) -> int:
+        """All rounds: those of the solo windows and those that a pair may need for its verdict."""
+        return max(self.solo_rounds, self.duet_rounds)
+
+    @property
+    def solo_rounds(self) -> int:
+        """Rounds with solo windows."""
+        return 0 if self.preset.mode == "duet" else self.preset.rounds
+
+    def total_seconds(self, duet_rounds: int) -> float:
+        """Expected wall time in seconds, where every pair is measured in so many rounds."""
+        pair = 2 * self.duet_seconds + self.preset.warmup + PAIR_OVERHEAD_S
+        null = self.preset.duration + self.preset.warmup + OVERHEAD_S
+        solo = self.solo_rounds * sum(self.seconds(cell) for cell in self.cells)
+        rounds = max(self.solo_rounds, min(duet_rounds, self.duet_rounds))
+        compared = sum(not p.control for p in self.pairs) * min(duet_rounds, self.duet_rounds)
+        controls = rounds * (pair * sum(p.control for p in self.pairs) + null * len(self.nulls))
+        return solo + compared * pair + controls
 
 
 def make_plan(
@@ -96,7 +150,7 @@ def make_plan(
 
     `reachable` tells whether a service's base image can be had; what cannot is skipped with that cause.
     """
-    name = wanted.preset or ("all" if wanted != Selection(duration=wanted.duration, rounds=wanted.rounds) else "quick")
+    name = wanted.preset or ("all" if _narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
     preset = _override(matrix.presets[name], wanted)
@@ -118,18 +172,137 @@ def make_plan(
     # A tool that one group of levels does not fit and another does is not skipped.
     run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
-    return Plan(preset, tuple(cells.values()), tuple(skips), loadgen_cpus)
+    kept = tuple(cells.values())
+    duet_rounds = 0 if preset.mode == "solo" else (wanted.rounds or LOOKS[-1])
+    return Plan(
+        preset,
+        kept,
+        tuple(skips),
+        loadgen_cpus,
+        pairs=(*_compared(preset, kept), *_controls(preset, kept, wanted.controls)),
+        nulls=_nulls(matrix, kept) if wanted.controls != "none" else (),
+        duet_rounds=duet_rounds,
+        duet_seconds=float(knobs.get("DUET_SECONDS", "2")),
+    )
 
 
-def measurements(plan: Plan, seed: int) -> list[dict[str, Any]]:
-    """One line of plan.jsonl each: every cell once a round, each round in its own random order."""
+def _narrows(wanted: Selection) -> bool:
+    """Whether it says which cells, and not only how they are measured."""
+    how = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls")}
+    return wanted != Selection(**how)
+
+
+def _pairable(cell: Cell) -> bool:
+    # Two loads by count do not end together, and what one tool does alone at a rate says nothing of speed.
+    return not cell.level.count and not cell.level.open_loop
+
+
+def _compared(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
+    """Each cell with the first of its table (or with all of it), as the preset says."""
+    if preset.mode == "solo":
+        return
+    tables: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in filter(_pairable, cells):
+        tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
+    both = [
+        pair
+        for group in tables.values()
+        for pair in (itertools.combinations(group, 2) if preset.pairs == "all" else ((group[0], c) for c in group[1:]))
+    ]
+    for number, (a, b) in enumerate(both, 1):
+        yield Pair(f"p{number:03}", a, b)
+
+
+def _controls(preset: Preset, cells: Sequence[Cell], wanted: str) -> Iterable[Pair]:
+    """The first service beside itself: where its CPU is the judge, and (with duets) where goodput is."""
+    if wanted != "all":
+        return
+    able = [cell for cell in cells if _pairable(cell)]
+    chosen = {cell.route.waits: cell for cell in reversed(able)}
+    if preset.mode == "solo":
+        chosen = {cell.route.waits: cell for cell in able[:1]}
+    for number, waits in enumerate(sorted(chosen), 1):
+        yield Pair(f"aa{number}", chosen[waits], chosen[waits])
+
+
+def _nulls(matrix: Matrix, cells: Sequence[Cell]) -> tuple[Null, ...]:
+    """For every closed-loop tool its most connections, on a route of the plan that the null server has, else any."""
+    found: dict[str, Null] = {}
+    loops = [c for c in cells if not c.level.open_loop and not c.level.count and not c.level.rate]
+    for cell in sorted(loops, key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True):
+        route = cell.route if cell.route.name in NULL_ROUTES else matrix.routes[NULL_ROUTES[0]]
+        found.setdefault(cell.tool, Null(route, route.scenario, route.path, cell.tool, cell.level))
+    return tuple(found[tool] for tool in TOOLS if tool in found)
+
+
+def measurements(plan: Plan, seed: int, run: str = "run") -> list[dict[str, Any]]:
+    """One line of plan.jsonl each: every cell, pair and control once a round, each round in its own random order.
+
+    `run` is the run's name, by which the containers of a pair are told from each other.
+    """
     rng = random.Random(seed)
-    lines = []
-    for number in range(1, plan.preset.rounds + 1):
-        cells = list(plan.cells)
-        rng.shuffle(cells)
-        lines += [_line(plan, cell, number, position) for position, cell in enumerate(cells, 1)]
+    lines: list[dict[str, Any]] = []
+    for number in range(1, plan.rounds + 1):
+        units: list[Cell | Pair | Null] = [*plan.cells] if number <= plan.solo_rounds else []
+        units += [p for p in plan.pairs if p.control or number <= plan.duet_rounds]
+        units += plan.nulls
+        rng.shuffle(units)
+        for position, unit in enumerate(units, 1):
+            if isinstance(unit, Pair):
+                # The side that is started first.
+                first = rng.choice("ab")
+                sides = _pair_lines(plan, unit, number, position, run)
+                lines += ({**line, "slot": 1 if line["side"] == first else 2} for line in sides)
+            elif isinstance(unit, Null):
+                lines.append(_null_line(plan, unit, number, position))
+            else:
+                lines.append(_line(plan, unit, number, position))
     return lines
+
+
+def _pair_lines(plan: Plan, pair: Pair, number: int, position: int, run: str) -> Iterable[dict[str, Any]]:
+    """Two windows, each with a line for either side."""
+    unit, folder = f"r{number:02}-{position:04}", f"raw/r{number:02}/pairs/{pair.name}"
+    for window, (side, cell) in itertools.product((1, 2), (("a", pair.a), ("b", pair.b))):
+        replica = 2 if pair.control and side == "b" else 1
+        yield _line(plan, cell, number, position) | {
+            "id": f"{unit}-{window}{side}",
+            "mode": "duet",
+            "unit": unit,
+            "pair": pair.name,
+            "side": side,
+            "window": window,
+            "host": f"bench-{run}-{cell.service.name}-{replica}",
+            "duration_s": plan.duet_seconds,
+            "seconds": 2 * plan.duet_seconds + plan.preset.warmup + PAIR_OVERHEAD_S,
+            "dir": f"{folder}/{window}{side}",
+        }
+
+
+def _null_line(plan: Plan, null: Null, number: int, position: int) -> dict[str, Any]:
+    level = null.level
+    return {
+        **dict.fromkeys(("package", "body", "count", "rate")),
+        **dict.fromkeys(("service", "server", "framework", "python", "base"), NULL),
+        "id": f"r{number:02}-{position:04}",
+        "mode": "null",
+        "round": number,
+        "position": position,
+        "scenario": null.scenario,
+        "route": null.route.name,
+        "method": null.route.method,
+        "path": null.path,
+        "tool": null.tool,
+        "level": level.name,
+        "connections": level.connections,
+        "duration_s": plan.preset.duration,
+        "timeout_s": plan.preset.timeout,
+        "threads": _threads(level, plan.loadgen_cpus),
+        "keepalive": plan.preset.keepalive,
+        "warmup_s": plan.preset.warmup,
+        "seconds": plan.preset.duration + plan.preset.warmup + OVERHEAD_S,
+        "dir": f"raw/r{number:02}/{NULL}/{null.scenario}/{null.tool}-{level.name}",
+    }
 
 
 def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
@@ -180,6 +353,10 @@ def _override(preset: Preset, wanted: Selection) -> Preset:
         if not 1 <= wanted.rounds <= 99:
             raise UserError("--rounds is a number from 1 to 99")
         preset = replace(preset, rounds=wanted.rounds)
+    if wanted.mode is not None:
+        if wanted.mode not in MODES:
+            raise unknown("mode", wanted.mode, MODES)
+        preset = replace(preset, mode=wanted.mode)
     return replace(preset, packages=wanted.packages or preset.packages)
 
 

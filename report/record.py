@@ -143,6 +143,12 @@ class Record:
     loadgen_wait_ratio: float | None
     foreign_ratio: float | None
     nulls: Mapping[str, str]
+    # Whose window it was: `solo`, `duet` (a `side` of a `pair`, started in `slot` 1 or 2) or `null` (the control).
+    mode: str = "solo"
+    pair: str | None = None
+    side: str | None = None
+    slot: int | None = None
+    window: int | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

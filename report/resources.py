@@ -40,6 +40,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             ("upstream", raw.upstream),
         )
     ]
+    if asked.mode == "duet":
+        used[1] = (None, unmeasured or "both sides of the pair share the database")
     (server_s, no_counters), database, _ = used
     loadgen_s = _loadgen_cpu_s(raw.tool)
     request_s, no_request = used[0]
@@ -121,7 +123,8 @@ def _loadgen(
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
     # A tool with fewer threads than CPUs cannot use more; Go's tools have a thread for each.
-    usable = min(cpus, {"wrk": asked.threads, "ab": 1}.get(asked.tool, cpus))
+    sides = 2 if asked.mode == "duet" else 1
+    usable = min(cpus, sides * {"wrk": asked.threads, "ab": 1}.get(asked.tool, cpus))
     busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))

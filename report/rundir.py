@@ -18,6 +18,9 @@ from typing import Any
 from report.errors import UserError
 from report.parse import TOOLS
 
+MODES = ("solo", "duet", "null")
+"""Alone under load; one side of a pair under load together; the null server, alone."""
+
 MAX_BYTES = 64 << 20
 """The largest file read; what is larger is no output of a load tool's report."""
 
@@ -44,6 +47,12 @@ class Planned:
     duration_s: float | None
     threads: int
     dir: str
+    mode: str = "solo"
+    unit: str = ""
+    pair: str | None = None
+    side: str | None = None
+    slot: int | None = None
+    window: int | None = None
     database: bool = False
     """Whether an answer needs the database."""
 
@@ -269,10 +278,18 @@ def _planned(entry: Mapping[str, Any] | None) -> Planned | str:
             duration_s=None if entry.get("duration_s") is None else _seconds(entry, "duration_s"),
             threads=_count(entry, "threads") if "threads" in entry else 1,
             dir=_text(entry, "dir"),
+            mode=_text(entry, "mode") if "mode" in entry else "solo",
+            unit=_text(entry, "unit") if "unit" in entry else _text(entry, "id"),
+            pair=None if entry.get("pair") is None else _text(entry, "pair"),
+            side=None if entry.get("side") is None else _text(entry, "side"),
+            slot=None if entry.get("slot") is None else _count(entry, "slot"),
+            window=None if entry.get("window") is None else _count(entry, "window"),
             database=entry.get("database") is True,
         )
     except ValueError as problem:
         return str(problem)
+    if planned.mode not in MODES or (planned.mode == "duet" and (planned.side not in ("a", "b") or not planned.pair)):
+        return f"{_word(planned.mode)} is no way of measuring, or a pair's side is missing"
     if planned.tool not in TOOLS:
         return f"no output of {_word(planned.tool)} can be read"
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:

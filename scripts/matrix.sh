@@ -10,6 +10,10 @@
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
 #   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s)
 #   --package NAME==X     another version of one package; give two to compare them
+#   --mode MODE           solo: each service alone; duet: pairs of services under the same load in the same
+#                         seconds, until each has its verdict; both
+#   --controls LIST       all (an A/A pair and the null server, each round), null, or none: the gate then knows less
+#   --max-time MINUTES    measure no longer; what is left open is said
 #   --duration SECONDS    of load for each cell
 #   --rounds N  --seed N  passes over all cells, each in its own random order
 #   --list                print the cells and the estimated time; run nothing

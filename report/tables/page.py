@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from report.duets import Judged
 from report.published import published
 from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
@@ -22,6 +23,7 @@ from report.tables.open_loop import vegeta
 from report.tables.repeats import repeats
 from report.tables.summary import summary
 from report.tables.tldr import tldr
+from report.tables.verdicts import control_tables, verdict_tables
 from report.tables.wrk_latency import wrk_latency
 
 KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
@@ -36,8 +38,12 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
 )
 
 
-def page(source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> str:
+def page(
+    source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Record], judged: Judged | None = None
+) -> str:
     """The report of a run as Markdown."""
+    judged = judged or Judged()
+    solo = [record for record in records if record.mode == "solo"]
     facts = source.facts
     comparison = published().get(str(facts.get("published")))
     context = Context(tuple(services), comparison)
@@ -53,10 +59,12 @@ def page(source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Re
         faults=source.faults,
         causes=_causes(records),
         skipped=_skipped(facts),
-        tables=[table for kind in kinds for table in KINDS[kind](records, context)],
-        costs=costs(records, context),
-        noisy=len({record.round for record in records if any(cause.cause == "host" for cause in record.causes)}),
-        rounds=len({record.round for record in records}),
+        tables=[table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
+        verdicts=verdict_tables(judged),
+        controls=control_tables(judged, records),
+        costs=costs(solo, context),
+        noisy=len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
+        rounds=len({record.round for record in solo}),
     )
 
 
@@ -75,7 +83,7 @@ def _template() -> Template:
 
 def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
     """What a reader needs to place the figures, as (name, value)."""
-    for name in ("preset", "rounds", "seed"):
+    for name in ("preset", "mode", "rounds", "seed"):
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))

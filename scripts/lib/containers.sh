@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/duet.sh
+source "${BASH_SOURCE[0]%/*}/duet.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/measure.sh"
 # shellcheck source=scripts/lib/backing.sh
@@ -25,9 +27,9 @@ start_service() {
 	started_ns=$(date --date="$started" +%s%N) || started_ns=''
 }
 
-start_log() { printf '%s' "$run_dir/raw/services/$1/start.log"; }
+start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
-remove_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
+remove_service() { "$docker" rm --force --volumes "$project-$1-${2:-1}" >/dev/null 2>&1 || true; }
 
 stop_service() { remove_service "$1"; }
 
@@ -50,15 +52,15 @@ stop_under_load() {
 	remove_service "$1"
 }
 
-is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
+is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-${2:-1}" 2>/dev/null) == true ]]; }
 
 server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
 
 server_state() {
-	counters "$server_pid"
+	counters "${3:-$server_pid}"
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
-restarts {{.RestartCount}}' "$project-$1-1"
+restarts {{.RestartCount}}' "$project-$1-${2:-1}"
 }
 
 # server_limits SERVICE: what it really has, read inside it.

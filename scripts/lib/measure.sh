@@ -6,21 +6,49 @@ source "${BASH_SOURCE[0]%/*}/verify.sh"
 
 image_id='' started_ns=''
 
-# measure_all: every step that has no complete record yet.
+# measure_all: every step that has no complete record yet. Steps are asked for anew after each round: pairs that
+# have their verdict by then are done.
 measure_all() {
-	local id service dir seconds label steps left=0 done=0 count total=0
-	steps=$(report steps "$run")
-	count=$(grep -c . <<<"$steps" || true)
-	while IFS=$'\t' read -r id service dir seconds label; do ((total += seconds)) || true; done <<<"$steps"
-	left=$total began=$SECONDS
-	while IFS=$'\t' read -r -u 3 id service dir seconds label; do
-		[[ $id ]] || continue
-		outcome='not loaded'
-		[[ -e $run_dir/raw/services/$service/failure.json ]] || measure_one "$id" "$service" "$run_dir/$dir"
-		((done += 1, left -= seconds)) || true
-		progress "$done" "$count" "$left" "$total" "$label: $outcome"
-	done 3<<<"$steps"
+	local steps
+	declare -gA tried=()
+	began=$SECONDS spent_s=0 done_steps=0
+	while steps=$(report steps "$run") && steps=$(untried <<<"$steps") && [[ $steps ]] && measure_round "$steps"; do :; done
 	[[ ! -t 2 ]] || say
+}
+
+# untried: the steps that this script has not tried yet; one that failed has its record too.
+untried() {
+	local line
+	while IFS= read -r line; do [[ -z $line || -n ${tried[${line%%$'\t'*}]:-} ]] || printf '%s\n' "$line"; done
+}
+
+# measure_round STEPS: those of the first round there; fails when the time is up.
+measure_round() {
+	local id names dir seconds label count left=0 round=''
+	count=$((done_steps + $(grep -c . <<<"$1")))
+	while IFS=$'\t' read -r id names dir seconds label; do ((left += seconds)) || true; done <<<"$1"
+	while IFS=$'\t' read -r -u 3 id names dir seconds label; do
+		[[ ${round:=${id%-*}} == "${id%-*}" ]] || return 0
+		if ((${MAX_TIME_S:-0} && SECONDS >= ${MAX_TIME_S:-0})); then
+			say "the time is up (--max-time): what is open is in the report; --resume $run goes on"
+			return 1
+		fi
+		tried[$id]=1 outcome='not loaded'
+		can_load "$names" && if [[ $names == *,* ]]; then
+			measure_pair "$id" "${names%,*}" "${names#*,}" "$run_dir/$dir"
+		else
+			measure_one "$id" "$names" "$run_dir/$dir"
+		fi
+		((done_steps += 1, spent_s += seconds, left -= seconds)) || true
+		progress "$done_steps" "$count" "$left" $((spent_s + left)) "$label: $outcome"
+	done 3<<<"$1"
+}
+
+# can_load NAMES: whether all of them (with commas) have passed so far.
+can_load() {
+	local name names
+	IFS=, read -r -a names <<<"$1"
+	for name in "${names[@]}"; do [[ ! -e $run_dir/raw/services/$name/failure.json ]] || return 1; done
 }
 
 # measure_one ID SERVICE DIR: fresh container, first good answer, warm-up, load, down. meta.json comes last.
@@ -57,7 +85,7 @@ keep_counters() {
 	backing_state upstream | save "$3/upstream.$1"
 }
 
-# read_outcome STATUS SERVICE FILE: sets `outcome` and `detail` from what loadgen/measure said in FILE.
+# read_outcome STATUS SERVICE FILE [REPLICA]: sets `outcome` and `detail` from what loadgen/measure said in FILE.
 read_outcome() {
 	case $1 in
 	0) return ;;
@@ -66,7 +94,7 @@ read_outcome() {
 	*) outcome="load tool failed" ;;
 	esac
 	detail=$(grep . "$3" | tail -n1)
-	if [[ $outcome != "did not start" ]] && ! is_running "$2"; then outcome=died; fi
+	if [[ $outcome != "did not start" ]] && ! is_running "$2" "${4:-1}"; then outcome=died; fi
 }
 
 # progress DONE COUNT LEFT TOTAL TEXT: one line, kept on a terminal, else one a measurement. Times are

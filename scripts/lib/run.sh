@@ -21,7 +21,7 @@ open_run() {
 		services+=("$name") base_of[$name]=$base
 	done < <(report services "$run")
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
-		config loadgen postgres upstream "${services[@]}" | save "$run_dir/compose.yml"
+		config loadgen postgres upstream null "${services[@]}" | save "$run_dir/compose.yml"
 }
 
 # close_run: no container and no network of this run is left, and nothing that would take their end for a failure.

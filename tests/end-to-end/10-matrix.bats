@@ -17,32 +17,40 @@ setup() {
 	run_folder=$(the_run)
 }
 
-@test "every cell is measured, with all its files" {
-	[[ $(count . "$run_folder/plan.jsonl") == 8 ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 8 ]]
+# Eight cells, a window of the null server for each of three tools, and an A/A pair: two windows, two sides.
+@test "every cell and control is measured, with all its files" {
+	[[ $(count . "$run_folder/plan.jsonl") == 15 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 15 ]]
 	local file
 	for file in tool.json output.txt server.before server.after; do
-		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == 8 ]]
+		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == 15 ]]
 	done
 	[[ $(find "$run_folder/raw" -name results.bin | wc -l) == 2 ]]
 }
 
+@test "the report shows the controls" {
+	grep -q '^| gunicorn-sync-flask-py313-debian | db-raw wrk c32 | goodput | ' "$run_folder/report.md"
+	[[ $(grep -cE '^\| (ab|hey|wrk) \| plaintext \| c32 \| [0-9,]+ \| 1 of 1 \|$' "$run_folder/report.md") == 3 ]]
+}
+
 @test "a plain line for each measurement, none of them drawn over" {
-	[[ $(grep -c '^\[[0-9]*/8\] .*: measured$' "$BATS_FILE_TMPDIR/log") == 8 ]]
+	[[ $(grep -c '^\[[0-9]*/12\] .*: measured$' "$BATS_FILE_TMPDIR/log") == 12 ]]
 	! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
 @test "records hold good answers and the kernel's own counters" {
-	[[ $(count . "$run_folder/records.jsonl") == 8 ]]
-	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 6 ]]
+	[[ $(count . "$run_folder/records.jsonl") == 15 ]]
+	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 10 ]]
 	run -1 grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
-	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$run_folder/records.jsonl"
+	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
+	[[ $(count . "$BATS_TEST_TMPDIR/solo") == 8 ]]
+	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
 	run -1 grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
 }
 
 @test "limits and sysctls are read back, as asked" {
-	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"nofile":16384' {} + | wc -l) == 8 ]]
-	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"net.ipv4.tcp_tw_reuse":"1"' {} + | wc -l) == 8 ]]
+	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"nofile":16384' {} + | wc -l) == 15 ]]
+	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"net.ipv4.tcp_tw_reuse":"1"' {} + | wc -l) == 15 ]]
 }
 
 @test "the report names both services, and how their base was made" {
@@ -74,7 +82,8 @@ setup() {
 	sed -i 's/"MAX_FOREIGN_CPU": "[0-9]*"/"MAX_FOREIGN_CPU": "0"/' "$copy/run.json"
 	scripts/report.sh "$copy"
 	[[ $(count '"cause": *"host"' "$copy/records.jsonl") == 8 ]]
-	run -1 grep -q '"valid": *true' "$copy/records.jsonl"
+	# Every cell's, and no pair's and no control's.
+	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 8 ]]
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
 	rm -r "$copy"
 }

@@ -7,7 +7,7 @@ setup_file() { copy_project "$BATS_FILE_TMPDIR/project"; }
 
 setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 3 --rounds 2)
+selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 3 --rounds 2 --controls none)
 
 @test "an interrupt ends a run within 5 s and leaves no container" {
 	set -m

@@ -28,14 +28,14 @@ setup() {
 
 @test "bench ends well, and every cell of the eight services is measured" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
-	[[ $(count . "$run_folder/plan.jsonl") == 16 ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 16 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 17 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 
 @test "the same kind of results; cgroup figures are null, with their reason" {
-	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 16 ]]
-	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 16 ]]
+	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 17 ]]
+	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 17 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
 	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 12 ]]
 }

@@ -294,7 +294,11 @@ def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
     before = set(folder.rglob("*"))
     build(folder)
     build(folder)
-    assert set(folder.rglob("*")) - before == {folder / "records.jsonl", folder / "report.md"}
+    assert set(folder.rglob("*")) - before == {
+        folder / "records.jsonl",
+        folder / "verdicts.jsonl",
+        folder / "report.md",
+    }
 
 
 def test_a_record_survives_its_line(folder: Path) -> None:

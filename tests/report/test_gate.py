@@ -109,7 +109,8 @@ def test_noise_voids_the_whole_round_and_no_other(figure: str, share: float, fou
     best = dataclasses.replace(plain, id="r01-0003", goodput=9e9)
     later = dataclasses.replace(plain, id="r02-0001", round=2)
     judged = review([plain, noisy, best, later, null(plain, 1e12)], LIMITS)
-    assert [causes(record) for record in judged] == [["host"] if found else []] * 3 + [[], ["host"] if found else []]
+    # The null server is a control, and no figure of a service's.
+    assert [causes(record) for record in judged] == [["host"] if found else []] * 3 + [[], []]
     if found:
         assert {record.causes[0].detail[:9] for record in judged[:3]} == {"r01-0002 "}
     judged = review([plain, dataclasses.replace(noisy, round=2), later], LIMITS)
@@ -118,14 +119,18 @@ def test_noise_voids_the_whole_round_and_no_other(figure: str, share: float, fou
 
 def test_duets_stay_and_are_no_witnesses(plain: Record) -> None:
     noisy = dataclasses.replace(plain, id="r01-0002", foreign_ratio=0.5)
-    duet = dataclasses.replace(plain, id="r01-0003", goodput=1.0)
-
-    def is_solo(record: Record) -> bool:
-        return record.id != "r01-0003"
-
-    assert [record.valid for record in review([noisy, duet], LIMITS, is_solo)] == [False, True]
+    duet = dataclasses.replace(plain, id="r01-0003", mode="duet", loadgen_wait_ratio=0.9, loadgen_busy_ratio=0.9)
+    assert [record.valid for record in review([noisy, duet], LIMITS)] == [False, True]
     loud = dataclasses.replace(duet, foreign_ratio=0.9)
-    assert [record.valid for record in review([plain, loud], LIMITS, is_solo)] == [True, True]
+    assert [record.valid for record in review([plain, loud], LIMITS)] == [True, True]
+    # The tool's own ceiling is a ceiling for both sides.
+    assert [record.valid for record in review([duet, null(plain, 7_999)], LIMITS)] == [False, True]
+
+
+def test_who_is_solo_may_be_told_otherwise(plain: Record) -> None:
+    noisy, other = (dataclasses.replace(plain, id=f"r01-000{n}", foreign_ratio=0.5) for n in (2, 3))
+    judged = review([noisy, other], LIMITS, lambda record: record.id == "r01-0002")
+    assert [record.valid for record in judged] == [False, True]
 
 
 def test_what_was_not_measured_is_no_witness_and_not_judged(plain: Record) -> None:

@@ -154,7 +154,7 @@ def test_the_users_faults_are_one_line(wanted: dict[str, Any], words: str) -> No
 
 
 def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None:
-    made = plan(preset="quick", rounds=3, tools=("wrk",))
+    made = plan(preset="quick", rounds=3, tools=("wrk",), controls="none")
     first, second = measurements(made, 1), measurements(made, 2)
     assert first == measurements(made, 1)
     assert [m["dir"] for m in first] != [m["dir"] for m in second]
@@ -232,7 +232,7 @@ def test_a_cpu_that_is_not_there_is_named() -> None:
 
 def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
     made = plan(scenarios=("json", "simple-request-0", "db-raw", "queries-20-orm", "create-data-1"), tools=("wrk",))
-    asks = {line["scenario"]: line["database"] for line in measurements(made, 1)}
+    asks = {line["scenario"]: line["database"] for line in measurements(made, 1) if line["service"] != "null"}
     needed = {"db-raw": True, "queries-20-orm": True, "create-data-1": True}
     assert asks == {"json": False, "simple-request-0": False} | needed
     assert {r.name for r in MATRIX.routes.values() if r.database} == {
@@ -242,3 +242,53 @@ def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
 
 def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
     assert limits_of(read_knobs({}, ROOT)) == Limits()
+
+
+def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:
+    made = plan(preset="quick", rounds=2)
+    lines = measurements(made, 1, "a-run")
+    for number in (1, 2):
+        here = [m for m in lines if m["round"] == number]
+        nulls = [m for m in here if m.get("mode") == "null"]
+        assert sorted(m["tool"] for m in nulls) == ["ab", "hey", "wrk"]
+        assert {m["service"] for m in nulls} == {"null"}
+        assert {m["scenario"] for m in nulls} <= {"json", "plaintext"}
+        (unit,) = {m["unit"] for m in here if m.get("mode") == "duet"}
+        sides = [m for m in here if m.get("unit") == unit]
+        assert sorted((m["window"], m["side"]) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+        service = sides[0]["service"]
+        assert {m["host"] for m in sides} == {f"bench-a-run-{service}-1", f"bench-a-run-{service}-2"}
+    assert len({m["dir"] for m in lines}) == len({m["id"] for m in lines}) == len(lines)
+
+
+def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
+    made = plan(
+        stacks=("aiohttp", "uvicorn-asgi", "tornado"),
+        pythons=("3.13",),
+        bases=("debian",),
+        scenarios=("json", "delay-20"),
+        tools=("wrk", "vegeta"),
+        levels=("64", "r500"),
+        mode="duet",
+    )
+    compared = [p for p in made.pairs if not p.control]
+    # An open loop and a load by count have no pairs; the first service of the matrix's order is the baseline.
+    assert [(p.a.scenario, p.a.tool, p.a.level.name) for p in compared] == [
+        ("json", "wrk", "c64"),
+        ("json", "wrk", "c64"),
+        ("delay-20", "wrk", "c64"),
+        ("delay-20", "wrk", "c64"),
+    ]
+    assert len({p.a.service.name for p in compared}) == 1
+    assert {p.a.route.waits for p in made.pairs if p.control} == {True, False}
+    assert made.solo_rounds == 0
+    assert made.rounds == 30
+    lines = measurements(made, 1)
+    assert not [m for m in lines if m.get("mode", "solo") == "solo"]
+    first = {m["side"] for m in lines if m.get("pair") == "p001" and m["slot"] == 1}
+    assert first == {"a", "b"}, "the slot is random"
+
+
+def test_an_unknown_mode_is_the_users_fault() -> None:
+    with pytest.raises(UserError, match="mode 'duo'"):
+        plan(mode="duo")

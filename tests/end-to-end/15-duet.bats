@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Pairs of services under load together: a difference that is there is found, and ends the measuring.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	# Starlette on top of what the bare application does costs a fifth and more: eight rounds are enough.
+	DUET_SECONDS=1 scripts/matrix.sh --stack uvicorn-asgi,uvicorn-starlette --python 3.13 --base debian --scenario json \
+		--tool wrk --level 8 --mode duet --controls none 2>"$BATS_FILE_TMPDIR/log" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+@test "the slower of two is found by its CPU, and then not measured on" {
+	cat "$run_folder/verdicts.jsonl"
+	grep -q '"b": "uvicorn-starlette-py313-debian".*"judge": "CPU per request".*"verdict": "slower"' "$run_folder/verdicts.jsonl"
+	grep -q '^| uvicorn-starlette-py313-debian | uvicorn-asgi-py313-debian | slower ' "$run_folder/report.md"
+	[[ $(find "$run_folder/raw" -path '*/pairs/p001' | wc -l) -lt 30 ]]
+}
+
+@test "both sides of a window ran in the same seconds, on containers of their own" {
+	local window
+	while IFS= read -r window; do
+		overlap "$window/1a/tool.json" "$window/1b/tool.json"
+	done < <(find "$run_folder/raw" -path '*/pairs/p001')
+	[[ $(count '"outcome": *"not run"' "$run_folder/records.jsonl") == 0 ]]
+}
+
+time_of() { sed -nE "s/.*\"$1\": *([0-9]+).*/\1/p" "$2"; }
+
+# overlap FILE FILE: the two loads share at least three quarters of their time.
+overlap() {
+	local begin_a begin_b end_a end_b
+	begin_a=$(time_of start_ns "$1") end_a=$(time_of end_ns "$1") begin_b=$(time_of start_ns "$2") end_b=$(time_of end_ns "$2")
+	local begin=$((begin_a > begin_b ? begin_a : begin_b)) end=$((end_a < end_b ? end_a : end_b))
+	((4 * (end - begin) >= 3 * (end_a - begin_a)))
+}
+
+@test "an end by --max-time leaves a report that says what is open" {
+	rm -r "$run_folder"
+	DUET_SECONDS=1 scripts/matrix.sh --stack uvicorn-asgi,uvicorn-starlette --python 3.13 --base debian --scenario json \
+		--tool wrk --level 8 --mode duet --controls none --max-time 0.05 2>"$BATS_TEST_TMPDIR/log"
+	grep -q 'the time is up' "$BATS_TEST_TMPDIR/log"
+	grep -q 'not enough data (' "$(the_run)/report.md"
+}
+
+@test "no container of a run is left" {
+	[[ -z $(containers_of "$(the_run)") ]]
+}
