@@ -7,7 +7,6 @@ machine: nothing of the clock, the folder's name or this machine gets into them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,8 +14,10 @@ from report.cli import find_run
 from report.duets import judge_pairs, pairs_of
 from report.errors import UserError
 from report.files import write_file
+from report.gate import limits_of, review
 from report.parse import Parsed, parse
 from report.record import ERROR_KINDS, LATENCIES, MEASURED, Record, dump
+from report.resources import Figures, change, lost_processes, resource_figures, span_s, whole
 from report.rundir import Planned, Raw, Run, ServiceFacts, mapping, read_raw, read_run, read_service
 from report.tables.page import page
 from report.validity import Evidence, attempts_of, judge, sent_rate_of
@@ -26,6 +27,7 @@ NULL_FACTS = ServiceFacts(
     missing=dict.fromkeys(
         ("image_id", "base_label", "python_build", "packages_file", "packages_sha256"), "the null server has no Python"
     ),
+    idle={"null": "the null server is a control"},
 )
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
@@ -39,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     folder = find_run(argv[0])
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
-    records = list(build_records(source, services))
+    records = reviewed(source, services)
     judged = judge_pairs(pairs_of(source.facts), records)
     try:
         write_file(folder / "records.jsonl", "".join(dump(records)))
@@ -60,8 +62,12 @@ def service_names(source: Run) -> list[str]:
 def settled_pairs(source: Run) -> set[str]:
     """The pairs that have their verdict, or have no use for more rounds: they are not measured on."""
     services = {name: read_service(source.path, name) for name in service_names(source)}
-    records = [record for record in build_records(source, services) if record.mode == "duet"]
-    return judge_pairs(pairs_of(source.facts), records).settled
+    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled
+
+
+def reviewed(source: Run, services: Mapping[str, ServiceFacts]) -> list[Record]:
+    """The run's records as the gate leaves them when it has seen them all."""
+    return review(build_records(source, services), limits_of(mapping(source.facts.get("knobs"))))
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator[Record]:
@@ -90,7 +96,8 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
     tool = raw.tool or {}
     goodput = _goodput(planned.tool, parsed)
-    throttled_ns = _change(raw, "throttled_ns")
+    ends = (raw.before, raw.after)
+    throttled_ns = change(ends, "throttled_ns")
     evidence = Evidence(
         asked=planned,
         outcome=outcome,
@@ -98,23 +105,24 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         faults=raw.faults,
         parsed=parsed,
         output=raw.output or b"",
-        exit_status=_whole(tool.get("exit_status")),
-        wall_s=_span_s(tool.get("start_ns"), tool.get("end_ns")),
+        exit_status=whole(tool.get("exit_status")),
+        wall_s=span_s(tool.get("start_ns"), tool.get("end_ns")),
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
         # The kernel's counter goes with the container; the engine's word on it stays.
-        oom_kills=_change(raw, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
-        restarts=_change(raw, "restarts"),
+        oom_kills=change(ends, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
+        restarts=change(ends, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
         stopped=raw.after.get("running") == "false",
+        lost=lost_processes(ends),
     )
     causes = judge(evidence)
     figures = {
         **_service_figures(raw, service),
         **_tool_figures(raw, evidence),
         **_load_figures(evidence),
-        **_resource_figures(raw, evidence),
+        **resource_figures(raw, service, evidence),
     }
     silent = _why_silent(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
@@ -157,10 +165,6 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         window=planned.window,
         **{name: value for name, (value, _) in figures.items()},
     )
-
-
-Figures = dict[str, tuple[Any, str]]
-"""Fields of a record, each with the reason that stands for it when it is null."""
 
 
 def _outcome(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
@@ -240,23 +244,6 @@ def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     return parsed.ok / parsed.duration_s if parsed.duration_s else None
 
 
-def _resource_figures(raw: Raw, evidence: Evidence) -> Figures:
-    no_counters = _why_no_counters(raw, evidence)
-    cpu_ns = _change(raw, "cpu_usage_ns")
-    successes = evidence.parsed and evidence.parsed.ok
-    per_success = cpu_ns / 1e9 / successes if cpu_ns is not None and successes else None
-    loadgen_s, steal = _loadgen_cpu_s(raw.tool), _steal_ratio(raw.tool)
-    silent = "tool.json does not tell" if raw.tool is not None else _why_absent(evidence, "tool.json")
-    return {
-        "server_cpu_s": (None if cpu_ns is None else cpu_ns / 1e9, no_counters),
-        "loadgen_cpu_s": (loadgen_s, silent),
-        "cpu_per_success_s": (per_success, no_counters if cpu_ns is None else "no success is known"),
-        "memory_peak_bytes": (_whole(raw.after.get("memory_peak_bytes")), no_counters),
-        "throttled_s": (evidence.throttled_s, no_counters),
-        "steal_ratio": (steal, silent),
-    }
-
-
 def _why_absent(evidence: Evidence, file: str) -> str:
     if evidence.outcome == MEASURED:
         return f"{file} is missing"
@@ -271,33 +258,6 @@ def _why_silent(evidence: Evidence) -> str:
     if parsed.report == "complete":
         return f"{evidence.asked.tool} does not tell"
     return f"output {parsed.report}: {parsed.failure or 'no reason known'}"
-
-
-def _why_no_counters(raw: Raw, evidence: Evidence) -> str:
-    reasons = [counters["null"] for counters in (raw.before, raw.after) if "null" in counters]
-    if evidence.outcome != MEASURED:
-        return f"{evidence.outcome}: {evidence.detail}"
-    return reasons[0] if reasons else "the server's counters do not tell"
-
-
-def _change(raw: Raw, key: str) -> int | None:
-    """How far a counter of the server went over the window; one that went back (a restart) tells nothing."""
-    before, after = _whole(raw.before.get(key)), _whole(raw.after.get(key))
-    return after - before if before is not None and after is not None and after >= before else None
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number that is one, or is written as one."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
-    return value if isinstance(value, int) and abs(value) < 1 << 63 else None
-
-
-def _span_s(start_ns: Any, end_ns: Any) -> float | None:
-    start, end = _whole(start_ns), _whole(end_ns)
-    return (end - start) / 1e9 if start is not None and end is not None and end >= start else None
 
 
 def _text(value: Any) -> str | None:
@@ -318,38 +278,3 @@ def _health(after: Any) -> str | None:
     if answer.get("status") is None:
         return _line(answer.get("error") or "no answer")
     return f"status {_line(answer['status'])}"
-
-
-_V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
-
-
-def _loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
-    """CPU seconds of the load generator over the window, from cgroup v1's cpuacct.usage or v2's cpu.stat."""
-    ends = [_cgroup_cpu_ns(mapping(mapping((tool or {}).get(when)).get("loadgen"))) for when in ("before", "after")]
-    return _span_s(*ends)
-
-
-def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
-    usage = counters.get("cpuacct.usage")
-    if isinstance(usage, str):
-        return _whole(usage.strip())
-    found = _V2_USAGE.search(counters["cpu.stat"]) if isinstance(counters.get("cpu.stat"), str) else None
-    return int(found[1]) * 1000 if found else None
-
-
-def _steal_ratio(tool: Mapping[str, Any] | None) -> float | None:
-    """Share of the host's CPU time that the hypervisor took, from the first lines of /proc/stat."""
-    ends = [_cpu_times(mapping((tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
-    if ends[0] is None or ends[1] is None:
-        return None
-    spent = [after - before for before, after in zip(*ends, strict=True)]
-    return spent[7] / sum(spent) if sum(spent) > 0 and min(spent) >= 0 else None
-
-
-def _cpu_times(line: Any) -> list[int] | None:
-    """User nice system idle iowait irq softirq steal, in clock ticks (guest time is in user already)."""
-    words = line.split() if isinstance(line, str) else []
-    if len(words) < 9 or words[0] != "cpu":
-        return None
-    times = [_whole(word) for word in words[1:9]]
-    return [time for time in times if time is not None] if None not in times else None

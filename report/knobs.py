@@ -15,6 +15,7 @@ from report.errors import UserError
 CPUS = (r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", "a list of CPUs such as 0-3 or 1,2 (empty: chosen)")
 NUMBER = (r"[1-9]\d{0,6}", "a number above 0")
 SIZE = (r"[1-9]\d*[kmg]", "a size such as 512m")
+PERCENT = (r"\d{1,3}(\.\d{1,3})?", "a share in percent such as 5 or 0.5")
 IMAGE = (r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image name")
 
 KNOBS: Mapping[str, tuple[str, str]] = {
@@ -35,6 +36,9 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "MEMORY": SIZE,
     "PIDS": NUMBER,
     "NOFILE": NUMBER,
+    "MAX_STEAL": PERCENT,
+    "MAX_FOREIGN_CPU": PERCENT,
+    "MAX_LOADGEN_WAIT": PERCENT,
     "PYTHON_IMAGE": IMAGE,
     "PYPY_IMAGE": IMAGE,
     "DEBIAN_IMAGE": IMAGE,

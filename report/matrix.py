@@ -62,7 +62,10 @@ class Framework:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`."""
+    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`.
+
+    `database` says whether an answer needs PostgreSQL.
+    """
 
     name: str
     scenario: str
@@ -71,6 +74,7 @@ class Route:
     method: str = "GET"
     body: str | None = None
     basic: bool = False
+    database: bool = False
     waits: bool = False
 
     def match(self, scenario: str) -> str | None:

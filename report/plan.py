@@ -320,6 +320,7 @@ def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
         "package": service.package,
         "scenario": cell.scenario,
         "route": cell.route.name,
+        "database": cell.route.database,
         "method": cell.route.method,
         "path": cell.path,
         "body": cell.route.body,

@@ -46,6 +46,14 @@ FIGURES = (
     "memory_peak_bytes",
     "throttled_s",
     "steal_ratio",
+    "database_cpu_s",
+    "memory_idle_bytes",
+    "start_s",
+    "image_bytes",
+    "goodput_per_core",
+    "loadgen_busy_ratio",
+    "loadgen_wait_ratio",
+    "foreign_ratio",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
 
@@ -64,7 +72,18 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One measurement. Counts are numbers of requests, times seconds, sizes bytes, rates 1/s."""
+    """One measurement. Counts are numbers of requests, times seconds, sizes bytes, rates 1/s.
+
+    `cpu_per_success_s` is the CPU time of the server, and of the database where the scenario uses it, over the
+    successes; `goodput_per_core` is its inverse: goodput over the cores that were really used. `memory_idle_bytes` is
+    what the service held when it was ready and nothing asked of it, files that the kernel may drop not counted.
+    `start_s` is from the container's start to the first good answer that the load generator saw: it looks some tenths
+    of a second after the start for the first time, so that this is an upper bound.
+
+    Ratios of the window: `loadgen_busy_ratio` the CPU time of the load generator, `loadgen_wait_ratio` the time that
+    its tool's threads were ready to run and waited for a CPU, both over those CPUs that the tool can use (ab has one
+    thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of the host's CPUs.
+    """
 
     id: str
     round: int
@@ -120,6 +139,14 @@ class Record:
     memory_peak_bytes: int | None
     throttled_s: float | None
     steal_ratio: float | None
+    database_cpu_s: float | None
+    memory_idle_bytes: int | None
+    start_s: float | None
+    image_bytes: int | None
+    goodput_per_core: float | None
+    loadgen_busy_ratio: float | None
+    loadgen_wait_ratio: float | None
+    foreign_ratio: float | None
     nulls: Mapping[str, str]
     # Whose window it was: `solo`, `duet` (a `side` of a `pair`, started in `slot` 1 or 2) or `null` (the control).
     mode: str = "solo"

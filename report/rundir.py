@@ -53,11 +53,17 @@ class Planned:
     side: str | None = None
     slot: int | None = None
     window: int | None = None
+    database: bool = False
+    """Whether an answer needs the database."""
 
     @property
     def open_loop(self) -> bool:
         """Whether requests are sent at a rate, whatever the answers do."""
         return self.connections is None
+
+
+Ends = tuple[Mapping[str, str], Mapping[str, str]]
+"""A container's counters before and after a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,9 @@ class Raw:
     before: Mapping[str, str]
     after: Mapping[str, str]
     faults: tuple[str, ...]
+    database: Ends = ({}, {})
+    upstream: Ends = ({}, {})
+    """Counters of what stands beside the server."""
 
     @property
     def sha256(self) -> str | None:
@@ -94,6 +103,9 @@ class ServiceFacts:
     limits: Mapping[str, str] | None = None
     failure: tuple[str, str] | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    image_bytes: int | None = None
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Its counters when it was ready and idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +168,8 @@ def read_raw(run: str, planned: Planned) -> Raw:
         before=_counters(read_bytes(f"{folder}/server.before")),
         after=_counters(read_bytes(f"{folder}/server.after")),
         faults=tuple(faults),
+        database=_ends(folder, "database"),
+        upstream=_ends(folder, "upstream"),
     )
 
 
@@ -195,6 +209,8 @@ def read_service(run: str, name: str) -> ServiceFacts:
         limits=None if "limits" in missing else limits,
         failure=None if failed is None else _failure(as_object(failed)),
         missing=missing,
+        image_bytes=_image_bytes(image),
+        idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
     )
 
 
@@ -273,6 +289,7 @@ def _planned(entry: Mapping[str, Any] | None) -> Planned | str:
             side=None if entry.get("side") is None else _text(entry, "side"),
             slot=None if entry.get("slot") is None else _count(entry, "slot"),
             window=None if entry.get("window") is None else _count(entry, "window"),
+            database=entry.get("database") is True,
         )
     except ValueError as problem:
         return str(problem)
@@ -314,10 +331,15 @@ def _word(value: Any) -> str:
     return repr(value)[:80]
 
 
-def _counters(data: bytes | None) -> dict[str, str]:
+def _ends(folder: str, name: str) -> Ends:
+    before, after = (_counters(read_bytes(f"{folder}/{name}.{when}"), name) for when in ("before", "after"))
+    return before, after
+
+
+def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
     """`key value` lines; the value of `null` is the reason why there are none."""
     if data is None:
-        return {"null": "the server's counters were not saved"}
+        return {"null": f"the {whose}'s counters were not saved"}
     pairs = (line.partition(" ") for line in data.decode("utf-8", "replace").splitlines())
     return {key: value.strip() for key, _, value in pairs if key}
 
@@ -332,6 +354,15 @@ def _image(data: bytes | None) -> tuple[str | None, str | None]:
     labels = mapping(mapping(image.get("Config")).get("Labels"))
     label, image_id = labels.get("bench.base.made"), image.get("Id")
     return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
+
+
+def _image_bytes(data: bytes | None) -> int | None:
+    try:
+        value = json.loads(data or b"null")
+    except (ValueError, RecursionError):
+        return None
+    size = mapping(value[0] if isinstance(value, list) and value else value).get("Size")
+    return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
 
 
 def _system(data: bytes | None) -> str | None:

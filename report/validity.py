@@ -1,8 +1,8 @@
 """The validity gate: the causes for which one measurement, judged by itself, may not be believed.
 
 What is invalid is not slow: it is shown with its cause and never ranked. Every rule here reads the tool's output,
-the plan's line and the counters of one measurement; rules that need other measurements (the loadgen's ceiling,
-the host's noise) are not among them.
+the plan's line and the counters of one measurement; those that need other measurements or the host's counters are in
+`report.gate`.
 
 A closed loop with an asked rate (hey's `-q`) is held to its connections: the rate is a ceiling, and what the
 server did not answer in time is not sent, so only more than the ceiling is a load that nobody asked for.
@@ -53,7 +53,7 @@ class Evidence:
 
     `wall_s` is the tool's time by the loadgen's clock, `health` what was wrong after the window (None: nothing, or
     not asked), `oom_kills`, `restarts` and `throttled_s` the server's changes over the window, `stopped` whether its
-    container was down after it.
+    container was down after it, `lost` how many of its processes were gone.
     """
 
     asked: Planned
@@ -71,6 +71,7 @@ class Evidence:
     restarts: int | None
     throttled_s: float | None
     stopped: bool
+    lost: int | None = None
 
 
 def judge(evidence: Evidence) -> tuple[Cause, ...]:
@@ -195,6 +196,8 @@ def _server(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"{evidence.oom_kills} processes killed for want of memory")
     if evidence.restarts:
         details.append(f"restarted {evidence.restarts} times")
+    if evidence.lost and not evidence.stopped:
+        details.append(f"lost {evidence.lost} of its processes")
     if evidence.stopped:
         details.append("its container was down after the load")
     if evidence.throttled_s:

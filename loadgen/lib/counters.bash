@@ -25,10 +25,43 @@ keep() {
 	fi
 }
 
+# Writes to a file, ten times a second, a line `NS WAITED THREADS`: the time, the nanoseconds that the tool's threads have
+# by then been ready to run and waited for a CPU, and their number. Not after the tool: what the kernel has of a thread
+# goes with it. Of the tool's own process and not of the cgroup, since version 1 has no such counter.
+watch_waits() {
+	local proc=${PROC_ROOT:-/proc} process name thread waited sum threads never
+	exec {never}<> <(:) # nothing ever comes from there: a pause that starts no process
+	while kill -0 $$ 2>/dev/null; do
+		sum=0 threads=0
+		for process in "$proc"/[0-9]*; do
+			# What has ended since the folder was read has neither.
+			{ read -r name <"$process/comm"; } 2>/dev/null || continue
+			[[ $name == "$TOOL" ]] || continue
+			for thread in "$process"/task/*; do
+				{ read -r _ waited _ <"$thread/schedstat"; } 2>/dev/null || continue
+				((threads += 1, sum += waited)) || true
+			done
+		done
+		((threads == 0)) || echo "${EPOCHREALTIME/./}000 $sum $threads" >>"$1"
+		read -r -t 0.1 -u "$never" || true
+	done
+}
+
+# Appends what the last line of such a file says that has all threads: those that end sooner than others (wrk's do) take
+# theirs out of the sum.
+waits() {
+	local seen waited threads
+	if read -r seen waited threads < <(sort --stable --key=2,2n "$1" 2>/dev/null | tail -n 1) && [[ $threads ]]; then
+		facts+=(waits/seen_ns "$seen" waits/waited_ns "$waited" waits/threads "$threads")
+	else
+		facts+=(waits/missing "no thread of the tool was seen at work: a short load, or a kernel without schedstat")
+	fi
+}
+
 # Appends the limits that the load generator really has.
 limits() {
 	local name
-	facts+=(limits/nofile "$(ulimit -n)")
+	facts+=(limits/nofile "$(ulimit -n)" limits/cpus "$(nproc)" limits/host_cpus "$(getconf _NPROCESSORS_ONLN)")
 	for name in net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse; do
 		keep "sysctls/$name" "${PROC_ROOT:-/proc}/sys/${name//.//}"
 	done

@@ -3,9 +3,9 @@
 # its final name is whole; tool.json comes last.
 
 run_and_save() {
-	local status=0 facts=()
+	local status=0 facts=() watcher seen=$DIR/.waits.tmp
 	mkdir -p "$DIR"
-	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin}
+	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin,.waits.tmp}
 	[[ -z $BODY_FILE ]] || printf '%s' "$BODY" >"$BODY_FILE"
 	# Room for tool.json is taken now: a disk that the load fills must not hide how it ended.
 	fallocate --length 64KiB "$DIR/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $DIR"
@@ -13,9 +13,14 @@ run_and_save() {
 	limits
 	snapshot before
 	facts+=(start_ns "$(now)")
+	watch_waits "$seen" >/dev/null 2>&1 &
+	watcher=$!
 	tool_run || status=$?
 	facts+=(end_ns "$(now)" exit_status "$status")
 	snapshot after
+	{ kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
+	waits "$seen"
+	rm -f "$seen"
 	check_health
 	tool_save || true
 	write_tool_json

@@ -16,6 +16,7 @@ from report.published import published
 from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
 from report.tables.cells import Context
+from report.tables.costs import costs
 from report.tables.four_tools import four_tools
 from report.tables.levels import levels
 from report.tables.model import NOTHING, Table, escape
@@ -63,6 +64,8 @@ def page(
         tables=[table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         verdicts=verdict_tables(judged),
         controls=control_tables(judged, records),
+        costs=costs(solo, context),
+        noisy=len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
         rounds=len({record.round for record in solo}),
     )
 

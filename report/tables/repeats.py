@@ -20,7 +20,7 @@ from report.tables.cells import (
 from report.tables.model import NOTHING, Table, milliseconds, number, percent
 
 AS_PUBLISHED = "average, as published"
-NOTE = "CPU/request is the CPU time of the service's container over its good answers: the database's is not in it."
+NOTE = "CPU/request is the CPU time of the service, and of the database where it is asked, over the good answers."
 OPTIONAL = (AS_PUBLISHED, "CPU/request", "CPU to the first")
 
 

@@ -7,8 +7,8 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 source "${BASH_SOURCE[0]%/*}/duet.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/measure.sh"
-# shellcheck source=scripts/lib/counters.sh
-source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/backing.sh
+source "${BASH_SOURCE[0]%/*}/backing.sh"
 
 project='' server_pid=''
 
@@ -19,10 +19,12 @@ run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/com
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
-# start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id and server_pid.
+# start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id, server_pid, started_ns.
 start_service() {
+	local started
 	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$(start_log "$1")" 2>&1 &&
-		read -r server_pid image_id < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$1-1")
+		read -r server_pid image_id started < <("$docker" inspect --format '{{.State.Pid}} {{.Image}} {{.State.StartedAt}}' "$project-$1-1") || return
+	started_ns=$(date --date="$started" +%s%N) || started_ns=''
 }
 
 start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }

@@ -4,7 +4,7 @@
 # shellcheck source=scripts/lib/verify.sh
 source "${BASH_SOURCE[0]%/*}/verify.sh"
 
-image_id=''
+image_id='' started_ns=''
 
 # measure_all: every step that has no complete record yet. Steps are asked for anew after each round: pairs that
 # have their verdict by then are done.
@@ -65,9 +65,9 @@ measure_one() {
 		ready=$(sed -n 's/^ready //p' "$dir/prepare.txt") warm=$(sed -n 's/^warm //p' "$dir/prepare.txt")
 	fi
 	if [[ $outcome == measured ]]; then
-		server_state "$service" | save "$dir/server.before"
+		keep_counters before "$service" "$dir"
 		attend in_loadgen loadgen/measure run "results/$run" "$id" >"$dir/run.txt" 2>&1 || status=$?
-		server_state "$service" | save "$dir/server.after"
+		keep_counters after "$service" "$dir"
 		read_outcome "$status" "$service" "$dir/run.txt"
 		! grep -q '^running false' "$dir/server.after" || outcome=died detail="the container ended under load"
 	fi
@@ -75,7 +75,14 @@ measure_one() {
 	[[ $outcome == measured ]] || server_log "$service" >"$dir/server.log" 2>&1 || true
 	stop_service "$service"
 	json_object schema 1 id "$id" outcome "$outcome" detail "$detail" image_id "${image_id:-null}" begin_ns "$begin" \
-		ready_ns "${ready:-null}" warm_ns "${warm:-null}" loaded_ns "$loaded" end_ns "$(date +%s%N)" | save "$dir/meta.json"
+		started_ns "${started_ns:-null}" ready_ns "${ready:-null}" warm_ns "${warm:-null}" loaded_ns "$loaded" end_ns "$(date +%s%N)" | save "$dir/meta.json"
+}
+
+# keep_counters WHEN SERVICE DIR: of the service, and of what stands beside it.
+keep_counters() {
+	server_state "$2" | save "$3/server.$1"
+	backing_state database | save "$3/database.$1"
+	backing_state upstream | save "$3/upstream.$1"
 }
 
 # read_outcome STATUS SERVICE FILE [REPLICA]: sets `outcome` and `detail` from what loadgen/measure said in FILE.

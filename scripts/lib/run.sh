@@ -86,7 +86,7 @@ start_backing() {
 		fail 1 "the database, upstream or load generator does not start: $(tail -n1 "$log")"
 	fi
 	for ((i = 0; i < 100; i++)); do
-		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && return
+		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && find_backing && return
 		sleep 0.1
 	done
 	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"

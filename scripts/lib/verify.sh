@@ -2,7 +2,7 @@
 # Whoever starts the containers: each service is verified once, before any load.
 # Only declares. The caller sets `run` and `run_dir` and declares what differs:
 #   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
-#   server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
+#   keep_idle NAME, backing_state database|upstream, server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
@@ -39,6 +39,7 @@ verify_service() {
 		stop_service "$name"
 		return
 	fi
+	keep_idle "$name"
 	server_limits "$name" | save "$folder/limits.txt"
 	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$3" --routes "$4" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \

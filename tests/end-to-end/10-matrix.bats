@@ -5,6 +5,7 @@ load common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
+	any_host
 	scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-starlette --scenario db-raw 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
@@ -40,8 +41,11 @@ setup() {
 @test "records hold good answers and the kernel's own counters" {
 	[[ $(count . "$run_folder/records.jsonl") == 15 ]]
 	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 10 ]]
-	! grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
-	! grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
+	run -1 grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
+	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
+	[[ $(count . "$BATS_TEST_TMPDIR/solo") == 8 ]]
+	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
+	run -1 grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
 }
 
 @test "limits and sysctls are read back, as asked" {
@@ -69,6 +73,18 @@ setup() {
 	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
 	scripts/report.sh "$copy"
 	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"
+	rm -r "$copy"
+}
+
+@test "what else the host did voids a whole round, by the limits that the run was made with" {
+	local copy=results/20000101-000000-noise
+	cp -r "$run_folder" "$copy"
+	sed -i 's/"MAX_FOREIGN_CPU": "[0-9]*"/"MAX_FOREIGN_CPU": "0"/' "$copy/run.json"
+	scripts/report.sh "$copy"
+	[[ $(count '"cause": *"host"' "$copy/records.jsonl") == 8 ]]
+	# Every cell's, and no pair's and no control's.
+	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 8 ]]
+	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
 	rm -r "$copy"
 }
 

@@ -8,6 +8,7 @@ setup_file() {
 	git init --quiet --initial-branch main
 	git add --all
 	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
+	any_host
 	export SELECTION='--scenario json --tool wrk,vegeta' DURATION=1 COMPOSE_PROJECT_NAME=bench-up
 	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 || {
 		tail -n 40 "$BATS_FILE_TMPDIR/log"

@@ -18,6 +18,8 @@ from report.levels import parse_level
 from report.matrix import stack_name
 
 SECONDS = 5.0
+LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1
+DATABASE = ("create-data", "db-", "queries-", "updates-", "fortunes-")
 SERVERS = {
     "gunicorn-sync-flask": ("gunicorn-sync", "flask"),
     "gunicorn-gevent-flask": ("gunicorn-gevent", "flask"),
@@ -71,6 +73,7 @@ def entry(
         "rate": asked.rate,
         "duration_s": None if asked.count else SECONDS,
         "threads": 1,
+        "database": scenario.startswith(DATABASE),
         "dir": f"raw/r{round:02}/{service}/{scenario}/{tool}-{level}",
     }
     return line | changes
@@ -203,7 +206,9 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         saved = folder / "raw/services" / name
         saved.mkdir(parents=True, exist_ok=True)
         labels = {"bench.base.made": "mmdebstrap, Debian trixie, minbase"}
-        (saved / "image.json").write_text(json.dumps([{"Id": "sha256:" + "ab" * 32, "Config": {"Labels": labels}}]))
+        image = {"Id": "sha256:" + "ab" * 32, "Size": 190 * 10**6, "Config": {"Labels": labels}}
+        (saved / "image.json").write_text(json.dumps([image]))
+        (saved / "idle.txt").write_text(_lines({"memory_current_bytes": 40 << 20, "memory_file_bytes": 10 << 20}))
         (saved / "python.txt").write_text(f"Python {line['python']}.1 (main) [GCC]\n")
         (saved / "packages.txt").write_text(
             f"{line['package'] or 'aiohttp==3.13.5'}\n"
@@ -222,29 +227,42 @@ def write_measurement(
     tool: Mapping[str, Any] | None = None,
     meta: Mapping[str, Any] | None = None,
     after: Mapping[str, int | str] | None = None,
+    database: Mapping[str, int | str] | None = None,
 ) -> None:
-    """The raw files of a complete measurement; `tool`, `meta` and `after` change what is in their files."""
+    """The raw files of a complete measurement; `tool`, `meta`, `after` and `database` change what is in their files.
+
+    The host has one CPU. It was busy for 0.1 s more than what was measured took of it.
+    """
     saved = folder / line["dir"]
     saved.mkdir(parents=True, exist_ok=True)
     name = "output.json" if line["tool"] == "vegeta" else "output.txt"
     (saved / name).write_bytes(output if isinstance(output, bytes) else output.encode())
     seconds = 60 if line["duration_s"] is None else line["duration_s"] + 1
+    begin, end = 10**9, 10**9 + round(seconds * 1e9)
+    busy = round(100 * (max(cpu_s, 0) + LOADGEN_S + DATABASE_S + UPSTREAM_S + 0.1))
+    idle = 800 + 100 * seconds - busy - 1
     ends = {
         "before": {"loadgen": {"cpuacct.usage": "1000000000"}, "proc_stat": "cpu  100 0 100 800 0 0 0 0 0 0"},
-        "after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  300 0 200 1099 0 0 0 1 0 0"},
+        "after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": f"cpu {busy} 0 200 {idle:.0f} 0 0 0 1 0 0"},
     }
     facts = {"schema": 1, "tool": line["tool"], "tool_version": "1.0", "argv": [line["tool"], "-x"], "stdin": None}
-    facts |= {"limits": {"nofile": 16384}, "sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
-    facts |= {"start_ns": 10**9, "end_ns": 10**9 + round(seconds * 1e9), "exit_status": 0}
+    facts |= {"start_ns": begin, "end_ns": end, "exit_status": 0}
+    facts |= {"limits": {"nofile": 16384, "cpus": "1", "host_cpus": "1"}, "sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
+    facts |= {"waits": {"seen_ns": str(end), "waited_ns": str((end - begin) // 50), "threads": "1"}}
     facts |= ends | {"health_after": {"status": 200, "time_s": 0.001, "error": None}}
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
     counters = {"cpu_usage_ns": 5 * 10**9, "nr_throttled": 0, "throttled_ns": 0}
-    counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0}
+    counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
     (saved / "server.before").write_text(_lines(counters))
     (saved / "server.after").write_text(
         _lines(counters | {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9)} | dict(after or {}))
     )
+    for name, used_s in (("database", DATABASE_S), ("upstream", UPSTREAM_S)):
+        used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "database" else {})
+        (saved / f"{name}.before").write_text(_lines({"cpu_usage_ns": 10**9}))
+        (saved / f"{name}.after").write_text(_lines(used))
     done = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": "", "image_id": "sha256:" + "cd" * 32}
+    done |= {"started_ns": 10**9, "ready_ns": 1_450_000_000}
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))
 
 

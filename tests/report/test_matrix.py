@@ -261,6 +261,9 @@ def test_an_exported_knob_wins_over_the_file() -> None:
         ("PYPY_IMAGE", "a b"),
         ("COMPOSE_SERVICES", "../compose"),
         ("PYTHON_IMAGE", "a b"),
+        ("MAX_STEAL", "1 %"),
+        ("MAX_FOREIGN_CPU", "-5"),
+        ("MAX_LOADGEN_WAIT", "1e3"),
     ],
 )
 def test_a_wrong_knob_is_one_line_that_names_it(knob: str, value: str) -> None:

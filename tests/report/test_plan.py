@@ -9,6 +9,8 @@ import pytest
 
 from report import cli, compose, cpus, matrix
 from report.errors import UserError
+from report.gate import Limits, limits_of
+from report.knobs import read_knobs
 from report.levels import parse_level, refusal
 from report.plan import Plan, Selection, make_plan, measurements
 
@@ -227,6 +229,20 @@ def test_a_cpu_that_is_not_there_is_named() -> None:
     with pytest.raises(UserError, match="SERVER_CPUS=7"):
         cpus.resolve(knobs, [0, 1])
     assert cpus.resolve(knobs | {"SERVER_CPUS": "0-1"}, [0, 1])["SERVER_CPUS"] == "0-1"
+
+
+def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
+    made = plan(scenarios=("json", "simple-request-0", "db-raw", "queries-20-orm", "create-data-1"), tools=("wrk",))
+    asks = {line["scenario"]: line["database"] for line in measurements(made, 1) if line["service"] != "null"}
+    needed = {"db-raw": True, "queries-20-orm": True, "create-data-1": True}
+    assert asks == {"json": False, "simple-request-0": False} | needed
+    assert {r.name for r in MATRIX.routes.values() if r.database} == {
+        name for name, route in MATRIX.routes.items() if route.path.startswith(("/raw/", "/orm/", "/create_data/"))
+    }
+
+
+def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
+    assert limits_of(read_knobs({}, ROOT)) == Limits()
 
 
 def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:

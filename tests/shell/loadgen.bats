@@ -167,6 +167,38 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	[[ $(tool_json '.after | .pressure_cpu, .missing.pressure_cpu') == $'null\ncannot read '*/pressure/cpu ]]
 }
 
+@test "run: how long the tool's threads waited for a CPU, and which CPUs there are" {
+	# By its own name, which a script has where no env starts it.
+	# shellcheck disable=SC2016 # expanded in it
+	printf '%s\n' '#!/bin/bash' '[[ $1 == -v ]] || { for i in {1..20}; do sleep 0.05; done; echo out; }' >"$bin/wrk"
+	plan '{}'
+	run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.waits | (.waited_ns | tonumber) >= 0 and (.threads | tonumber) >= 1') == true ]]
+	[[ $(tool_json '.start_ns < (.waits.seen_ns | tonumber) and .end_ns >= (.waits.seen_ns | tonumber)') == true ]]
+	[[ $(tool_json '[.limits.cpus, .limits.host_cpus] | map(tonumber >= 1) | all') == true ]]
+	# Nobody watches on.
+	run ! pgrep --full "measure run $run_dir"
+}
+
+@test "run: the waits of all of the tool's threads, and of no other process" {
+	local proc=$BATS_TEST_TMPDIR/proc
+	mkdir -p "$proc"/{8/task/{8,9},7/task/7,sys}
+	echo 'cpu  1' >"$proc/stat"
+	echo wrk >"$proc/8/comm" && echo other >"$proc/7/comm"
+	echo '10 300 1' >"$proc/8/task/8/schedstat" && echo '10 400 1' >"$proc/8/task/9/schedstat"
+	echo '10 9000 1' >"$proc/7/task/7/schedstat"
+	plan '{}'
+	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
+	# Who ends before the others takes nothing with it.
+	pretend wrk <<<"[[ \$1 == -v ]] || { sleep 0.3 && rm -rf $proc/8/task/8 && sleep 0.3; }"
+	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
+	rm "$proc/8/comm"
+	PROC_ROOT=$proc run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json .waits.missing) == 'no thread of the tool was seen at work'* ]]
+}
+
 @test "run: vegeta keeps its results, and both reports made of them" {
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -0 "$measure" run "$run_dir" r01-0001
@@ -216,7 +248,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 @test "run: a missing tool is the load tool's failure" {
 	local name
 	rm "$bin/hey"
-	for name in bash env fallocate grep jq mkdir mv rm sed sync tail timeout truncate; do
+	for name in bash env fallocate getconf grep jq mkdir mv nproc rm sed sort sync tail timeout truncate; do
 		ln -s "$(type -P "$name")" "$bin/"
 	done
 	plan '{"tool":"hey"}'
