@@ -188,6 +188,7 @@ def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
         "python_build": (service.python_build, reason("python_build", "")),
         "packages_file": (service.packages_file, reason("packages_file", "")),
         "packages_sha256": (service.packages_sha256, reason("packages_sha256", "")),
+        "server_limits": (service.limits, reason("limits", "")),
     }
 
 
@@ -200,8 +201,17 @@ def _tool_figures(raw: Raw, evidence: Evidence) -> Figures:
         "tool_version": (_text(tool.get("tool_version")), silent),
         "command": (tuple(argv) if words and argv else None, silent),
         "exit_status": (evidence.exit_status, silent),
+        "loadgen_limits": (_limits(tool), silent),
         "raw_sha256": (raw.sha256, _why_absent(evidence, raw.output_file.rpartition("/")[2])),
     }
+
+
+def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
+    """Limits and sysctls of the load generator, as tool.json has them."""
+    read = {**mapping(tool.get("limits")), **mapping(tool.get("sysctls"))}
+    return {
+        str(name): "unlimited" if value is None else " ".join(str(value).split()) for name, value in read.items()
+    } or None
 
 
 def _load_figures(evidence: Evidence) -> Figures:

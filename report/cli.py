@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import random
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ from report import compose, cpus, matrix, plan, readme
 from report.errors import UserError
 from report.estimates import LOOKS
 from report.files import write_file
+from report.host import checkout, host_facts
 from report.knobs import read_env, read_knobs
 
 RESULTS = Path("results")
@@ -76,7 +76,7 @@ def contract(argv: Sequence[str]) -> int:
     """`contract NAME...`: make a run folder that only verifies these services (globs), and print its name."""
     names = [word for word in argv if not word.startswith("--images=")]
     options = _selection([word for word in argv if word not in names])
-    the_matrix = matrix.load()
+    the_matrix = matrix.load().with_selftests(names)
     knobs = cpus.resolve(read_knobs(os.environ))
     chosen = the_matrix.select(names, [s.name for s in the_matrix.services], "service")
     reachable = _reachable(the_matrix, knobs, options.images)
@@ -87,7 +87,8 @@ def contract(argv: Sequence[str]) -> int:
         raise UserError(
             "none of these services can be run here: their base image is not reachable, or they are skipped"
         )
-    routes = {s.name: [r.name for r in the_matrix.routes.values() if not s.lacking(r)] for s in services}
+    offered = [route for route in the_matrix.routes.values() if not route.selftest]
+    routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
     folder = _folder("contract")
     facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": knobs}
     facts |= _provenance() | {"services": _facts(the_matrix, knobs, services, routes)}
@@ -126,12 +127,14 @@ def _write(
     lines: Iterable[Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> None:
-    """The plan's files; run.json comes last, so that a folder with it is whole."""
+    """The plan's files; run.json comes last, so that a folder with it is whole, and names the others' content."""
     write_file(folder / "services.yml", compose.run_services(the_matrix, services))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    write_file(folder / "run.json", json.dumps(facts, indent=1) + "\n")
+    names = ("services.yml", "knobs.env", "plan.jsonl")
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
 
 
 def commands(argv: Sequence[str]) -> int:
@@ -256,10 +259,10 @@ def find_run(name: str) -> Path:
     raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
 
 
-def harness_hash() -> str:
-    """sha256 over the names and bytes of everything that decides how a figure comes about."""
+def harness_hash(parts: Iterable[str] = HARNESS) -> str:
+    """sha256 over the names and bytes of everything (or of these parts) that decides how a figure comes about."""
     digest = hashlib.sha256()
-    for top in HARNESS:
+    for top in parts:
         paths = [Path(top)] if Path(top).is_file() else sorted(Path(top).rglob("*"))
         for path in paths:
             if path.is_file() and "__pycache__" not in path.parts and path.name != ".env":
@@ -339,16 +342,25 @@ def _run(
 
 
 def _routes(the_plan: plan.Plan) -> dict[str, list[str]]:
-    """The routes that the plan's services are asked for, by service."""
+    """The routes that are verified, by service: those of its cells; the contract does not know what self-tests ask."""
     needed: dict[str, dict[str, None]] = {}
     for cell in the_plan.cells:
-        needed.setdefault(cell.service.name, {})[cell.route.name] = None
+        needed.setdefault(cell.service.name, {})["json" if cell.route.selftest else cell.route.name] = None
     return {name: list(routes) for name, routes in needed.items()}
 
 
 def _provenance() -> dict[str, Any]:
+    state = checkout(os.environ)
+    images = dict(pair.split("=", 1) for pair in os.environ.get("BENCH_IMAGES", "").split() if "=" in pair)
     return {
-        "harness": {"version": os.environ.get("BENCH_VERSION", "unknown"), "hash": harness_hash()},
+        "harness": {
+            # No git beside `docker-compose up bench`: the commit has to do.
+            "version": os.environ.get("BENCH_VERSION") or (state["commit"] or "unknown")[:12],
+            "hash": harness_hash(),
+            **state,
+            "parts": {part: harness_hash([part]) for part in HARNESS},
+            "images": images,
+        },
         "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
         "engine": os.environ.get("BENCH_ENGINE"),
         "host": host_facts(),
@@ -377,19 +389,6 @@ def _facts(
             "routes": list(routes[s.name]),
         }
         for s in services
-    }
-
-
-def host_facts() -> dict[str, Any]:
-    """CPU model and count, memory in bytes, kernel: what a reader needs to place the figures."""
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), None)
-    return {
-        "cpu": model or platform.machine(),
-        "cpus": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "kernel": platform.release(),
-        "cgroup": "v2" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "v1",
     }
 
 

@@ -93,7 +93,7 @@ def _service(
         "PYTHON": version,
         "LOCKS": python_label(service.python),
         "STYLE": service.server.style,
-        "FRAMEWORK": service.framework.name,
+        "FRAMEWORK": service.framework.folder,
         "SERVER": server,
     }
     if packages:
@@ -109,6 +109,7 @@ def _service(
         f"      context: {folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
+        *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
     return "\n".join(lines) + "\n"

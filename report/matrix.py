@@ -50,6 +50,14 @@ class Framework:
     name: str
     interfaces: tuple[str, ...]
     lacks: Mapping[str, str]
+    selftest: bool = False
+    app: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its app, which a variant shares with another."""
+        return self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ class Route:
     name: str
     scenario: str
     path: str
+    selftest: bool = False
     method: str = "GET"
     body: str | None = None
     basic: bool = False
@@ -101,6 +110,8 @@ class Service:
     def lacking(self, route: Route) -> str | None:
         """Why this service does not offer `route`; None when it does."""
         lacks = self.framework.lacks
+        if route.selftest:
+            return None if self.framework.selftest else "only the apps of self-tests have it"
         return lacks.get(route.name) or (None if route.basic else lacks.get("*"))
 
 
@@ -163,6 +174,8 @@ class Matrix:
     skips: tuple[Skip, ...]
     default_python: str
     default_base: str
+    selftests: Mapping[str, Framework] = field(default_factory=dict)
+    """Apps of known behaviour, which only their exact names select: no glob, no table and no count has them."""
     _services: tuple[Service, ...] = field(default=(), repr=False)
 
     @property
@@ -174,6 +187,18 @@ class Matrix:
     def stacks(self) -> list[str]:
         """Names of the stacks, in a stable order."""
         return list(dict.fromkeys(s.stack for s in self._services))
+
+    def with_selftests(self, names: Iterable[str]) -> Matrix:
+        """The matrix with those services of self-tests whose stack, framework or own name is among `names`."""
+        exact = set(names)
+        added = replace(self, frameworks=self.selftests)
+        chosen = [
+            s
+            for s in _services(added, [self.default_python], [self.default_base])
+            if exact & {s.name, s.stack, s.framework.name}
+        ]
+        frameworks = {**self.frameworks, **{s.framework.name: s.framework for s in chosen}}
+        return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
 
     def route_of(self, scenario: str) -> tuple[Route, str]:
         """(route, path) of a scenario's name; UserError when there is no such scenario."""
@@ -210,9 +235,10 @@ class Matrix:
             for package in preset.packages
             if any(s.stack in preset.stacks and not self.with_package(s, package).skip for s in services)
         }
+        own = [f.folder for f in self.selftests.values()] if python == self.default_python else []
         return (
             sorted({s.server.name for s in services}),
-            sorted({s.framework.name for s in services}),
+            sorted({s.framework.name for s in services} | set(own)),
             sorted(packages),
         )
 
@@ -283,13 +309,14 @@ def parse(data: Mapping[str, Any]) -> Matrix:
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
     frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
+    selftests = {n: _selftest(n, v) for n, v in data.get("selftests", {}).items()}
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
-    for name in itertools.chain(servers, frameworks, routes, data["presets"]):
+    for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
         if not NAME.match(name):
             raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
     for python in data["pythons"]:
         python_image(python)
-    for framework in frameworks.values():
+    for framework in (*frameworks.values(), *selftests.values()):
         for route in framework.lacks:
             if route != "*" and route not in routes:
                 raise ValueError(f"framework {framework.name} lacks '{route}', which is no route")
@@ -303,8 +330,9 @@ def parse(data: Mapping[str, Any]) -> Matrix:
         skips=tuple(Skip(**skip) for skip in data.get("skip", ())),
         default_python=defaults["python"],
         default_base=defaults["base"],
+        selftests=selftests,
     )
-    return replace(matrix, _services=tuple(_services(matrix)))
+    return replace(matrix, _services=tuple(_services(matrix, matrix.pythons, matrix.bases)))
 
 
 def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
@@ -321,6 +349,11 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
 def _framework(name: str, value: Mapping[str, Any]) -> Framework:
     needs = value["interface"]
     return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+
+
+def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
+    environment = dict(value.get("environment", {}))
+    return replace(_framework(name, value), selftest=True, app=value.get("app"), environment=environment)
 
 
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
@@ -346,11 +379,12 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
     )
 
 
-def _services(matrix: Matrix) -> Iterator[Service]:
+def _services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str]) -> Iterator[Service]:
+    pythons, bases = list(pythons), list(bases)
     for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
         if not set(framework.interfaces) & set(server.serves):
             continue
         stack = stack_name(server.name, framework.name)
-        for python, base in itertools.product(matrix.pythons, matrix.bases):
+        for python, base in itertools.product(pythons, bases):
             name = f"{stack}-{suffix(python, base)}"
             yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name, server))

@@ -154,6 +154,7 @@ def make_plan(
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
     preset = _override(matrix.presets[name], wanted)
+    matrix = matrix.with_selftests([*preset.stacks, *wanted.stacks, *wanted.frameworks])
     services = _services(matrix, preset, wanted, knobs)
     skips = [Skip(s.name, s.skip) for s in services if s.skip]
     skips += [Skip(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
@@ -431,7 +432,8 @@ def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ..
     narrowed = [replace(load, scenarios=_kept(load.scenarios, patterns)) for load in loads]
     narrowed = [load for load in narrowed if load.scenarios]
     held = {name for load in narrowed for name in load.scenarios}
-    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario]
+    # What self-tests ask for has to be named, as their apps have.
+    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
     missing: list[str] = []
     for pattern in patterns:
         if fnmatch.filter(held, pattern):

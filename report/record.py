@@ -32,6 +32,8 @@ FIGURES = (
     "packages_file",
     "packages_sha256",
     "raw_sha256",
+    "server_limits",
+    "loadgen_limits",
     "requests",
     "attempts",
     "successes",
@@ -114,6 +116,9 @@ class Record:
     packages_sha256: str | None
     raw_file: str
     raw_sha256: str | None
+    # Limits and sysctls as they were read back, in the kernel's own words.
+    server_limits: Mapping[str, str] | None
+    loadgen_limits: Mapping[str, str] | None
     # What came of it: `measured`, or what stood in the way.
     outcome: str
     valid: bool

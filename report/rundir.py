@@ -100,6 +100,7 @@ class ServiceFacts:
     packages: Mapping[str, str] = field(default_factory=dict)
     packages_file: str | None = None
     packages_sha256: str | None = None
+    limits: Mapping[str, str] | None = None
     failure: tuple[str, str] | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     image_bytes: int | None = None
@@ -192,6 +193,9 @@ def read_service(run: str, name: str) -> ServiceFacts:
     packages = read_bytes(f"{run}/{folder}/packages.txt")
     if packages is None:
         missing["packages_file"] = missing["packages_sha256"] = f"{folder}/packages.txt is missing"
+    limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else _counters(text)
+    if not limits or "null" in limits:
+        missing["limits"] = (limits or {}).get("null") or f"{folder}/limits.txt is missing or empty"
     failed = read_bytes(f"{run}/{folder}/failure.json")
     return ServiceFacts(
         name=name,
@@ -202,6 +206,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
         packages=_packages(packages or b""),
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
+        limits=None if "limits" in missing else limits,
         failure=None if failed is None else _failure(as_object(failed)),
         missing=missing,
         image_bytes=_image_bytes(image),

@@ -2,6 +2,8 @@
 #
 # Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl and report.md from its raw files
 #        scripts/report.sh parse TOOL < FILE  one tool's output as one JSON object
+#        scripts/report.sh comparable A B     whether figures of two runs may stand side by side: a line for
+#                                             each difference; exit status 0, or 1 where one forbids it
 #
 # RUN is a folder under results/, by name or path. Needs no service: only the tools' image.
 set -Eeuo pipefail
@@ -15,9 +17,8 @@ esac
 
 need_engine
 have_harness || "$root/scripts/setup.sh"
-if [[ $1 == parse ]]; then
-	shift
-	in_tools python3 -m report parse "$@"
+if [[ $1 == parse || $1 == comparable ]]; then
+	in_tools python3 -m report "$@"
 else
 	run=$(in_tools python3 -m report find "$1")
 	in_tools python3 -m report build "results/$run"

@@ -125,7 +125,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
 
     matrix = load(Path("matrix.toml"))
-    if unknown := set(options.names) - matrix.servers.keys() - matrix.frameworks.keys():
+    if unknown := set(options.names) - matrix.servers.keys() - matrix.frameworks.keys() - matrix.selftests.keys():
         parser.error(f"no server or framework has the name {', '.join(sorted(unknown))}")
     arguments = options.names, options.check, options.upgrade
     stale = [path for python in matrix.pythons for path in relock(matrix, python, *arguments)]

@@ -17,6 +17,7 @@ from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
 from report.tables.cells import Context
 from report.tables.costs import costs
+from report.tables.four_tools import four_tools
 from report.tables.levels import levels
 from report.tables.model import NOTHING, Table, escape
 from report.tables.open_loop import vegeta
@@ -34,6 +35,7 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
         "repeats": repeats,
         "vegeta": vegeta,
         "wrk-latency": wrk_latency,
+        "four-tools": four_tools,
     }
 )
 
@@ -88,11 +90,14 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
     harness = mapping(facts.get("harness"))
-    yield "harness", f"{harness.get('version', 'unknown')} (content {str(harness.get('hash', 'unknown'))[:12]})"
+    branch = f", branch {harness['branch']}" if harness.get("branch") else ""
+    content = str(harness.get("hash", "unknown"))[:12]
+    yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
     for name in ("containers", "engine"):
         yield name, str(facts.get(name) or "unknown")
     host = mapping(facts.get("host"))
-    yield "host", ", ".join(f"{key} {host[key]}" for key in host) or "unknown"
+    told = [f"{key} {'not known' if host[key] is None else host[key]}" for key in host if key != "missing"]
+    yield "host", ", ".join(told) or "unknown"
     knobs = mapping(facts.get("knobs"))
     yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
     versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})

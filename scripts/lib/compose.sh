@@ -46,12 +46,16 @@ tool_options=() tools_image=bench/loadgen
 
 # plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported knobs.
 plan_verb() {
-	local verb=$1 version engine
+	local verb=$1 version engine commit branch images
 	shift
 	version=$(git -C "$root" describe --always --dirty --tags 2>/dev/null || echo unknown)
+	commit=$(git -C "$root" rev-parse HEAD 2>/dev/null || true)
+	branch=$(git -C "$root" symbolic-ref --quiet --short HEAD 2>/dev/null || true)
 	engine=$("$docker" version --format '{{.Server.Version}}')
+	images=$("$docker" image inspect --format '{{index .RepoTags 0}}={{.Id}}' "${harness[@]/#/bench/}" | tr '\n' ' ')
 	mapfile -t tool_options < <(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
-	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement")
+	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement"
+		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images")
 	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |
 		in_tools python3 -m report "$verb" --images=/dev/stdin "$@"
 }

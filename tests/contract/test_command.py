@@ -123,7 +123,8 @@ def test_check_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_routes_are_the_matrix() -> None:
     matrix = tomllib.loads((ROOT / "services" / "matrix.toml").read_text())
-    assert {route: line["path"] for route, line in matrix["routes"].items()} == ROUTES
+    own = {route: line["path"] for route, line in matrix["routes"].items() if not line.get("selftest")}
+    assert own == ROUTES
 
 
 def test_upstream_is_restored_whatever_happens() -> None:

@@ -95,3 +95,19 @@ setup() {
 @test "what is written belongs to the user who ran the script" {
 	[[ -z $(find "$run_folder" ! -user "$(id -un)") ]]
 }
+
+@test "what ran is named by its content, and a run may be compared with itself" {
+	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
+	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 8 ]]
+	run -0 scripts/report.sh comparable "$run_folder" "$run_folder"
+	[[ $output == comparable ]]
+}
+
+@test "another plan may not be compared with it" {
+	local copy=results/20000101-000000-other
+	cp -r "$run_folder" "$copy"
+	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
+	run -1 scripts/report.sh comparable "$run_folder" "$copy"
+	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
+	rm -r "$copy"
+}

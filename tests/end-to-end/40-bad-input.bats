@@ -42,6 +42,8 @@ refused() {
 @test "a results folder that is not one" {
 	refused "is not a results folder" scripts/report.sh /tmp
 	refused "is not a results folder" scripts/matrix.sh --resume nope
+	refused "is not a results folder" scripts/report.sh comparable nope /tmp
+	refused "takes two runs" scripts/report.sh comparable nope
 }
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }

@@ -214,6 +214,7 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
             f"{line['package'] or 'aiohttp==3.13.5'}\n"
             "blacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
         )
+        (saved / "limits.txt").write_text("nofile 16384\nnet.core.somaxconn 16384\n")
     return folder
 
 
@@ -248,6 +249,7 @@ def write_measurement(
     facts |= {"start_ns": begin, "end_ns": end, "exit_status": 0}
     facts |= {"limits": {"nofile": 16384, "cpus": "1", "host_cpus": "1"}}
     facts |= {"waits": {"seen_ns": str(end), "waited_ns": str((end - begin) // 50), "threads": "1"}}
+    facts |= {"sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
     facts |= ends | {"health_after": {"status": 200, "time_s": 0.001, "error": None}}
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
     counters = {"cpu_usage_ns": 5 * 10**9, "nr_throttled": 0, "throttled_ns": 0}

@@ -65,7 +65,11 @@ def test_a_framework_of_two_interfaces_has_the_servers_of_both_each_once() -> No
 def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:
     for kind, names, files in (
         ("servers", MATRIX.servers, {"start", "requirements.txt"}),
-        ("frameworks", MATRIX.frameworks, {"app.py", "requirements.txt"}),
+        (
+            "frameworks",
+            {*MATRIX.frameworks, *(f.folder for f in MATRIX.selftests.values())},
+            {"app.py", "requirements.txt"},
+        ),
     ):
         folders = {p.name: {f.name for f in p.iterdir()} for p in (ROOT / "services" / kind).iterdir() if p.is_dir()}
         assert folders.keys() == set(names)

@@ -100,7 +100,8 @@ def test_bases_that_cannot_be_reached_are_skipped_with_that_cause() -> None:
     }
 
 
-def test_alpine_has_a_base_of_its_own_where_its_knob_is_set(tmp_path: Path) -> None:
+def test_alpine_has_a_base_of_its_own_where_its_knob_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "read_env", lambda _: {"LOCAL_PYTHON_IMAGE": "local"})
     images = tmp_path / "images"
     images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
     services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]

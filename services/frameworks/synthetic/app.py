@@ -1,0 +1,163 @@
+"""An ASGI app of known behaviour, to test the harness with: what a figure ought to be is in the request.
+
+It has the contract's basic routes, and `/synthetic?...`, where each word is one behaviour and all of them add up:
+
+    busy_us=N               N microseconds of CPU, by the thread's own clock
+    sleep=MS:SHARE,...      waits, each for its share of the requests (`1:98,50:2`: 1 ms for 98 in 100, 50 ms for 2)
+    stall=MS:EVERY_MS       answers nothing in the first MS of every EVERY_MS, by the machine's monotonic clock
+    errors=PERCENT          this share of the answers is a 500
+    capacity=N              each worker answers at most N requests a second, in the order of their arrival
+
+With SLOWER_PERCENT in its environment `busy_us` takes so much more CPU, and nothing else does.
+
+Shares are not random: a sequence of low discrepancy keeps any stretch of requests within a request or two of them.
+The timers of event loops count milliseconds: a wait is up to 2 ms longer than asked.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl
+
+from common import contract
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+TEXT, JSON = b"text/plain; charset=utf-8", b"application/json"
+GREETING = contract.GREETING.encode()
+# Its multiples, without their whole part, are spread over 0..1 more evenly than random numbers are.
+GOLDEN = 0.6180339887498949
+SLOWER = 1 + float(os.environ.get("SLOWER_PERCENT", "0")) / 100
+
+
+class Behaviour:
+    """What the requests with one query meet; raises ValueError for a query that is none."""
+
+    def __init__(self, query: str) -> None:
+        words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+        if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity"}:
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        self.busy_ns = round(1000 * int(words.get("busy_us", 0)) * SLOWER)
+        self.errors = float(words.get("errors", 0)) / 100
+        self.sleeps = _pairs(words.get("sleep", ""))
+        stalls = _pairs(words.get("stall", ""))
+        self.stall_s, self.every_s = (stalls[0][0] / 1000, stalls[0][1] / 1000) if stalls else (0.0, 1.0)
+        self.slot_s = 1 / float(words["capacity"]) if "capacity" in words else 0.0
+        self.asked, self.free_at = 0, 0.0
+
+    def next(self) -> float:
+        """Where the next request stands among all, 0..1."""
+        self.asked += 1
+        return self.asked * GOLDEN % 1
+
+    def wait_s(self, place: float, now: float) -> float:
+        """Seconds that the request at this place waits which came at `now`."""
+        wait = 0.0
+        mark = place * sum(share for _, share in self.sleeps)
+        for ms, share in self.sleeps:
+            if mark < share:
+                wait += ms / 1000
+                break
+            mark -= share
+        if self.slot_s:
+            self.free_at = max(self.free_at, now) + self.slot_s
+            wait += self.free_at - now
+        return wait + max(0.0, self.stall_s - (now + wait) % self.every_s)
+
+    def fails(self, place: float) -> bool:
+        """Whether the request at this place gets a 500."""
+        return place < self.errors
+
+
+def _pairs(text: str) -> list[tuple[float, float]]:
+    """`1:98,50:2` -> [(1.0, 98.0), (50.0, 2.0)]."""
+    pairs = [part.partition(":") for part in text.split(",") if part]
+    return [(float(one), float(other)) for one, _, other in pairs]
+
+
+behaviour = lru_cache(maxsize=64)(Behaviour)
+
+
+def burn(nanoseconds: int) -> None:
+    """As much CPU time of this thread, whatever the clock rate and whoever else wants the CPU."""
+    end = time.thread_time_ns() + nanoseconds
+    while time.thread_time_ns() < end:
+        pass
+
+
+async def synthetic(query: str) -> tuple[int, bytes, bytes]:
+    try:
+        asked = behaviour(query)
+    except (ValueError, ArithmeticError) as fault:
+        return error(HTTPStatus.BAD_REQUEST, str(fault))
+    place = asked.next()
+    if wait := asked.wait_s(place, time.monotonic()):
+        await asyncio.sleep(wait)
+    if asked.busy_ns:
+        burn(asked.busy_ns)
+    if asked.fails(place):
+        return error(HTTPStatus.INTERNAL_SERVER_ERROR, "as asked")
+    return 200, TEXT, GREETING
+
+
+async def root(query: str) -> tuple[int, bytes, bytes]:
+    duration = contract.clamp_duration(parse_qs(query).get("duration", [None])[0])
+    if duration:
+        await asyncio.sleep(duration / 1000)
+    return json_answer({"duration": duration})
+
+
+async def plaintext(query: str) -> tuple[int, bytes, bytes]:
+    return 200, TEXT, GREETING
+
+
+async def greeting(query: str) -> tuple[int, bytes, bytes]:
+    return json_answer({"message": contract.GREETING})
+
+
+async def route_example(query: str) -> tuple[int, bytes, bytes]:
+    return 200, TEXT, contract.ROUTE_RESPONSE.encode()
+
+
+def json_answer(value: Any, status: int = 200) -> tuple[int, bytes, bytes]:
+    return status, JSON, contract.to_json(value).encode()
+
+
+def error(status: HTTPStatus, text: str) -> tuple[int, bytes, bytes]:
+    return json_answer({"error": text}, status)
+
+
+ROUTES: dict[str, Callable[[str], Awaitable[tuple[int, bytes, bytes]]]] = {
+    "/": root,
+    "/plaintext": plaintext,
+    "/json": greeting,
+    "/simple_json": greeting,
+    "/http-route-example": route_example,
+    "/synthetic": synthetic,
+}
+
+
+async def app(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "lifespan":
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    route, headers = ROUTES.get(scope["path"]), []
+    if route is None:
+        status, content_type, body = error(HTTPStatus.NOT_FOUND, f"there is no {scope['path']}")
+    elif scope["method"] not in ("GET", "HEAD"):
+        status, content_type, body = error(HTTPStatus.METHOD_NOT_ALLOWED, f"{scope['path']} takes GET")
+        headers = [(b"allow", b"GET")]
+    else:
+        status, content_type, body = await route(scope["query_string"].decode("latin-1"))
+    headers += [(b"content-type", content_type), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,121 @@
+"""The self-tests' arithmetic: the truths themselves, and what is no measurement of them."""
+
+from __future__ import annotations
+
+import random
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+
+from report import matrix
+from report.build import build_records, service_names
+from report.errors import UserError
+from report.plan import Selection, make_plan
+from report.record import Cause, Record
+from report.rundir import read_run, read_service
+from report.selftest import LATENCY, Promise, from_csv, judge, percentile, run
+
+ROOT = Path(__file__).parents[2]
+MATRIX = matrix.load(ROOT / "services/matrix.toml")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> list[Record]:
+    lines = [
+        entry("uvicorn-asgi", scenario, "vegeta", "r500", number=number, round=round)
+        for round in (1, 2)
+        for number, scenario in enumerate(("stall", "mix"), 1)
+    ]
+    folder = write_run(tmp_path / "run", lines)
+    for line in lines:
+        write_measurement(folder, line, output_of(line, 500))
+    source = read_run(str(folder))
+    return list(build_records(source, {n: read_service(source.path, n) for n in service_names(source)}))
+
+
+def true_latencies(scenario: str) -> list[float]:
+    """What the app itself would make each of 10,000 requests wait, evenly sent at 500/s."""
+    sys.path.insert(0, str(ROOT / "services"))
+    app = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
+    sys.path.remove(str(ROOT / "services"))
+    asked = app["Behaviour"](MATRIX.routes[scenario].path.partition("?")[2])
+    return [asked.wait_s(asked.next(), 1234.5 + number / 500) for number in range(10_000)]
+
+
+@pytest.mark.parametrize("promise", LATENCY, ids=lambda p: f"{p.scenario} p{100 * p.percentile:g}")
+def test_the_truth_is_what_the_app_does(promise: Promise, records: list[Record]) -> None:
+    found = judge(promise, records, lambda r: true_latencies(r.scenario))
+    assert found.value_s == pytest.approx(found.promise.truth_s, rel=0.005)
+    assert found.holds
+    assert found.requests == 20_000
+    assert "holds" in found.row()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda latency: latency + 0.06,
+        lambda latency: 0.9 * latency,
+        lambda latency: 0.0,
+        lambda latency: min(latency, 0.04) + 0.003,
+    ],
+)
+def test_what_hides_or_invents_latency_is_missed(change: Callable[[float], float], records: list[Record]) -> None:
+    """The p99 of both; a p90 of 1 ms has 1 ms of room."""
+    for promise in LATENCY:
+        if promise.percentile == 0.99:
+            found = judge(promise, records, lambda r: [change(latency) for latency in true_latencies(r.scenario)])
+            assert not found.holds
+            assert "MISSED" in found.row()
+
+
+def test_too_few_requests_are_no_measurement(records: list[Record]) -> None:
+    found = judge(LATENCY[0], records, lambda r: true_latencies(r.scenario)[:4999])
+    assert (found.value_s, found.holds) == (None, False)
+    assert "needs 5000" in found.row()
+
+
+def test_what_is_not_valid_is_no_measurement(records: list[Record]) -> None:
+    bad = replace(records[0], valid=False, causes=(Cause("errors", "some"),))
+    found = judge(LATENCY[0], [bad, *records[1:]], lambda r: true_latencies(r.scenario))
+    assert not found.holds
+    assert "round 1 is not valid (errors: some)" in found.row()
+
+
+def test_what_is_not_in_the_run_does_not_hold(records: list[Record]) -> None:
+    assert not judge(LATENCY[0], records[1:2], lambda r: [0.9]).holds
+
+
+@pytest.mark.parametrize("part", [0.5, 0.9, 0.99, 0.999, 1.0])
+def test_percentiles_are_the_nearest_rank(part: float) -> None:
+    rng = random.Random(7)
+    for count in (1, 99, 100, 1001, 5001):
+        values = [rng.random() for _ in range(count)]
+        assert percentile(values, part) == np.quantile(values, part, method="inverted_cdf")
+
+
+def test_vegetas_csv() -> None:
+    text = (
+        '1700000000000000000,200,1500000,0,13,,SGVsbG8=,,0,GET,http://a/,eA==\n17,0,30000000000,0,0,"a, b",,,1,GET,,\n'
+    )
+    assert list(from_csv(text)) == [0.0015, 30.0]
+
+
+def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
+    made = make_plan(MATRIX, Selection(preset="selftest-latency"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    assert {s.stack for s in made.services} == {"uvicorn-synthetic"}
+    assert {cell.scenario for cell in made.cells} == {promise.scenario for promise in LATENCY}
+    assert made.preset.duration % 10 == 0
+    assert all((cell.level.rate or 0) * made.preset.duration >= 5000 for cell in made.cells)
+
+
+@pytest.mark.parametrize("argv", [[], ["latency"], ["power", "results/x"], ["latency", "no-such-run"]])
+def test_the_users_faults_are_one_line(argv: list[str]) -> None:
+    with pytest.raises(UserError):
+        run(argv)
