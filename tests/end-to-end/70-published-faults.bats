@@ -87,5 +87,5 @@ caused() {
 	hog=$("$docker" run --detach --rm --init --network none --cpuset-cpus 1 --cpu-shares 16384 --entrypoint sh bench/loadgen \
 		-c 'for i in 1 2 3; do while :; do :; done & done; wait')
 	SERVER_CPUS=0 LOADGEN_CPUS=1 DATABASE_CPUS=0 measure --stack uvicorn-synthetic --scenario json --tool wrk --level 16 --duration 3
-	caused wrk loadgen-bound ""
+	caused wrk loadgen-bound "wrk waited for a CPU"
 }
