@@ -98,7 +98,7 @@ setup() {
 
 @test "what ran is named by its content, and a run may be compared with itself" {
 	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
-	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 8 ]]
+	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 12 ]]
 	run -0 scripts/report.sh comparable "$run_folder" "$run_folder"
 	[[ $output == comparable ]]
 }
