@@ -249,7 +249,6 @@ def write_measurement(
     facts |= {"start_ns": begin, "end_ns": end, "exit_status": 0}
     facts |= {"limits": {"nofile": 16384, "cpus": "1", "host_cpus": "1"}, "sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
     facts |= {"waits": {"seen_ns": str(end), "waited_ns": str((end - begin) // 50), "threads": "1"}}
-    facts |= {"sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
     facts |= ends | {"health_after": {"status": 200, "time_s": 0.001, "error": None}}
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
     counters = {"cpu_usage_ns": 5 * 10**9, "nr_throttled": 0, "throttled_ns": 0}
