@@ -25,6 +25,8 @@ VERBS = {
     "self": "report.selfbench:run",
     "self-builds": "report.selfbench:run_builds",
     "parse": "report.parse:run",
+    "schedule": "report.schedule:run",
+    "knee": "report.knee:run",
     "verify": "report.contract:run",
     "check": "report.contract:check",
 }

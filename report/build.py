@@ -13,9 +13,12 @@ from typing import Any
 from report.cli import find_run
 from report.errors import UserError
 from report.files import write_file
+from report.knee import NO_KNEE_ASKED, as_searched, knee_figure
+from report.latencies import merged_latencies
 from report.parse import Parsed, parse
 from report.record import ERROR_KINDS, LATENCIES, MEASURED, Record, dump
 from report.rundir import Planned, Raw, Run, ServiceFacts, mapping, read_raw, read_run, read_service
+from report.schedule import read_lag
 from report.tables.page import page
 from report.validity import Evidence, attempts_of, judge, sent_rate_of
 
@@ -34,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
     records = list(build_records(source, services))
     try:
         write_file(folder / "records.jsonl", "".join(dump(records)))
-        write_file(folder / "report.md", page(source, services, records))
+        write_file(folder / "report.md", page(source, services, records, merged_latencies(source.path, records)))
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0
@@ -63,6 +66,7 @@ def harness_of(facts: Mapping[str, Any]) -> str:
 def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str, settings_sha256: str) -> Record:
     """The record of one measurement: pure."""
     outcome, detail = _outcome(raw, service)
+    planned = as_searched(planned, raw.knee)
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
     tool = raw.tool or {}
     goodput = _goodput(planned.tool, parsed)
@@ -84,6 +88,7 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         restarts=_change(raw, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
         stopped=raw.after.get("running") == "false",
+        lag=read_lag(raw.lag),
     )
     causes = judge(evidence)
     figures = {
@@ -91,6 +96,7 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         **_tool_figures(raw, evidence),
         **_load_figures(evidence),
         **_resource_figures(raw, evidence),
+        **_open_loop_figures(raw, evidence),
     }
     silent = _why_silent(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
@@ -215,6 +221,17 @@ def _resource_figures(raw: Raw, evidence: Evidence) -> Figures:
         "memory_peak_bytes": (_whole(raw.after.get("memory_peak_bytes")), no_counters),
         "throttled_s": (evidence.throttled_s, no_counters),
         "steal_ratio": (steal, silent),
+    }
+
+
+def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
+    """How far vegeta kept to its schedule, and the rate that a search found or that held."""
+    if not evidence.asked.open_loop:
+        return {"lag_s": (None, "closed loop: no time is asked for"), "knee_rate": (None, NO_KNEE_ASKED)}
+    silent = "lag.json does not tell" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    return {
+        "lag_s": (evidence.lag and evidence.lag.lag_s, silent),
+        "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
     }
 
 

@@ -44,6 +44,8 @@ FIGURES = (
     "memory_peak_bytes",
     "throttled_s",
     "steal_ratio",
+    "lag_s",
+    "knee_rate",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
 
@@ -115,6 +117,9 @@ class Record:
     memory_peak_bytes: int | None
     throttled_s: float | None
     steal_ratio: float | None
+    # How late an open loop's requests left (p50, p99, max), and the rate at which the asked p99 holds.
+    lag_s: Mapping[str, float] | None
+    knee_rate: float | None
     nulls: Mapping[str, str]
 
     def __post_init__(self) -> None:

@@ -44,6 +44,7 @@ class Planned:
     duration_s: float | None
     threads: int
     dir: str
+    knee_p99_s: float | None = None
 
     @property
     def open_loop(self) -> bool:
@@ -63,6 +64,8 @@ class Raw:
     before: Mapping[str, str]
     after: Mapping[str, str]
     faults: tuple[str, ...]
+    lag: Mapping[str, Any] | None = None
+    knee: Mapping[str, Any] | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -145,6 +148,8 @@ def read_raw(run: str, planned: Planned) -> Raw:
         output_file=f"{planned.dir}/{name}",
         before=_counters(read_bytes(f"{folder}/server.before")),
         after=_counters(read_bytes(f"{folder}/server.after")),
+        lag=_read_object(f"{folder}/lag.json", "lag.json", faults) if planned.tool == "vegeta" else None,
+        knee=_read_object(f"{folder}/knee.json", "knee.json", faults) if planned.knee_p99_s else None,
         faults=tuple(faults),
     )
 
@@ -253,6 +258,7 @@ def _planned(entry: Mapping[str, Any] | None) -> Planned | str:
             duration_s=None if entry.get("duration_s") is None else _seconds(entry, "duration_s"),
             threads=_count(entry, "threads") if "threads" in entry else 1,
             dir=_text(entry, "dir"),
+            knee_p99_s=None if entry.get("knee_p99_s") is None else _seconds(entry, "knee_p99_s"),
         )
     except ValueError as problem:
         return str(problem)
