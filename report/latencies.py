@@ -104,4 +104,4 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
 
 def _whole(values: Sequence[Any]) -> bool:
     """Whether all are counts; by way of sets and extremes, as there are thousands of them."""
-    return set(map(type, values)) == {int} and 0 <= min(values) and max(values) < 1 << 63
+    return set(map(type, values)) == {int} and min(values) >= 0 and max(values) < 1 << 63

@@ -54,4 +54,5 @@ take_knee() {
 	fi
 }
 
+# shellcheck disable=SC2034 # save.bash ends the tool by it
 take_deadline() { DEADLINE=$((DURATION + ${TIMEOUT%.*} + 1 + ${GRACE:-10})); }
