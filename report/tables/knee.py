@@ -13,7 +13,7 @@ from report.tables.model import NOTHING, Table, milliseconds, number, share
 
 NOTE = (
     "The knee is the highest rate at which p99 stays within the limit, at most 0.1 % are errors and at least 99 % of"
-    f" the rate is sent; {APART - 1:.0%} more does not hold, in two trials. It is confirmed when it holds in"
+    f" the rate is sent; {100 * (APART - 1):.0f} % more does not hold, in two trials. It is confirmed when it holds in"
     f" {CONFIRMATIONS} later rounds or more, and in each of them. Every trial is in the raw files. Peak goodput is the"
     " best mean of the run's closed loops."
 )
@@ -39,9 +39,9 @@ def _table(
     scenario: str, level: str, cells: Sequence[Cell], peaks: Mapping[tuple[str, str], Cell], context: Context
 ) -> Table:
     limit = level.removeprefix(f"{SEARCHED}p99-").removesuffix("ms")
-    columns = ("service", "knee/s", "later rounds", "p99 there", "peak goodput/s", "knee of peak", "told by")
+    columns = ("service", "knee/s", "later rounds", "p99 there", "peak goodput/s", "knee of peak", "confirmed")
     rows = tuple(_row(cell, peaks.get((cell.service, scenario)), context) for cell in cells)
-    return Table(f"{scenario}: knee at p99 of {limit} ms", columns, rows, notes=(NOTE,), prose=("told by",))
+    return Table(f"{scenario}: knee at p99 of {limit} ms", columns, rows, notes=(NOTE,), prose=("confirmed",))
 
 
 def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:
         milliseconds(p99),
         top,
         share(rate / best) if best else NOTHING,
-        "confirmed" if held == later >= CONFIRMATIONS else f"not confirmed{_not_held(cell, found)}",
+        "yes" if held == later >= CONFIRMATIONS else f"no{_not_held(cell, found)}",
     )
 
 

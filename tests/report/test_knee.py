@@ -291,13 +291,13 @@ def test_a_knee_that_holds_in_three_later_rounds_is_confirmed(tmp_path: Path) ->
     records = records_of(tmp_path, [{}] * 4)
     assert [(record.rate, record.knee_rate, record.valid) for record in records] == [(1000, 1000, True)] * 4
     assert told(tmp_path) == (
-        "| aiohttp-py313-debian | 1,000 | held in 3 of 3 | 9.00 ms | 1,600 (hey c64) | 62.50 % | confirmed |"
+        "| aiohttp-py313-debian | 1,000 | held in 3 of 3 | 9.00 ms | 1,600 (hey c64) | 62.50 % | yes |"
     )
 
 
 def test_two_later_rounds_are_too_few(tmp_path: Path) -> None:
     records_of(tmp_path, [{}] * 3)
-    assert told(tmp_path).endswith("not confirmed: 3 later rounds are needed |")
+    assert told(tmp_path).endswith("no: 3 later rounds are needed |")
 
 
 def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
     assert records[1].nulls["knee_rate"] == "did not hold: p99 61 ms"
     row = told(tmp_path)
     assert "| held in 2 of 4 |" in row
-    assert "not confirmed: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
+    assert "| no: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
 
 
 def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:
