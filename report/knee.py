@@ -54,7 +54,9 @@ _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re
 class Trial:
     """One attack: share of the rate that was sent, share of errors, p99 in seconds; None where its output is none.
 
-    `client` says what the load generator, and not the server, is to blame for.
+    `due_p99_s` is the p99 from the asked times: beyond the limit, where `p99_s` is not, it is the load generator's
+    lag. Lag within it is no harm, unlike in a table of latencies. `client` says what else the load generator is to
+    blame for.
     """
 
     rate: int
@@ -62,6 +64,7 @@ class Trial:
     error_ratio: float | None
     p99_s: float | None
     client: tuple[str, ...] = ()
+    due_p99_s: float | None = None
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
         """What the server did not hold."""
@@ -73,15 +76,17 @@ class Trial:
         if self.error_ratio > MAX_ERRORS:
             yield f"{self.error_ratio:.2%} errors"
 
-    def client_faults(self) -> Iterator[str]:
+    def client_faults(self, limit_s: float) -> Iterator[str]:
         """What was not asked as it should have been."""
+        if self.p99_s is not None and self.due_p99_s is not None and self.p99_s <= limit_s < self.due_p99_s:
+            yield f"p99 {1000 * self.due_p99_s:.3g} ms from the asked times, {1000 * self.p99_s:.3g} ms as sent"
         if self.sent_ratio is not None and self.sent_ratio < MIN_SENT:
             yield f"{self.sent_ratio:.1%} of the rate sent"
         yield from self.client
 
     def faults(self, limit_s: float) -> list[str]:
         """Why the rate does not hold; empty where it does."""
-        return [*self.server_faults(limit_s), *self.client_faults()]
+        return [*self.server_faults(limit_s), *self.client_faults(limit_s)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str |
     """Why the end of the search is not the server's, where no trial above it failed through the server."""
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
-    told = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults()))
+    told = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
     return f"it holds at {best}/s, above which the load generator failed: {told}"
 
 
@@ -159,13 +164,15 @@ def trial_of(rate: int, parsed: Parsed | None, lag: Lag | None, output: bytes = 
         return Trial(rate, None, None, None)
     attack = (parsed.extra or {}).get("attack_s")
     sent = parsed.attempts / (attack + 1 / rate) if isinstance(attack, int | float) else None
-    client = [*lag.faults(), *(["too many open files, or no port left"] if _CLIENT.search(output) else [])]
+    client = [*lag.shortage(), *(["too many open files, or no port left"] if _CLIENT.search(output) else [])]
+    enough = parsed.attempts >= REQUESTS * MIN_SENT
     return Trial(
         rate,
         None if sent is None else sent / rate,
         1 - parsed.ok / parsed.attempts,
-        lag.as_sent_s["p99"] if parsed.attempts >= REQUESTS * MIN_SENT else None,
+        lag.as_sent_s["p99"] if enough else None,
         tuple(client),
+        lag.from_schedule_s["p99"] if enough else None,
     )
 
 
@@ -222,7 +229,7 @@ def run(argv: Sequence[str]) -> int:
         facts |= {"reason": step.reason, "found_in": found_in}
         facts["trials"] = [
             {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
-            | {"faults": t.faults(limit_s)}
+            | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s)}
             for t in trials
         ]
         write_file(folder / "knee.json", json.dumps(facts) + "\n")

@@ -1,8 +1,10 @@
 """When vegeta really sent each request, and what every answer took: `lag.json` and `latencies.json`.
 
 vegeta takes a request's time where it leaves, so that one which leaves late hides what it waited for. Request i of
-an attack at R/s is due i/R after the first; the schedule is laid through the requests that were most in time, so that
-a late first one does not hide the lag of the others. Read once, when it was measured: decoding results is slow.
+an attack at R/s is due i/R after the first. The lag is told from the schedule through the requests that were most in
+time, so that a late first one does not hide that of the others; percentiles are judged from the one through the
+middle, as a delay that all share (a timer's) is the same load, begun later. Read once, when it was measured: decoding
+results is slow.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from report.errors import UserError
 from report.parse.text import go_error_kind
 
 LATE_S = 0.001
-"""A request that leaves later than this is called late: the latencies are to be right within 5 % and 1 ms."""
+"""A request so much behind the middle of the lags is called late: latencies are to be right within 5 % and 1 ms."""
 MAX_SHIFT, MAX_SHIFT_S = 0.05, LATE_S
 """How far a percentile counted from the schedule may lie above the same percentile counted from the sending."""
 MOST_WORKERS = 0.99
@@ -107,13 +109,15 @@ def quantile_of(counts: Mapping[int, int], share: float) -> int:
 
 def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
     """What lag.json holds; times in seconds, null where nothing was sent."""
-    late = lags(attack, rate)
-    ordered = sorted(late)
+    from_first = lags(attack, rate)
+    ordered = sorted(from_first)
+    some = bool(ordered)
+    middle = quantile(ordered, 0.5) if some else 0
+    late = [lag - middle for lag in from_first]
     sides = {
         "as_sent_s": sorted(map(float, attack.took_ns)),
         "from_schedule_s": sorted(took + lag for took, lag in zip(attack.took_ns, late, strict=True)),
     }
-    some = bool(ordered)
     told = {
         name: {key: quantile(side, share) / 1e9 for key, share in SHARES.items()} if some else None
         for name, side in sides.items()
@@ -126,7 +130,7 @@ def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
         "in_flight_max": most_in_flight(attack),
         "late_s": LATE_S,
         "late_ratio": sum(lag > LATE_S * 1e9 for lag in late) / len(late) if some else None,
-        "lag_s": {"p50": quantile(ordered, 0.5) / 1e9, "p99": quantile(ordered, 0.99) / 1e9, "max": ordered[-1] / 1e9}
+        "lag_s": {"p50": middle / 1e9, "p99": quantile(ordered, 0.99) / 1e9, "max": ordered[-1] / 1e9}
         if some
         else None,
         **told,
@@ -181,6 +185,10 @@ class Lag:
             late = f"late by {1000 * self.lag_s['p99']:.3g} ms (p99), {1000 * self.lag_s['max']:.3g} ms at most"
             share = f"{self.late_ratio:.2%} of requests by more than {1000 * LATE_S:g} ms"
             yield f"{late}, {share}: {', '.join(moved)}"
+        yield from self.shortage()
+
+    def shortage(self) -> Iterator[str]:
+        """Whether requests had to wait for a worker, in words."""
         if self.in_flight_max >= MOST_WORKERS * self.workers:
             yield f"all {self.workers} workers of vegeta were in use: what was due then was not sent"
 
@@ -197,7 +205,8 @@ def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
             _number(facts["late_ratio"]),
             {key: _number(facts["lag_s"][key]) for key in ("p50", "p99", "max")},
             {key: _number(facts["as_sent_s"][key]) for key in SHARES},
-            {key: _number(facts["from_schedule_s"][key]) for key in SHARES},
+            # Above the middle's, an early request may seem to have its answer before it is due.
+            {key: _number(max(0, facts["from_schedule_s"][key])) for key in SHARES},
         )
     except (KeyError, TypeError, ValueError):
         return None

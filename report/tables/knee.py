@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from report.knee import APART, CONFIRMATIONS
 from report.latencies import key_of
 from report.levels import SEARCHED
-from report.record import Record
+from report.record import Cause, Record
 from report.tables.cells import Cell, Context, cells_of
 from report.tables.model import NOTHING, Table, milliseconds, number, share
 
@@ -17,6 +17,8 @@ NOTE = (
     f" {CONFIRMATIONS} later rounds or more, and in each of them. Every trial is in the raw files. Peak goodput is the"
     " best mean of the run's closed loops."
 )
+NO_MATTER = ("not the asked load", "host")
+"""Causes that leave a rate confirmed: lag and what was sent are judged with it, and noise only makes it harder."""
 
 
 def knee(records: Sequence[Record], context: Context) -> list[Table]:
@@ -81,12 +83,17 @@ def _not_held(cell: Cell, found: Record) -> str:
 
 
 def _held(record: Record, found: Record) -> bool:
-    return record.valid and record.knee_rate == found.knee_rate
+    return record.knee_rate == found.knee_rate and not _against(record)
+
+
+def _against(record: Record) -> list[Cause]:
+    """What speaks against a rate that held."""
+    return [cause for cause in record.causes if cause.cause not in NO_MATTER]
 
 
 def _reason(record: Record) -> str:
-    if not record.valid:
-        return "; ".join(f"{cause.cause}: {cause.detail}" for cause in record.causes)
+    if causes := _against(record):
+        return "; ".join(f"{cause.cause}: {cause.detail}" for cause in causes)
     return record.nulls.get("knee_rate", f"another knee, {number(record.knee_rate or 0)}/s")
 
 

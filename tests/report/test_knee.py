@@ -119,7 +119,11 @@ def test_errors_end_what_holds(ratio: float, found: bool) -> None:
 
 @pytest.mark.parametrize(
     "fault, words",
-    [({"sent_ratio": 0.98}, "98.0% of the rate sent"), ({"client": ("late by 30 ms",)}, "late by 30 ms")],
+    [
+        ({"sent_ratio": 0.98}, "98.0% of the rate sent"),
+        ({"client": ("all 64 workers",)}, "all 64 workers"),
+        ({"due_p99_s": 0.06}, "p99 60 ms from the asked times, 1 ms as sent"),
+    ],
 )
 def test_where_the_load_generator_ends_there_is_no_knee(fault: dict[str, Any], words: str) -> None:
     step, _ = search(faulty(1234, **fault))
@@ -188,13 +192,17 @@ def test_a_trial_is_read_from_its_report_and_lag() -> None:
     assert "too many open files, or no port left" in ports.client
 
 
-def test_a_late_trial_is_the_load_generators_fault() -> None:
+@pytest.mark.parametrize("late_ms, found", [(30, False), (60, True)])
+def test_lag_matters_to_the_knee_where_it_takes_p99_over_the_limit(late_ms: int, found: bool) -> None:
     late = Attack(
-        array("q", (10**6 * n + (30 * 10**6 if n % 20 == 1 else 0) for n in range(5000))), array("q", [10**6] * 5000)
+        array("q", (10**6 * n + (late_ms * 10**6 if n % 20 == 1 else 0) for n in range(5000))),
+        array("q", [10**6] * 5000),
     )
     lag = read_lag(lag_facts(late, 1000, 10_000))
+    assert lag is not None and list(lag.faults())
     trial = trial_of(1000, parse("vegeta", vegeta_output(1000, 5)["output.json"].encode()), lag)
-    assert not list(trial.server_faults(LIMIT_S)) and "late by 30 ms" in " ".join(trial.client_faults())
+    assert not list(trial.server_faults(LIMIT_S))
+    assert list(trial.client_faults(LIMIT_S)) == (["p99 61 ms from the asked times, 1 ms as sent"] if found else [])
 
 
 def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL) -> Path:
@@ -273,6 +281,8 @@ def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
         (folder / line["dir"] / "knee.json").write_text(json.dumps(facts | change.get("knee", {})))
         for name, text in sent_on_time(5000, 1000, change.get("tail_ns", 9_000_000)).items():
             (folder / line["dir"] / name).write_text(text)
+        if "lag" in change:
+            (folder / line["dir"] / "lag.json").write_text(json.dumps(change["lag"]))
     assert run([str(folder)]) == 0
     records = load((folder / "records.jsonl").read_text().splitlines())
     return [record for record in records if record.level == LEVEL]
@@ -307,6 +317,15 @@ def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
     row = told(tmp_path)
     assert "| held in 2 of 4 |" in row
     assert "| no: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
+
+
+def test_lag_that_voids_a_latency_does_not_void_a_knee(tmp_path: Path) -> None:
+    late = Attack(
+        array("q", (10**6 * n + (30 * 10**6 if n % 20 == 1 else 0) for n in range(5000))), array("q", [10**6] * 5000)
+    )
+    records = records_of(tmp_path, [{}, {"lag": lag_facts(late, 1000, 10_000)}, {}, {}])
+    assert not records[1].valid and records[1].knee_rate == 1000
+    assert "| held in 3 of 3 |" in told(tmp_path)
 
 
 def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:

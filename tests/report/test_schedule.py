@@ -124,19 +124,24 @@ def test_what_left_late_is_not_the_asked_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "late_ms, took_ms, one_in, found",
     [
-        (1.05, 2, 1, False),  # 5 % of 2 ms and 1 ms
-        (1.2, 2, 1, True),
-        (12, 300, 1, False),
-        (20, 300, 1, True),
+        (1.05, 2, 3, False),  # 5 % of 2 ms and 1 ms
+        (1.2, 2, 3, True),
+        (12, 300, 3, False),
+        (20, 300, 3, True),
+        (40, 2, 1, False),  # the same load, 40 ms later
         (500, 2, 250, False),  # 0.4 % late: p99 is what it was
     ],
 )
 def test_lag_counts_by_what_it_does_to_the_percentiles(
     late_ms: float, took_ms: float, one_in: int, found: bool, tmp_path: Path
 ) -> None:
-    # The first is on time, or the schedule would be laid through requests that are all equally late.
     late = attack(lambda number: late_ms if number and number % one_in == 0 else 0, lambda _: took_ms)
     assert ([cause.cause for cause in judged(tmp_path, late).causes] == ["not the asked load"]) == found
+
+
+def test_a_load_that_falls_behind_is_found_by_its_end(tmp_path: Path) -> None:
+    # By 40 ms in 5 s: 99.2 % of the rate is sent.
+    assert "late by" in judged(tmp_path, attack(lambda number: 0.004 * number, lambda _: 2.0)).causes[0].detail
 
 
 def test_a_p99_that_is_not_told_cannot_be_wrong() -> None:
