@@ -2,9 +2,10 @@
 
 The rate is doubled from `START` until it fails (or halved until it holds), then bisected until what holds and what
 fails are 5 % apart; the knee is the one that holds. What fails is tried a second time before it counts: one stall of
-a shared machine fails a trial, while a rate above the knee does not hold by luck. A trial lasts as long as p99 needs
-requests, and long enough for 5 % too much to be seen: then the queue grows by 0.05 s in each second, and reaches the
-limit after 20 times the limit.
+a shared machine fails a trial, while a rate above the knee does not hold by luck. And what bounds the knee must fail
+at the end of the search too, or a busy minute at its beginning would pass for the knee. A trial lasts as long as p99
+needs requests, and long enough for 5 % too much to be seen: then the queue grows by 0.05 s in each second, and
+reaches the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -131,8 +132,9 @@ def _next(trials: Sequence[Trial], limit_s: float) -> tuple[int, bool, str | Non
     if best is None:
         return _descend(least, tried[least][-1])
     middle = round(math.sqrt(best * least))
-    if least > APART * best and best < middle < least:
-        return middle, False, None
+    apart = least > APART * best and best < middle < least
+    if apart or trials[-1].rate != least:
+        return middle if apart else least, False, None
     return best, True, _client_bound([trial for trial in trials if trial.rate == least], best, limit_s)
 
 

@@ -159,6 +159,18 @@ def test_one_failure_is_tried_again_and_two_count() -> None:
     assert not list(good.server_faults(LIMIT_S)) and list(bad.server_faults(LIMIT_S)) == ["p99 60 ms"]
 
 
+def test_a_busy_minute_at_the_beginning_is_not_the_knee() -> None:
+    good, seen = queue(1500), list[int]()
+
+    def server(rate: int, seconds: int, rng: random.Random) -> Trial:
+        seen.append(rate)
+        return Trial(rate, 1, 0, 0.2) if len(seen) <= 3 else good(rate, seconds, rng)
+
+    step, _ = search(server)
+    assert step.reason is None and 1500 / APART <= step.rate <= 1.02 * 1500
+    assert seen[:4] == [500, 500, 250, 250]
+
+
 def test_a_search_that_goes_in_circles_ends() -> None:
     rng = random.Random(2)
     step, trials = search(lambda rate, *_: Trial(rate, 1, 0, rng.choice([0.01, 0.06])))
