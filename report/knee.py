@@ -69,16 +69,15 @@ class Trial:
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
         """What the server did not hold."""
-        if self.p99_s is None or self.error_ratio is None:
-            yield "no figures came of it"
-            return
-        if self.p99_s > limit_s:
+        if self.p99_s is not None and self.p99_s > limit_s:
             yield f"p99 {1000 * self.p99_s:.3g} ms"
-        if self.error_ratio > MAX_ERRORS:
+        if self.error_ratio is not None and self.error_ratio > MAX_ERRORS:
             yield f"{self.error_ratio:.2%} errors"
 
     def client_faults(self, limit_s: float) -> Iterator[str]:
         """What was not asked as it should have been."""
+        if self.p99_s is None or self.error_ratio is None:
+            yield "too few requests for a p99"
         if self.p99_s is not None and self.due_p99_s is not None and self.p99_s <= limit_s < self.due_p99_s:
             yield f"p99 {1000 * self.due_p99_s:.3g} ms from the asked times, {1000 * self.p99_s:.3g} ms as sent"
         if self.sent_ratio is not None and self.sent_ratio < MIN_SENT:
@@ -106,6 +105,15 @@ class Step:
 def trial_seconds(rate: float, limit_s: float) -> int:
     """How long a trial lasts: whole seconds."""
     return min(LONGEST_S, math.ceil(max(SHORTEST_S, LIMITS * limit_s, REQUESTS / rate)))
+
+
+def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
+    """How many requests may be open in a trial.
+
+    Far more than a rate that holds can have open: as long as 4 limits for all, and as a stall of 2 % of the time.
+    More would tell nothing, and the ports of thousands of connections are not free again for a minute.
+    """
+    return 64 + math.ceil(rate * (4 * limit_s + 0.02 * seconds))
 
 
 def next_step(trials: Sequence[Trial], limit_s: float) -> Step:
@@ -207,7 +215,7 @@ def _positive(value: Any) -> bool:
 
 
 def run(argv: Sequence[str]) -> int:
-    """`knee FOLDER LIMIT_S DURATION_S [SHARE]`: print `try RATE SECONDS` or `done RATE SECONDS`, then with knee.json.
+    """`knee FOLDER LIMIT_S DURATION_S [SHARE]`: print `try RATE SECONDS WORKERS`, or `done RATE SECONDS` and knee.json.
 
     FOLDER is a measurement's own, with its trials so far. An earlier round that found the knee ends the search at
     once. SHARE: no search, but that share of the least knee of all services in this run and scenario.
@@ -235,7 +243,10 @@ def run(argv: Sequence[str]) -> int:
             for t in trials
         ]
         write_file(folder / "knee.json", json.dumps(facts) + "\n")
-    print("done" if step.done else "try", step.rate, seconds)
+    if step.done:
+        print("done", step.rate, seconds)
+    else:
+        print("try", step.rate, seconds, trial_workers(step.rate, seconds, limit_s))
     return 0
 
 

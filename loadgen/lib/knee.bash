@@ -16,14 +16,16 @@ seek_knee() {
 	done
 }
 
-# next_rate DURATION [SHARE]: sets VERDICT, RATE and SECONDS_EACH.
+# next_rate DURATION [SHARE]: sets VERDICT, RATE, SECONDS_EACH and MOST_WORKERS.
 next_rate() {
 	local step
 	step=$(report knee "$DIR" "$KNEE_P99" "$1" ${2:+"$2"} 2>&1) || fail 12 "${step#bench: }"
-	read -r VERDICT RATE SECONDS_EACH <<<"$step"
+	# shellcheck disable=SC2034 # the adapter's
+	read -r VERDICT RATE SECONDS_EACH MOST_WORKERS <<<"$step"
 }
 
-# One bounded attack, its files in DIR; then what it left in the service's queue is waited for.
+# One bounded attack, its files in DIR; then what it left is waited for: in the service's queue, and of closed
+# connections, whose ports the next trial needs.
 try_rate() {
 	local status=0 DURATION=$SECONDS_EACH DEADLINE
 	mkdir -p "$DIR"
@@ -40,7 +42,12 @@ try_rate() {
 		sleep 0.1
 	done
 	sleep 0.5
+	give_up=$((SECONDS + 70))
+	while (($(ports_taken) > 4000 && SECONDS < give_up)); do sleep 0.5; done
 }
+
+# Connections in TIME_WAIT. Among more than some thousand, the kernel's search for a free port slows the load down.
+ports_taken() { sed -n 's/^TCP:.* tw \([0-9]*\).*/\1/p' "${PROC_ROOT:-/proc}/net/sockstat" 2>/dev/null | grep . || echo 0; }
 
 # Sets RATE and DURATION to what was found; before that, to those of the first trial.
 take_knee() {

@@ -26,11 +26,12 @@ from report.knee import (
     next_step,
     trial_of,
     trial_seconds,
+    trial_workers,
 )
 from report.knee import run as knee
 from report.parse import parse
 from report.record import Record, load
-from report.schedule import Attack, lag_facts, quantile, read_lag
+from report.schedule import Attack, lag_facts, most_in_flight, quantile, read_lag
 
 LIMIT_S = 0.05
 LEVEL = "knee-p99-50ms"
@@ -147,7 +148,24 @@ def test_a_server_that_always_holds_has_no_knee() -> None:
 
 def test_trials_without_figures_do_not_hold() -> None:
     step, _ = search(lambda rate, *_: Trial(rate, None, None, None))
-    assert step.reason is not None and "no figures came of it" in step.reason
+    assert step.reason is not None and "too few requests for a p99" in step.reason
+
+
+def test_a_load_generator_that_hardly_sends_ends_no_search() -> None:
+    step, _ = search(lambda rate, *_: Trial(rate, 1, 0, 0.001) if rate <= 1234 else Trial(rate, 0.03, 0, None))
+    assert step.reason is not None and "above which the load generator failed" in step.reason
+
+
+@pytest.mark.parametrize("rate, limit_s", [(84, 0.05), (500, 0.005), (8000, 0.05), (8000, 2.0)])
+def test_what_holds_never_needs_all_the_workers_of_a_trial(rate: int, limit_s: float) -> None:
+    seconds = trial_seconds(rate, limit_s)
+    # All answers at the limit, and one stall that hides in the last percent.
+    number = rate * seconds
+    stall = range(number // 2, number // 2 + number // 101)
+    took = [round(1e9 * (limit_s + ((stall.stop - n) / rate if n in stall else 0))) for n in range(number)]
+    attack = Attack(array("q", (round(n * 1e9 / rate) for n in range(number))), array("q", took))
+    assert quantile(sorted(took), 0.99) <= 1e9 * limit_s
+    assert most_in_flight(attack) < trial_workers(rate, seconds, limit_s)
 
 
 def test_one_failure_is_tried_again_and_two_count() -> None:
@@ -198,8 +216,8 @@ def test_a_trial_is_read_from_its_report_and_lag() -> None:
     assert trial.error_ratio == pytest.approx(0.002) and trial.p99_s == 0.07 and not trial.client
     assert trial.faults(LIMIT_S) == ["p99 70 ms", "0.20% errors"]
     few = trial_of(1000, parse("vegeta", vegeta_output(1000, 4)["output.json"].encode()), lag)
-    assert few.p99_s is None and few.faults(LIMIT_S) == ["no figures came of it"]
-    assert trial_of(1000, None, lag).faults(LIMIT_S) == ["no figures came of it"]
+    assert few.p99_s is None and few.faults(LIMIT_S) == ["too few requests for a p99"]
+    assert trial_of(1000, None, lag).faults(LIMIT_S) == ["too few requests for a p99"]
     ports = trial_of(1000, parse("vegeta", files["output.json"].encode()), lag, b"cannot assign requested address")
     assert "too many open files, or no port left" in ports.client
 
@@ -232,7 +250,7 @@ def drive(folder: Path, capsys: pytest.CaptureFixture[str], capacity: int) -> st
     """The verb as the shell calls it, against a server that answers in time up to its capacity."""
     for number in range(1, MOST_TRIALS):
         step = step_of(capsys, folder, LIMIT_S, 5)
-        verdict, rate, seconds = step.split()
+        verdict, rate, seconds, *_ = step.split()
         if verdict == "done":
             return step
         trial = folder / f"trials/{number:02}-{rate}-{seconds}"

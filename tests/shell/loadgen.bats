@@ -242,6 +242,27 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
 }
 
+@test "prepare: a trial waits for the ports that the one before it took" {
+	pretend_capacity 700
+	mkdir -p "$BATS_TEST_TMPDIR/proc/net"
+	cp -r /proc/stat "$BATS_TEST_TMPDIR/proc/"
+	echo 'TCP: inuse 4 orphan 0 tw 9000 alloc 5 mem 1' >"$BATS_TEST_TMPDIR/proc/net/sockstat"
+	pretend sleep <<-EOS
+		echo "\$1" >>'$BATS_TEST_TMPDIR/slept'
+		[[ \$(grep -c . '$BATS_TEST_TMPDIR/slept') -lt 5 ]] || echo 'TCP: inuse 4 orphan 0 tw 12 alloc 5' >'$BATS_TEST_TMPDIR/proc/net/sockstat'
+	EOS
+	plan "{$knee}"
+	PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" prepare "$run_dir" r01-0001
+	# One pause after each of nine trials, and four more for the ports.
+	[[ $(grep -c . "$BATS_TEST_TMPDIR/slept") == 13 ]]
+}
+
+@test "a trial has no more workers than it needs, a measurement as many as can be" {
+	ulimit -Sn 16384
+	[[ $(command_of "{$knee}") == *' -max-workers 264 -connections 264 '* ]]
+	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":500}') == *' -max-workers 5500 '* ]]
+}
+
 @test "command and run of a knee: the first trial before the search, nothing without one" {
 	[[ $(command_of "{$knee}") == 'vegeta attack -rate 500 -duration 10s '* ]]
 	run -12 "$measure" run "$run_dir" r01-0001
