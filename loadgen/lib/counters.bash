@@ -29,7 +29,7 @@ keep() {
 limits() {
 	local name
 	facts+=(limits/nofile "$(ulimit -n)")
-	for name in net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse; do
+	for name in net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse net.ipv4.tcp_max_tw_buckets; do
 		keep "sysctls/$name" "${PROC_ROOT:-/proc}/sys/${name//.//}"
 	done
 }
