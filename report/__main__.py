@@ -27,6 +27,8 @@ VERBS = {
     "self-builds": "report.selfbench:run_builds",
     "selftest": "report.selftest:run",
     "parse": "report.parse:run",
+    "schedule": "report.schedule:run",
+    "knee": "report.knee:run",
     "verify": "report.contract:run",
     "check": "report.contract:check",
 }

@@ -15,10 +15,13 @@ from report.duets import judge_pairs, pairs_of
 from report.errors import UserError
 from report.files import write_file
 from report.gate import limits_of, review
+from report.knee import NO_KNEE_ASKED, as_searched, knee_figure
+from report.latencies import merged_latencies
 from report.parse import Parsed, parse
 from report.record import ERROR_KINDS, LATENCIES, MEASURED, Record, dump
 from report.resources import Figures, change, lost_processes, resource_figures, span_s, whole
 from report.rundir import Planned, Raw, Run, ServiceFacts, mapping, read_raw, read_run, read_service
+from report.schedule import read_lag
 from report.tables.page import page
 from report.validity import Evidence, attempts_of, judge, sent_rate_of
 
@@ -46,7 +49,8 @@ def run(argv: Sequence[str]) -> int:
     try:
         write_file(folder / "records.jsonl", "".join(dump(records)))
         write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
-        write_file(folder / "report.md", page(source, services, records, judged))
+        latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
+        write_file(folder / "report.md", page(source, services, records, judged, latencies))
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0
@@ -93,6 +97,7 @@ def harness_of(facts: Mapping[str, Any]) -> str:
 def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str, settings_sha256: str) -> Record:
     """The record of one measurement: pure."""
     outcome, detail = _outcome(raw, service)
+    planned = as_searched(planned, raw.knee)
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
     tool = raw.tool or {}
     goodput = _goodput(planned.tool, parsed)
@@ -116,6 +121,7 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
         stopped=raw.after.get("running") == "false",
         lost=lost_processes(ends),
+        lag=read_lag(raw.lag),
     )
     causes = judge(evidence)
     figures = {
@@ -123,6 +129,7 @@ def make_record(planned: Planned, raw: Raw, service: ServiceFacts, harness: str,
         **_tool_figures(raw, evidence),
         **_load_figures(evidence),
         **resource_figures(raw, service, evidence),
+        **_open_loop_figures(raw, evidence),
     }
     silent = _why_silent(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
@@ -242,6 +249,17 @@ def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     if counted and parsed.rps is not None:
         return parsed.rps * parsed.ok / counted
     return parsed.ok / parsed.duration_s if parsed.duration_s else None
+
+
+def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
+    """How far vegeta kept to its schedule, and the rate that a search found or that held."""
+    if not evidence.asked.open_loop:
+        return {"lag_s": (None, "closed loop: no time is asked for"), "knee_rate": (None, NO_KNEE_ASKED)}
+    silent = "lag.json does not tell" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    return {
+        "lag_s": (evidence.lag and evidence.lag.lag_s, silent),
+        "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
+    }
 
 
 def _why_absent(evidence: Evidence, file: str) -> str:

@@ -6,6 +6,7 @@ import fnmatch
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,8 @@ NULL_ROUTES = ("plaintext", "json")
 NULL = "null"
 # What a load by count is taken to last, for the estimate only.
 COUNT_S = 5.0
+# The same of the search for a knee: some ten trials of 3 to 10 s, half of which are made twice.
+SEARCH_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,9 @@ class Plan:
     def seconds(self, cell: Cell) -> float:
         """Expected wall time of one measurement, in seconds."""
         load = COUNT_S if cell.level.count else self.preset.duration
+        if cell.level.knee_p99_s and not cell.level.knee_share:
+            # Searched in one round of them; in all others it is the load alone.
+            load += SEARCH_S / self.preset.rounds
         return load + self.preset.warmup + OVERHEAD_S
 
     @property
@@ -167,6 +173,7 @@ def make_plan(
                 continue
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
+    _need_knees(cells.values())
     if not cells:
         causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level fit together"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
@@ -248,6 +255,9 @@ def measurements(plan: Plan, seed: int, run: str = "run") -> list[dict[str, Any]
         units += [p for p in plan.pairs if p.control or number <= plan.duet_rounds]
         units += plan.nulls
         rng.shuffle(units)
+        if number == 1:
+            # The shares of a knee need it.
+            units.sort(key=lambda unit: isinstance(unit, Cell) and unit.level.knee_share is not None)
         for position, unit in enumerate(units, 1):
             if isinstance(unit, Pair):
                 # The side that is started first.
@@ -329,6 +339,8 @@ def _line(plan: Plan, cell: Cell, number: int, position: int) -> dict[str, Any]:
         "connections": level.connections,
         "count": level.count,
         "rate": level.rate,
+        "knee_p99_s": level.knee_p99_s,
+        "knee_share": level.knee_share,
         "duration_s": None if level.count else plan.preset.duration,
         "timeout_s": plan.preset.timeout,
         "threads": _threads(level, plan.loadgen_cpus),
@@ -464,6 +476,17 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[Skip]) -> I
                     refusals.append(cause)
             if len(refusals) == len(load.levels):
                 skips.append(Skip(service.name, refusals[0], scenario, tool))
+
+
+def _need_knees(cells: Iterable[Cell]) -> None:
+    """UserError for a share of a knee that the same run does not search."""
+    searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
+    for cell in cells:
+        level = cell.level
+        if level.knee_share is not None:
+            whole = re.sub(r"^knee\d+", "knee", level.name)
+            if (cell.service.name, cell.scenario, whole) not in searched:
+                raise UserError(f"level {level.name} is a share of {whole}, which is not asked: give both")
 
 
 def _kept(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:

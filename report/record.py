@@ -54,6 +54,8 @@ FIGURES = (
     "loadgen_busy_ratio",
     "loadgen_wait_ratio",
     "foreign_ratio",
+    "lag_s",
+    "knee_rate",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
 
@@ -147,6 +149,9 @@ class Record:
     loadgen_busy_ratio: float | None
     loadgen_wait_ratio: float | None
     foreign_ratio: float | None
+    # How late an open loop's requests left (p50, p99, max), and the rate at which the asked p99 holds.
+    lag_s: Mapping[str, float] | None
+    knee_rate: float | None
     nulls: Mapping[str, str]
     # Whose window it was: `solo`, `duet` (a `side` of a `pair`, started in `slot` 1 or 2) or `null` (the control).
     mode: str = "solo"

@@ -55,6 +55,7 @@ class Planned:
     window: int | None = None
     database: bool = False
     """Whether an answer needs the database."""
+    knee_p99_s: float | None = None
 
     @property
     def open_loop(self) -> bool:
@@ -81,6 +82,8 @@ class Raw:
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """Counters of what stands beside the server."""
+    lag: Mapping[str, Any] | None = None
+    knee: Mapping[str, Any] | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -167,6 +170,8 @@ def read_raw(run: str, planned: Planned) -> Raw:
         output_file=f"{planned.dir}/{name}",
         before=_counters(read_bytes(f"{folder}/server.before")),
         after=_counters(read_bytes(f"{folder}/server.after")),
+        lag=_read_object(f"{folder}/lag.json", "lag.json", faults) if planned.tool == "vegeta" else None,
+        knee=_read_object(f"{folder}/knee.json", "knee.json", faults) if planned.knee_p99_s else None,
         faults=tuple(faults),
         database=_ends(folder, "database"),
         upstream=_ends(folder, "upstream"),
@@ -290,6 +295,7 @@ def _planned(entry: Mapping[str, Any] | None) -> Planned | str:
             slot=None if entry.get("slot") is None else _count(entry, "slot"),
             window=None if entry.get("window") is None else _count(entry, "window"),
             database=entry.get("database") is True,
+            knee_p99_s=None if entry.get("knee_p99_s") is None else _seconds(entry, "knee_p99_s"),
         )
     except ValueError as problem:
         return str(problem)

@@ -18,6 +18,7 @@ from itertools import pairwise
 from report.parse import Parsed
 from report.record import MEASURED, Cause
 from report.rundir import Planned
+from report.schedule import Lag
 
 MAX_ERRORS = 0.001
 """Share of attempts that may be something else than the expected answer."""
@@ -53,7 +54,8 @@ class Evidence:
 
     `wall_s` is the tool's time by the loadgen's clock, `health` what was wrong after the window (None: nothing, or
     not asked), `oom_kills`, `restarts` and `throttled_s` the server's changes over the window, `stopped` whether its
-    container was down after it, `lost` how many of its processes were gone.
+    container was down after it, `lost` how many of its processes were gone, `lag` how late an open loop's requests
+    left.
     """
 
     asked: Planned
@@ -72,6 +74,7 @@ class Evidence:
     throttled_s: float | None
     stopped: bool
     lost: int | None = None
+    lag: Lag | None = None
 
 
 def judge(evidence: Evidence) -> tuple[Cause, ...]:
@@ -133,7 +136,8 @@ def _client_fault(evidence: Evidence) -> Iterator[Cause]:
 def _asked(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     sent = () if parsed is None else _sent(evidence, parsed)
-    details = (*_asked_level(evidence.asked, evidence.output), *sent)
+    late = () if evidence.lag is None else evidence.lag.faults()
+    details = (*_asked_level(evidence.asked, evidence.output), *sent, *late)
     if details:
         yield Cause("not the asked load", "; ".join(details))
 

@@ -8,7 +8,8 @@
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
-#   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s)
+#   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s),
+#                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
 #   --package NAME==X     another version of one package; give two to compare them
 #   --mode MODE           solo: each service alone; duet: pairs of services under the same load in the same
 #                         seconds, until each has its verdict; both

@@ -62,7 +62,7 @@ waits() {
 limits() {
 	local name
 	facts+=(limits/nofile "$(ulimit -n)" limits/cpus "$(nproc)" limits/host_cpus "$(getconf _NPROCESSORS_ONLN)")
-	for name in net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse; do
+	for name in net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse net.ipv4.tcp_max_tw_buckets; do
 		keep "sysctls/$name" "${PROC_ROOT:-/proc}/sys/${name//.//}"
 	done
 }

@@ -2,7 +2,7 @@
 # One entry of plan.jsonl as variables, and as the command line of its tool.
 
 # Sets from the entry ID of RUN_DIR/plan.jsonl: DIR URL METHOD BODY BODY_FILE EXPECT TOOL CONNECTIONS COUNT RATE
-# RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP KEEPALIVE DEADLINE. What the entry leaves out is empty;
+# RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE. What the entry leaves out is empty;
 # times are in seconds, and a whole number is written without a fraction. An adapter then fills ARGV, and STDIN with
 # what its tool reads from there.
 read_entry() {
@@ -17,11 +17,12 @@ read_entry() {
 			   .body, (if .body then "\($run)/\(.dir)/request-body" else null end), .expect,
 			   .tool, .connections, .count, .rate, (if .rate and .connections then .rate / .connections else null end),
 			   .duration_s, .timeout_s, .threads // 1, .warmup_s // 0, .keepalive != false,
-			   (if .duration_s then .duration_s + .timeout_s + $grace else $count_deadline end)]
+			   (if .duration_s then .duration_s + .timeout_s + $grace else $count_deadline end),
+			   .knee_p99_s, .knee_share]
 			| map(text + "\u0000") | add')
-	[[ ${#values[@]} -eq 17 ]] || fail 2 "no measurement $id in $plan, or more than one"
+	[[ ${#values[@]} -eq 19 ]] || fail 2 "no measurement $id in $plan, or more than one"
 	read_values DIR URL METHOD BODY BODY_FILE EXPECT TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION \
-		DURATION TIMEOUT THREADS WARMUP KEEPALIVE DEADLINE
+		DURATION TIMEOUT THREADS WARMUP KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE
 	[[ $TOOL =~ ^[a-z]+$ && -r $HERE/adapters/$TOOL ]] || fail 2 "unknown tool '$TOOL' in $id of $plan"
 	[[ -n $TIMEOUT ]] || fail 2 "$id of $plan has no timeout_s"
 	ARGV=() STDIN=

@@ -5,11 +5,11 @@
 run_and_save() {
 	local status=0 facts=() watcher seen=$DIR/.waits.tmp
 	mkdir -p "$DIR"
-	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin,.waits.tmp}
+	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin,lag.json,latencies.json,.waits.tmp}
 	[[ -z $BODY_FILE ]] || printf '%s' "$BODY" >"$BODY_FILE"
 	# Room for tool.json is taken now: a disk that the load fills must not hide how it ended.
 	fallocate --length 64KiB "$DIR/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $DIR"
-	GUARD=(timeout --kill-after 10 "$DEADLINE")
+	guard
 	limits
 	snapshot before
 	facts+=(start_ns "$(now)")
@@ -27,6 +27,9 @@ run_and_save() {
 	publish
 	((status == 0)) || fail 12 "$TOOL ended with status $status: $(shorten "$(tail -n 1 "$DIR/output.txt")")"
 }
+
+# Sets what ends a tool that hangs.
+guard() { GUARD=(timeout --kill-after 10 "$DEADLINE"); }
 
 # What most tools need for tool_run: all output in one file, as it comes.
 run_to_output() { "${GUARD[@]}" "${ARGV[@]}" >"$DIR/.output.txt.tmp" 2>&1 </dev/null; }
@@ -50,7 +53,7 @@ write_tool_json() {
 
 publish() {
 	local name files=()
-	for name in output.txt output.json results.bin tool.json; do
+	for name in output.txt output.json results.bin lag.json latencies.json tool.json; do
 		[[ ! -e $DIR/.$name.tmp ]] || files+=("$DIR/.$name.tmp")
 	done
 	sync "${files[@]}"

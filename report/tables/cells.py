@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 
+from report.latencies import Key, Latencies
 from report.matrix import stack_name
 from report.published import Published
 from report.record import MEASURED, Record
@@ -108,10 +109,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What tables know beside the records: the services in their order, and what was published."""
+    """What tables know beside the records: the services in order, what was published, latencies of all rounds."""
 
     order: Sequence[str]
     published: Published | None
+    latencies: Mapping[Key, Latencies] = field(default_factory=dict)
 
 
 def goodput(record: Record) -> float | None:

@@ -1,4 +1,4 @@
-"""vegeta's figures: the rate asked, sent and answered well, and the latency of an open loop."""
+"""vegeta's figures: the rate asked, sent and answered well. Latency has a table of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from report.record import Record
 from report.tables.cells import Cell, Context, base_of, cells_of, difference, published_ratio, span, without_empty
-from report.tables.model import NOTHING, Table, milliseconds, number, share, times
+from report.tables.model import NOTHING, Table, number, share, times
 
 PUBLISHED_RATIO, PUBLISHED_SUCCESS = "throughput, as published", "success, as published"
 CAUSE = "not valid because"
@@ -24,7 +24,7 @@ def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
 def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
     base = base_of(cells, context)
     ratio = f"throughput to {base.service} {base.first.level}"
-    columns = ["service", "asked/s", "sent/s", "throughput/s", "success", "p50", "p99", ratio]
+    columns = ["service", "asked/s", "sent/s", "throughput/s", "success", ratio]
     columns += [PUBLISHED_RATIO, PUBLISHED_SUCCESS, CAUSE]
     ordered = [base, *(cell for cell in cells if cell is not base)]
     rows = [_row(cell, base, context) for cell in ordered]
@@ -43,8 +43,6 @@ def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
         span(shown, lambda record: record.sent_rate, number),
         span(shown, lambda record: record.goodput, number),
         span(shown, _success, share),
-        span(shown, lambda record: record.latency_s["p50"], milliseconds),
-        span(shown, lambda record: record.latency_s["p99"], milliseconds),
         times(ratio.ratio if ratio else None),
         times(published_ratio(cell, context)),
         share(found[1].metrics["success"]) if found and "success" in found[1].metrics else NOTHING,

@@ -12,12 +12,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from report.duets import Judged
+from report.latencies import Key, Latencies
 from report.published import published
 from report.record import MEASURED, Record
 from report.rundir import Run, ServiceFacts, items, mapping
 from report.tables.cells import Context
 from report.tables.costs import costs
 from report.tables.four_tools import four_tools
+from report.tables.knee import knee
+from report.tables.latency import latency
 from report.tables.levels import levels
 from report.tables.model import NOTHING, Table, escape
 from report.tables.open_loop import vegeta
@@ -36,20 +39,28 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
         "vegeta": vegeta,
         "wrk-latency": wrk_latency,
         "four-tools": four_tools,
+        "latency": latency,
+        "knee": knee,
     }
 )
 
 
 def page(
-    source: Run, services: Mapping[str, ServiceFacts], records: Sequence[Record], judged: Judged | None = None
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    judged: Judged | None = None,
+    latencies: Mapping[Key, Latencies] | None = None,
 ) -> str:
     """The report of a run as Markdown."""
     judged = judged or Judged()
     solo = [record for record in records if record.mode == "solo"]
     facts = source.facts
     comparison = published().get(str(facts.get("published")))
-    context = Context(tuple(services), comparison)
+    context = Context(tuple(services), comparison, latencies or {})
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
+    # Wherever there are such cells, whatever the preset's tables are: each is empty without them.
+    kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return _template().render(
         title=facts.get("title") or facts.get("preset") or "Run",
         facts=[*_facts(facts, records), *_jit(facts, services)],

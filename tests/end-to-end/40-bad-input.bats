@@ -29,6 +29,7 @@ refused() {
 
 @test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
 
+@test "a knee without its limit" { refused "give knee:p99=50ms" scripts/matrix.sh --level knee; }
 @test "a level that is no number" { refused "is no number: give connections" scripts/matrix.sh --level many; }
 
 @test "a duration that no tool can keep" { refused "whole seconds" scripts/matrix.sh --duration 0.5; }

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from report.levels import parse_level
 from report.matrix import stack_name
+from report.schedule import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
 LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1
@@ -71,10 +75,11 @@ def entry(
         "connections": asked.connections,
         "count": asked.count,
         "rate": asked.rate,
+        "knee_p99_s": asked.knee_p99_s,
         "duration_s": None if asked.count else SECONDS,
         "threads": 1,
         "database": scenario.startswith(DATABASE),
-        "dir": f"raw/r{round:02}/{service}/{scenario}/{tool}-{level}",
+        "dir": f"raw/r{round:02}/{service}/{scenario}/{tool}-{asked.name}",
     }
     return line | changes
 
@@ -174,6 +179,18 @@ def _vegeta(line: Mapping[str, Any], rps: float, bad: int) -> str:
     return json.dumps(report, separators=(",", ":")) + "\n"
 
 
+@cache
+def sent_on_time(requests: int, rate: float, tail_ns: int = 9_000_000) -> dict[str, str]:
+    """lag.json and latencies.json of as many requests, each at its time, with the percentiles that `_vegeta` prints."""
+    took = [*[1_900_000] * 50, *[3_000_000] * 40, *[4_000_000] * 5, *[tail_ns] * 4, 20_000_000]
+    attack = Attack(
+        array("q", (round(number * 1e9 / rate) for number in range(requests))),
+        array("q", (took[number % 100] for number in range(requests))),
+    )
+    files = {"lag.json": lag_facts(attack, rate, 11 * round(rate)), "latencies.json": latency_facts(attack)}
+    return {name: json.dumps(facts) for name, facts in files.items()}
+
+
 def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) -> Path:
     """run.json, plan.jsonl and what was saved of each service; no measurement yet."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -237,6 +254,9 @@ def write_measurement(
     saved.mkdir(parents=True, exist_ok=True)
     name = "output.json" if line["tool"] == "vegeta" else "output.txt"
     (saved / name).write_bytes(output if isinstance(output, bytes) else output.encode())
+    if line["tool"] == "vegeta" and (found := re.search(r'"requests":(\d+)', str(output))):
+        for file, text in sent_on_time(int(found[1]), line["rate"]).items():
+            (saved / file).write_text(text)
     seconds = 60 if line["duration_s"] is None else line["duration_s"] + 1
     begin, end = 10**9, 10**9 + round(seconds * 1e9)
     busy = round(100 * (max(cpu_s, 0) + LOADGEN_S + DATABASE_S + UPSTREAM_S + 0.1))

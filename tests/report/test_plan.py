@@ -181,6 +181,48 @@ def test_levels(text: str, name: str, connections: int | None, count: int | None
     assert (level.name, level.connections, level.count, level.rate) == (name, connections, count, rate)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "limit_s", "share"),
+    [
+        ("knee:p99=50ms", "knee-p99-50ms", 0.05, None),
+        ("knee-p99-50ms", "knee-p99-50ms", 0.05, None),
+        ("knee:p99=2000ms", "knee-p99-2000ms", 2.0, None),
+        ("knee70:p99=8ms", "knee70-p99-8ms", 0.008, 0.7),
+    ],
+)
+def test_levels_that_search_a_knee(text: str, name: str, limit_s: float, share: float | None) -> None:
+    level = parse_level(text)
+    assert (level.name, level.knee_p99_s, level.knee_share, level.open_loop) == (name, limit_s, share, True)
+    assert refusal("vegeta", level, "GET") is None and refusal("wrk", level, "GET")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["knee", "knee:p99=0ms", "knee:p99=2001ms", "knee:p95=50ms", "knee:p99=50", "knee100:p99=50ms", "kneep99=5ms"],
+)
+def test_knees_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="give knee:p99=50ms"):
+        parse_level(text)
+
+
+def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it() -> None:
+    wanted = ("knee50:p99=50ms", "knee:p99=50ms")
+    made = plan(preset="quick", scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
+    lines = measurements(made, 1)
+    shares = [line["knee_share"] for line in lines if line["round"] == 1]
+    assert shares == [None] * 8 + [0.5] * 8
+    assert [line["knee_share"] for line in lines if line["round"] == 2] != shares
+    assert {(line["rate"], line["knee_p99_s"]) for line in lines} == {(None, 0.05)}
+    with pytest.raises(UserError, match="knee-p99-50ms, which is not asked"):
+        plan(preset="quick", levels=wanted[:1], tools=("vegeta",))
+
+
+def test_a_search_takes_its_time_once() -> None:
+    asked: dict[str, Any] = {"preset": "quick", "tools": ("vegeta",), "rounds": 4}
+    searched, fixed = (plan(**asked, levels=(level,)).total_seconds for level in ("knee:p99=50ms", "r500"))
+    assert searched - fixed == 60 * 8 * 3
+
+
 @pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
 def test_levels_that_are_none(text: str) -> None:
     with pytest.raises(UserError, match="is no number"):

@@ -204,7 +204,101 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	run -0 "$measure" run "$run_dir" r01-0001
 	[[ $(<"$dir/results.bin") == 'target: GET http://svc:8080/json' ]]
 	[[ $(<"$dir/output.json") == 'report json' && $(<"$dir/output.txt") == $'attack err\nreport text' ]]
+	[[ $(jq -c '[.requests, .rate, .workers, .lag_s]' "$dir/lag.json") == '[0,5.0,55,null]' ]]
+	[[ $(jq -c .ns "$dir/latencies.json") == '[]' ]]
 	[[ $(tool_json '[.tool_version, .stdin] | join(" ")') == '12.13.0 GET http://svc:8080/json' ]]
+}
+
+# A vegeta whose server answers in 2 ms up to CAPACITY requests/s, and in 80 ms above.
+pretend_capacity() {
+	pretend vegeta <<-EOS
+		option() { local words=" \$* "; words=\${words#* \$name }; echo "\${words%% *}"; }
+		case \$1 in
+		-version) echo "Version: v12.13.0" ;;
+		attack) name=-rate rate=\$(name=-rate option "\$@") seconds=\$(name=-duration option "\$@") && echo "\$rate \${seconds%s}" ;;
+		*)
+			read -r rate seconds <"\${!#}"
+			took=\$((rate <= $1 ? 2000000 : 80000000))
+			;;&
+		encode)
+			awk -v rate="\$rate" -v n="\$((rate * seconds))" -v took="\$took" 'BEGIN {
+				for (i = 0; i < n; i++) printf "%.0f,200,%d,0,1,,,,%d,GET,u,\n", i * 1e9 / rate, took, i }' ;;
+		report)
+			jq -nc --argjson n "\$((rate * seconds))" --argjson rate "\$rate" --argjson took "\$took" '
+				{latencies: {mean: \$took, min: \$took, max: \$took, "50th": \$took, "90th": \$took, "95th": \$took, "99th": \$took},
+				 bytes_in: {total: 0}, duration: ((\$n - 1) * 1000000000 / \$rate | floor), wait: \$took, requests: \$n,
+				 rate: \$rate, throughput: \$rate, success: 1, status_codes: {"200": \$n}, errors: []}' ;;
+		esac
+	EOS
+	pretend sleep <<<:
+}
+
+knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/svc/json/vegeta-knee-p99-50ms"'
+
+@test "prepare: the knee is found, and every trial kept; run loads at it" {
+	pretend_capacity 700
+	plan "{$knee}"
+	local dir=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ $(ls "$dir/trials") == $'01-500-10\n02-1000-5\n03-1000-5\n04-707-8\n05-707-8\n06-595-9\n07-649-8\n08-677-8\n09-707-8' ]]
+	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$dir/knee.json") == '[677,8,null,9]' ]]
+	[[ $(cd "$dir/trials/01-500-10" && echo *) == 'lag.json latencies.json output.json output.txt results.bin' ]]
+	run -0 "$measure" run "$run_dir" r01-0001
+	[[ $(tool_json '.argv | join(" ")') == 'vegeta attack -rate 677 -duration 8s '* && -e $dir/trials/08-677-8/results.bin ]]
+}
+
+@test "prepare: a later round takes the rate of the first, and trials of a cut one are not mixed in" {
+	pretend_capacity 600
+	local dir first=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	dir=${first/r01/r02}
+	plan "{$knee}"
+	mkdir -p "$first/trials/99-9000-3"
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ ! -e $first/trials/99-9000-3 ]]
+	plan "{${knee/r01/r02}}"
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ $(jq -c '[.rate, .found_in]' "$dir/knee.json") == "[$(jq .rate "$first/knee.json"),\"r01\"]" && ! -e $dir/trials ]]
+	plan "{${knee/vegeta-knee/vegeta-knee50},\"knee_share\":0.5}"
+	run -0 "$measure" prepare "$run_dir" r01-0001
+	[[ $(jq .rate "${first/knee/knee50}/knee.json") == "$(jq '.rate * 0.5 | floor' "$first/knee.json")" ]]
+}
+
+@test "prepare: a share without a knee, and a trial that fails, are one line and status 12" {
+	pretend_capacity 600
+	plan "{$knee,\"knee_share\":0.5}"
+	run -12 "$measure" prepare "$run_dir" r01-0001
+	[[ ${lines[-1]} == 'measure: no knee of json was found in this run, of which this level is a share' ]]
+	pretend vegeta <<<"[[ \$1 != attack ]]"
+	plan "{$knee}"
+	run -12 "$measure" prepare "$run_dir" r01-0001
+	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
+}
+
+@test "prepare: a trial waits for the ports that the one before it took" {
+	pretend_capacity 700
+	mkdir -p "$BATS_TEST_TMPDIR/proc/net"
+	cp -r /proc/stat "$BATS_TEST_TMPDIR/proc/"
+	echo 'TCP: inuse 4 orphan 0 tw 9000 alloc 5 mem 1' >"$BATS_TEST_TMPDIR/proc/net/sockstat"
+	pretend sleep <<-EOS
+		echo "\$1" >>'$BATS_TEST_TMPDIR/slept'
+		[[ \$(grep -c . '$BATS_TEST_TMPDIR/slept') -lt 5 ]] || echo 'TCP: inuse 4 orphan 0 tw 12 alloc 5' >'$BATS_TEST_TMPDIR/proc/net/sockstat'
+	EOS
+	plan "{$knee}"
+	PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" prepare "$run_dir" r01-0001
+	# One pause after each of nine trials, and four more for the ports.
+	[[ $(grep -c . "$BATS_TEST_TMPDIR/slept") == 13 ]]
+}
+
+@test "a trial has no more workers than it needs, a measurement as many as can be" {
+	ulimit -Sn 16384
+	[[ $(command_of "{$knee}") == *' -max-workers 264 -connections 264 '* ]]
+	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":500}') == *' -max-workers 5500 '* ]]
+}
+
+@test "command and run of a knee: the first trial before the search, nothing without one" {
+	[[ $(command_of "{$knee}") == 'vegeta attack -rate 500 -duration 10s '* ]]
+	run -12 "$measure" run "$run_dir" r01-0001
+	[[ $output == 'measure: no rate was found for '* ]]
 }
 
 @test "run: each tool's version" {

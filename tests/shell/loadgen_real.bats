@@ -126,6 +126,13 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $(jq -c '[.requests >= 80, .status_codes["0"] > 50]' "$dir/output.json") == '[true,true]' ]]
 }
 
+@test "vegeta: when each request left and what it took, as vegeta's own report has it" {
+	run_entry '{"tool":"vegeta","connections":null,"rate":200}'
+	jq --exit-status '.requests == 200 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
+		and .lag_s.p50 <= .lag_s.p99 and .lag_s.p99 <= .lag_s.max' "$dir/lag.json"
+	[[ $(jq '[.requests, (.counts | add), .max_ns] | tojson' "$dir/latencies.json") == "$(jq '[.requests, .requests, .latencies.max] | tojson' "$dir/output.json")" ]]
+}
+
 @test "POST with a body that a shell or curl might take for something else" {
 	local post='"method":"POST","path":"/echo","body":"{\"a\":\"@'\''\"}"'
 	run_entry "{\"tool\":\"ab\",$post}" && healthy && without Non-2xx

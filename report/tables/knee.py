@@ -1,0 +1,101 @@
+"""The knee of each service: the highest rate that holds, beside the most that closed loops got out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from report.knee import APART, CONFIRMATIONS
+from report.latencies import key_of
+from report.levels import SEARCHED
+from report.record import Cause, Record
+from report.tables.cells import Cell, Context, cells_of
+from report.tables.model import NOTHING, Table, milliseconds, number, share
+
+NOTE = (
+    "The knee is the highest rate at which p99 stays within the limit, at most 0.1 % are errors and at least 99 % of"
+    f" the rate is sent; {100 * (APART - 1):.0f} % more does not hold, in two trials. It is confirmed when it holds in"
+    f" {CONFIRMATIONS} later rounds or more, and in each of them. Every trial is in the raw files. Peak goodput is the"
+    " best mean of the run's closed loops."
+)
+NO_MATTER = ("not the asked load", "host")
+"""Causes that leave a rate confirmed: lag and what was sent are judged with it, and noise only makes it harder."""
+
+
+def knee(records: Sequence[Record], context: Context) -> list[Table]:
+    """A table for each scenario and limit."""
+    cells = cells_of(records, context)
+    peaks: dict[tuple[str, str], Cell] = {}
+    for cell in cells:
+        if cell.first.connections is not None and cell.goodput is not None:
+            place = (cell.service, cell.first.scenario)
+            if place not in peaks or cell.goodput > (peaks[place].goodput or 0):
+                peaks[place] = cell
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.first.level.startswith(SEARCHED):
+            groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
+    return [_table(*place, group, peaks, context) for place, group in groups.items()]
+
+
+def _table(
+    scenario: str, level: str, cells: Sequence[Cell], peaks: Mapping[tuple[str, str], Cell], context: Context
+) -> Table:
+    limit = level.removeprefix(f"{SEARCHED}p99-").removesuffix("ms")
+    columns = ("service", "knee/s", "later rounds", "p99 there", "peak goodput/s", "knee of peak", "confirmed")
+    rows = tuple(_row(cell, peaks.get((cell.service, scenario)), context) for cell in cells)
+    return Table(f"{scenario}: knee at p99 of {limit} ms", columns, rows, notes=(NOTE,), prose=("confirmed",))
+
+
+def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:
+    found, held, later = confirmed(cell)
+    best = peak.goodput if peak is not None else None
+    top = NOTHING if peak is None or best is None else f"{number(best)} ({peak.first.tool} {peak.first.level})"
+    if found is None or found.knee_rate is None:
+        return cell.service, NOTHING, NOTHING, NOTHING, top, NOTHING, _why(cell)
+    rate = found.knee_rate
+    latencies = context.latencies.get(key_of(found))
+    p99 = None if latencies is None else latencies.percentiles_s["p99"]
+    return (
+        cell.service,
+        number(rate),
+        f"held in {held} of {later}",
+        milliseconds(p99),
+        top,
+        share(rate / best) if best else NOTHING,
+        "yes" if held == later >= CONFIRMATIONS else f"no{_not_held(cell, found)}",
+    )
+
+
+def confirmed(cell: Cell) -> tuple[Record | None, int, int]:
+    """(the record that found the knee, the later rounds in which it held, the later rounds)."""
+    found = next((record for record in cell.records if record.knee_rate is not None), None)
+    later = [record for record in cell.records if found is not None and record.round > found.round]
+    held = [record for record in later if found is not None and _held(record, found)]
+    return found, len(held), len(later)
+
+
+def _not_held(cell: Cell, found: Record) -> str:
+    later = [record for record in cell.records if record.round > found.round]
+    reasons = [f"round {record.round}: {_reason(record)}" for record in later if not _held(record, found)]
+    if reasons:
+        return f": {'; '.join(reasons)}"
+    return f": {CONFIRMATIONS} later rounds are needed"
+
+
+def _held(record: Record, found: Record) -> bool:
+    return record.knee_rate == found.knee_rate and not _against(record)
+
+
+def _against(record: Record) -> list[Cause]:
+    """What speaks against a rate that held."""
+    return [cause for cause in record.causes if cause.cause not in NO_MATTER]
+
+
+def _reason(record: Record) -> str:
+    if causes := _against(record):
+        return "; ".join(f"{cause.cause}: {cause.detail}" for cause in causes)
+    return record.nulls.get("knee_rate", f"another knee, {number(record.knee_rate or 0)}/s")
+
+
+def _why(cell: Cell) -> str:
+    return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in cell.records if "knee_rate" in record.nulls))
