@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/engine.sh"
 compose() {
 	local files=(--env-file "$root/.env")
 	[[ -f $root/services/.env ]] && files+=(--env-file "$root/services/.env")
-	COMPOSE_SERVICES=bench "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
+	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
 harness=(loadgen postgres upstream)

@@ -50,15 +50,15 @@ measure_a_run() {
 # prepare_rebuild: one service as it is, then a line more in its app.
 prepare_rebuild() {
 	rebuild >"$work/log" 2>&1 || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
-	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/flask/app.py"
+	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
-rebuild() { copied_compose build gunicorn-sync-flask-py313-debian; }
+rebuild() { copied_compose build uvicorn-starlette-py313-debian; }
 
 # copied_compose ARGUMENT...: Compose on the copy, whose images have names of their own.
 copied_compose() {
 	local root=$work/project
-	sed -i 's|^    image: "bench/|    image: "bench-self/|' "$root/services/compose.yml"
+	sed -i 's|^    image: "bench/|    image: "bench-self/|' "$root"/services/{bench,compose}.yml
 	compose --profile '*' "$@"
 }
 
@@ -74,7 +74,7 @@ interval() {
 # build_cold GLOB: every service that matches, side by side; a line `NAME STATUS BEGIN_NS END_NS` for each in
 # `builds`, and in `histories` the layers of its image.
 build_cold() {
-	local name names=()
+	local name names=() compose_services=compose
 	# A line more in each lock, and no layer that installs from them is known.
 	find "$work/project/services/locks" -name '*.txt' -exec sed -i "\$a # cold $(date +%s%N)" {} +
 	while read -r name; do
