@@ -102,7 +102,7 @@ def _make(options: argparse.Namespace) -> Path:
     the_plan, the_matrix, knobs = _plan(options)
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
     folder = _folder(the_plan.preset.name, options.folder)
-    lines = plan.measurements(the_plan, seed, folder.name)
+    lines = plan.measurements(the_plan, seed)
     facts = _run(folder.name, the_plan, knobs, seed, options)
     facts["services"] = _facts(the_matrix, knobs, the_plan.services, _routes(the_plan))
     _write(folder, the_matrix, the_plan.services, lines, facts)

@@ -243,11 +243,8 @@ def _nulls(matrix: Matrix, cells: Sequence[Cell]) -> tuple[Null, ...]:
     return tuple(found[tool] for tool in TOOLS if tool in found)
 
 
-def measurements(plan: Plan, seed: int, run: str = "run") -> list[dict[str, Any]]:
-    """One line of plan.jsonl each: every cell, pair and control once a round, each round in its own random order.
-
-    `run` is the run's name, by which the containers of a pair are told from each other.
-    """
+def measurements(plan: Plan, seed: int) -> list[dict[str, Any]]:
+    """One line of plan.jsonl each: every cell, pair and control once a round, each round in its own random order."""
     rng = random.Random(seed)
     lines: list[dict[str, Any]] = []
     for number in range(1, plan.rounds + 1):
@@ -262,7 +259,7 @@ def measurements(plan: Plan, seed: int, run: str = "run") -> list[dict[str, Any]
             if isinstance(unit, Pair):
                 # The side that is started first.
                 first = rng.choice("ab")
-                sides = _pair_lines(plan, unit, number, position, run)
+                sides = _pair_lines(plan, unit, number, position)
                 lines += ({**line, "slot": 1 if line["side"] == first else 2} for line in sides)
             elif isinstance(unit, Null):
                 lines.append(_null_line(plan, unit, number, position))
@@ -271,11 +268,10 @@ def measurements(plan: Plan, seed: int, run: str = "run") -> list[dict[str, Any]
     return lines
 
 
-def _pair_lines(plan: Plan, pair: Pair, number: int, position: int, run: str) -> Iterable[dict[str, Any]]:
+def _pair_lines(plan: Plan, pair: Pair, number: int, position: int) -> Iterable[dict[str, Any]]:
     """Two windows, each with a line for either side."""
     unit, folder = f"r{number:02}-{position:04}", f"raw/r{number:02}/pairs/{pair.name}"
     for window, (side, cell) in itertools.product((1, 2), (("a", pair.a), ("b", pair.b))):
-        replica = 2 if pair.control and side == "b" else 1
         yield _line(plan, cell, number, position) | {
             "id": f"{unit}-{window}{side}",
             "mode": "duet",
@@ -283,7 +279,6 @@ def _pair_lines(plan: Plan, pair: Pair, number: int, position: int, run: str) ->
             "pair": pair.name,
             "side": side,
             "window": window,
-            "host": f"bench-{run}-{cell.service.name}-{replica}",
             "duration_s": plan.duet_seconds,
             "seconds": 2 * plan.duet_seconds + plan.preset.warmup + PAIR_OVERHEAD_S,
             "dir": f"{folder}/{window}{side}",

@@ -13,7 +13,7 @@ read_entry() {
 		jq -j --arg run "$1" --arg id "$id" --argjson grace "${GRACE:-10}" --argjson count_deadline "${COUNT_DEADLINE:-600}" '
 			def text: if . == null then "" elif type == "number" and . == floor then floor | tostring else tostring end;
 			select(.id == $id)
-			| ["\($run)/\(.dir)", "http://\(.host // .service):8080\(.path)", .method // "GET",
+			| ["\($run)/\(.dir)", "http://\($ENV.TARGET // .host // .service):8080\(.path)", .method // "GET",
 			   .body, (if .body then "\($run)/\(.dir)/request-body" else null end), .expect,
 			   .tool, .connections, .count, .rate, (if .rate and .connections then .rate / .connections else null end),
 			   .duration_s, .timeout_s, .threads // 1, .warmup_s // 0, .keepalive != false,

@@ -12,7 +12,7 @@ project=''
 # itself has two containers.
 measure_pair() {
 	local unit=$1 a=$2 b=$3 dir=$4 window replica=1 detail='' begin
-	local -A pid=() image=()
+	local -A pid=() image=() address=()
 	begin=$(date +%s%N) outcome=measured
 	[[ $a != "$b" ]] || replica=2
 	mkdir -p "$dir"/{1,2}{a,b}
@@ -30,11 +30,11 @@ measure_pair() {
 }
 
 start_pair() {
-	local scale=()
+	local scale=() format='{{.State.Pid}} {{.Image}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
 	[[ $1 != "$2" ]] || scale=(--scale "$1=2")
 	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "${scale[@]}" "$1" "$2" loadgen >"$(start_log "$1")" 2>&1 &&
-		read -r "pid[a]" "image[a]" < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$a-1") &&
-		read -r "pid[b]" "image[b]" < <("$docker" inspect --format '{{.State.Pid}} {{.Image}}' "$project-$b-$replica")
+		read -r "pid[a]" "image[a]" "address[a]" < <("$docker" inspect --format "$format" "$project-$a-1") &&
+		read -r "pid[b]" "image[b]" "address[b]" < <("$docker" inspect --format "$format" "$project-$b-$replica")
 }
 
 # load_pair WINDOW: counters, both loads at once, counters.
@@ -52,7 +52,7 @@ pair_state() {
 # pair_verb VERB WINDOW: loadgen/measure VERB for both sides at once; sets `outcome` and `detail` where one fails.
 pair_verb() {
 	local statuses=() status side
-	attend in_loadgen loadgen/pair "$1" "results/$run" "$unit-$2" >"$dir/$1-$2.txt" 2>&1 || true
+	attend in_loadgen loadgen/pair "$1" "results/$run" "$unit-$2" "${address[a]}" "${address[b]}" >"$dir/$1-$2.txt" 2>&1 || true
 	for side in a b; do
 		status=$(sed -n "s/^status $side //p" "$dir/$1-$2.txt")
 		statuses+=("${status:-12}")

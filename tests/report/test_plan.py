@@ -289,7 +289,7 @@ def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
 
 def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:
     made = plan(preset="quick", rounds=2)
-    lines = measurements(made, 1, "a-run")
+    lines = measurements(made, 1)
     for number in (1, 2):
         here = [m for m in lines if m["round"] == number]
         nulls = [m for m in here if m.get("mode") == "null"]
@@ -299,8 +299,7 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
         (unit,) = {m["unit"] for m in here if m.get("mode") == "duet"}
         sides = [m for m in here if m.get("unit") == unit]
         assert sorted((m["window"], m["side"]) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
-        service = sides[0]["service"]
-        assert {m["host"] for m in sides} == {f"bench-a-run-{service}-1", f"bench-a-run-{service}-2"}
+        assert len({m["service"] for m in sides}) == 1
     assert len({m["dir"] for m in lines}) == len({m["id"] for m in lines}) == len(lines)
 
 
