@@ -77,13 +77,15 @@ def reviewed(source: Run, services: Mapping[str, ServiceFacts]) -> list[Record]:
 def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator[Record]:
     """One record for each planned measurement, in plan order, whatever became of it.
 
-    A pair that has its verdict is not measured on: windows that never began have no record.
+    A pair that has its verdict is not measured on: windows that never began have no record, nor have the controls of
+    rounds that were there for pairs alone.
     """
     harness = harness_of(source.facts)
+    solo_rounds = _whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
         raw = read_raw(source.path, planned)
         service = services.get(planned.service) or NULL_FACTS
-        if planned.mode == "duet" and not raw.started:
+        if not raw.started and (planned.mode == "duet" or (planned.mode == "null" and planned.round > solo_rounds)):
             continue
         yield make_record(planned, raw, service, harness, source.settings_sha256)
 
