@@ -81,7 +81,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator
     rounds that were there for pairs alone.
     """
     harness = harness_of(source.facts)
-    solo_rounds = _whole(source.facts.get("rounds")) or 0
+    solo_rounds = whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
         raw = read_raw(source.path, planned)
         service = services.get(planned.service) or NULL_FACTS

@@ -164,3 +164,19 @@ def test_all_pairs_of_a_table_give_a_winner(tmp_path: Path) -> None:
     folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
     verdicts_of(folder)
     assert "Faster than all others here: tornado-py313-debian." in (folder / "report.md").read_text()
+
+
+def test_controls_of_rounds_for_pairs_alone_are_no_gaps(tmp_path: Path) -> None:
+    pairs = [("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9))]
+    folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
+    null = dict.fromkeys(("service", "server", "framework", "python", "base"), "null") | {"mode": "null"}
+    lines = [entry(round=number, **null, **{"id": f"n{number}", "dir": f"raw/n{number}"}) for number in (8, 9)]
+    write_measurement(folder, lines[0], output_of(lines[0], 90_000))
+    with (folder / "plan.jsonl").open("a") as plan:
+        plan.writelines(json.dumps(line) + "\n" for line in lines)
+    verdicts_of(folder)
+    report = (folder / "report.md").read_text()
+    assert "not run" not in report
+    assert "| 90,000 | 1 of 1 |" in report
+    assert "No service was measured alone." in report
+    assert "There was one round" not in report
