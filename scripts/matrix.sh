@@ -32,10 +32,14 @@ while (($#)); do
 	--setup) setup=(--setup) ;;
 	--list) verb=list ;;
 	--dry-run) verb=dry-run ;;
-	--resume) resume=${2:-} && shift ;;
+	--resume)
+		[[ ${2:-} ]] || fail 2 "--resume needs the name of a run"
+		resume=$2
+		shift
+		;;
 	*) selection+=("$1") ;;
 	esac
-	shift || fail 2 "--resume needs the name of a run"
+	shift
 done
 
 "$root/scripts/setup.sh" "${setup[@]}"

@@ -1,11 +1,42 @@
 # shellcheck shell=bash
-# Counters of what runs for as long as the run does, and of a service that has nothing to do. Only declares.
+# What runs for as long as the run does: database, upstream, load generator; their counters, and those of a service
+# that has nothing to do. Only declares.
 # shellcheck disable=SC2154 # what containers.sh sets, which reads this
 
 # shellcheck source=scripts/lib/counters.sh
 source "${BASH_SOURCE[0]%/*}/counters.sh"
 
 declare -A backing_pid
+
+# start_backing: database, upstream and load generator, for the length of the run.
+start_backing() {
+	local log=$run_dir/start.log
+	if ! up_backing && ! { subnet_taken && remove_dead_runs && up_backing; }; then
+		! subnet_taken || fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
+		fail 1 "the database, upstream or load generator does not start: $(tail -n1 "$log")"
+	fi
+	for ((i = 0; i < 100; i++)); do
+		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && find_backing && return
+		sleep 0.1
+	done
+	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"
+}
+
+up_backing() { attend run_compose up --detach --no-build loadgen postgres upstream >"$log" 2>&1; }
+
+subnet_taken() { grep -Eq 'Pool overlaps|Address already in use' "$log"; }
+
+# remove_dead_runs: what a reboot or a killed daemon leaves of runs, none of whose containers is up any more: their
+# network keeps the subnet. One made within the last ten seconds may belong to a run that is just starting.
+remove_dead_runs() {
+	local key=com.docker.compose.project name made
+	while IFS=$'\t' read -r name made; do
+		[[ $name == bench* && -z $("$docker" ps --quiet --filter "label=$key=$name") ]] || continue
+		(($(date --date="${made% *}" +%s) < $(date +%s) - 10)) || continue
+		say "removing what is left of $name, which is not running any more"
+		"$docker" compose --project-name "$name" down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1
+	done < <("$docker" network ls --filter label=com.docker.compose.network=bench --format "{{.Label \"$key\"}}\t{{.CreatedAt}}")
+}
 
 # find_backing: who stands beside the services for the length of the run; looked up once.
 find_backing() {

@@ -76,18 +76,3 @@ jobs_at_a_time() {
 	((free /= 1 << 20, free = free < 1 ? 1 : free))
 	echo $((free < 2 * cores ? free : 2 * cores))
 }
-
-# start_backing: database, upstream and load generator, for the length of the run.
-start_backing() {
-	local log=$run_dir/start.log
-	if ! attend run_compose up --detach --no-build loadgen postgres upstream >"$log" 2>&1; then
-		! grep -Eq 'Pool overlaps|Address already in use' "$log" ||
-			fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
-		fail 1 "the database, upstream or load generator does not start: $(tail -n1 "$log")"
-	fi
-	for ((i = 0; i < 100; i++)); do
-		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && find_backing && return
-		sleep 0.1
-	done
-	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"
-}

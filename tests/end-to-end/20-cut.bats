@@ -50,6 +50,26 @@ selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' 
 	[[ -s $(the_run)/report.md ]]
 }
 
+@test "the subnet of a run that a reboot has ended is free again, and no other's" {
+	local one=(scripts/matrix.sh --stack uvicorn-asgi --python 3.13 --scenario json --tool wrk --duration 1 --controls none)
+	leave_network bench-20200101-000000-quick
+	run -2 "${one[@]}"
+	[[ ${lines[-1]} == *"the subnet $BENCH_SUBNET is in use"* ]]
+	sleep 10
+	"${one[@]}"
+	leave_network somebody-elses
+	sleep 10
+	run -2 "${one[@]}"
+	"$docker" network rm somebody-elses_bench
+	rm -r results/2*-all
+}
+
+# leave_network PROJECT: as a run leaves it whose containers have ended without it.
+leave_network() {
+	"$docker" network create --internal --subnet "$BENCH_SUBNET" --label com.docker.compose.network=bench \
+		--label "com.docker.compose.project=$1" "$1_bench"
+}
+
 @test "a run whose project has changed since is not mixed with what was" {
 	echo '# changed' >>services/template.yml
 	run -2 scripts/matrix.sh --resume "$(the_run)"

@@ -43,6 +43,8 @@ refused() {
 @test "a results folder that is not one" {
 	refused "is not a results folder" scripts/report.sh /tmp
 	refused "is not a results folder" scripts/matrix.sh --resume nope
+	refused "--resume needs the name of a run" scripts/matrix.sh --resume
+	refused "--resume needs the name of a run" scripts/matrix.sh --resume ""
 	refused "is not a results folder" scripts/report.sh comparable nope /tmp
 	refused "takes two runs" scripts/report.sh comparable nope
 }

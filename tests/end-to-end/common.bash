@@ -3,6 +3,8 @@
 
 bats_require_minimum_version 1.5.0
 
+export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
+
 # copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases.
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
