@@ -14,8 +14,8 @@ from report.errors import UserError
 Resource = Literal["database", "upstream"]
 Mode = Literal["ok", "close", "hang", "error"]
 
-# Any fixed numbers do, so long as every verifier takes the same.
-_LOCK_KEYS: dict[Resource, int] = {"database": 0x62656E63, "upstream": 0x62656E64}
+# Any fixed number does, so long as every verifier takes the same.
+_LOCK_KEY = 0x62656E63
 _LOCK_TIMEOUT = "300s"
 
 
@@ -50,18 +50,18 @@ class Database(Protocol):
         """The counters; the caller keeps its own questions about World out of what it compares."""
 
     @contextmanager
-    def lock(self, resource: Resource, exclusive: bool) -> Iterator[None]:
-        """Keep other verifiers from this resource: from changing it (shared), or from all use (exclusive)."""
+    def lock(self, exclusive: bool) -> Iterator[None]:
+        """Keep other verifiers from changing the tables (shared), or from all use of them (exclusive)."""
 
 
 class Upstream(Protocol):
-    """Upstream's control side."""
+    """Upstream's control side, for one service."""
 
     def count(self) -> int:
-        """Requests that reached it so far."""
+        """Requests of the service that reached it so far."""
 
     def set_mode(self, mode: Mode) -> None:
-        """How it answers from now on."""
+        """How it answers the service from now on."""
 
 
 @contextmanager
@@ -127,15 +127,15 @@ class PostgresDatabase:
         return Statements(*row)
 
     @contextmanager
-    def lock(self, resource: Resource, exclusive: bool) -> Iterator[None]:
+    def lock(self, exclusive: bool) -> Iterator[None]:
         """A session's advisory lock, waited for."""
-        suffix, key = "" if exclusive else "_shared", _LOCK_KEYS[resource]
-        self._one(f"SELECT count(pg_advisory_lock{suffix}(%s))", key)
+        suffix = "" if exclusive else "_shared"
+        self._one(f"SELECT count(pg_advisory_lock{suffix}(%s))", _LOCK_KEY)
         try:
             yield
         finally:
             if not self._connection.closed:
-                self._one(f"SELECT pg_advisory_unlock{suffix}(%s)::int", key)
+                self._one(f"SELECT pg_advisory_unlock{suffix}(%s)::int", _LOCK_KEY)
 
     def _one(self, query: str, *values: int) -> int:
         [[number]] = self._rows(query, *values)
@@ -157,15 +157,16 @@ class PostgresDatabase:
 
 
 class HttpUpstream:
-    """`Upstream` over its control port."""
+    """`Upstream` over its control port; `address` is the IP address that the service asks from."""
 
-    def __init__(self, control_url: str) -> None:
+    def __init__(self, control_url: str, address: str) -> None:
         self._client = Client(control_url, timeout=5)
         self._url = control_url
+        self._address = address
 
     def count(self) -> int:
         """Requests so far."""
-        body = self._ask(Request("/count"))
+        body = self._ask(Request(f"/count?of={self._address}"))
         try:
             return int(json.loads(body)["requests"])
         except (ValueError, KeyError, TypeError) as error:
@@ -173,7 +174,7 @@ class HttpUpstream:
 
     def set_mode(self, mode: Mode) -> None:
         """How it answers from now on."""
-        self._ask(Request(f"/mode/{mode}", "PUT"))
+        self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
 
     def _ask(self, request: Request) -> bytes:
         try:

@@ -273,7 +273,7 @@ def upstream_waited_for(target: Target, route: str) -> None:
     expect(answer.seconds >= default, f"at least {default:g} s", f"{answer.seconds:.3f} s")
 
 
-@check("simple-request", alone=True)
+@check("simple-request")
 def upstream_reached_once(target: Target, route: str) -> None:
     """Each request reaches upstream once."""
     before = target.external.count()
@@ -282,25 +282,25 @@ def upstream_reached_once(target: Target, route: str) -> None:
     expect(reached == BURST, f"{BURST} requests at upstream", reached)
 
 
-@check("simple-request", alone=True)
+@check("simple-request")
 def upstream_closes(target: Target, route: str) -> None:
     """502 when upstream closes the connection."""
     _bad_gateway(target, "close", within=2)
 
 
-@check("simple-request", alone=True)
+@check("simple-request")
 def upstream_errs(target: Target, route: str) -> None:
     """502 when upstream answers 500."""
     _bad_gateway(target, "error", within=2)
 
 
-@check("simple-request", alone=True)
+@check("simple-request")
 def upstream_hangs(target: Target, route: str) -> None:
     """502 when upstream says nothing, after ms/1000 + 2 s."""
     _bad_gateway(target, "hang", within=2.05 + 1.5)
 
 
-@check("simple-request", alone=True)
+@check("simple-request")
 def upstream_back(target: Target, route: str) -> None:
     """Serves again when upstream does."""
     for _ in range(3):

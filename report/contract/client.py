@@ -106,6 +106,13 @@ class Client:
             raise ValueError(f"{self.base_url!r} is not of the form http://HOST:PORT")
         self._host, self._port = parts.hostname, port
 
+    def address(self) -> str:
+        """The service's IP address; its name where none is found, of which the first request tells more."""
+        try:
+            return socket.gethostbyname(self._host)
+        except OSError:
+            return self._host
+
     @contextmanager
     def session(self, timeout: float | None = None) -> Iterator[Session]:
         """A connection of its own for several requests."""

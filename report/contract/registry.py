@@ -83,7 +83,7 @@ def check(
 ) -> Callable[[Callable[[Target, str], None]], Callable[[Target, str], None]]:
     """Register a check of these routes; the first line of its docstring is its name in the output.
 
-    `alone`: no other verifier may use the route's database or upstream meanwhile (counters, modes).
+    `alone`: no other verifier may use the route's tables meanwhile (counters).
     `concurrent`: only of servers that claim to serve several requests at once. `last`: once, after all.
     """
 

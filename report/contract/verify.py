@@ -63,8 +63,7 @@ def verify(target: Target, routes: list[str], missing: dict[str, str], tell: Cal
     wanted.sort(key=lambda pair: pair[0].last)
     outcomes = []
     if target.upstream and "simple-request" in routes:
-        with _lock(target, "simple-request", exclusive=True):
-            target.upstream.set_mode("ok")  # one that was killed may have left it in another
+        target.upstream.set_mode("ok")  # a verifier that was killed may have left it in another
     dead = _unreachable(target, routes)
     strikes = 0
     for one, route in wanted:
@@ -175,7 +174,7 @@ def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
         target.database = database
     if options.upstream_control:
         try:
-            target.upstream = HttpUpstream(options.upstream_control)
+            target.upstream = HttpUpstream(options.upstream_control, options.client.address())
         except ValueError as error:
             raise UserError(f"--upstream-control: {error}") from error
         target.upstream.count()
@@ -194,11 +193,10 @@ def _unreachable(target: Target, routes: list[str]) -> str | None:
 
 
 def _lock(target: Target, route: str, exclusive: bool) -> AbstractContextManager[None]:
-    """Keep verifiers of other services from what is counted or compared of this route."""
-    resource = needs(route)
-    if target.database is None or resource is None:
+    """Keep verifiers of other services from what is counted or compared of this route's tables."""
+    if target.database is None or needs(route) != "database":
         return nullcontext()
-    return target.database.lock(resource, exclusive)
+    return target.database.lock(exclusive)
 
 
 @contextlib.contextmanager

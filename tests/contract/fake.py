@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from report.contract.backing import Mode, Resource, Statements
+from report.contract.backing import Mode, Statements
 
 FORTUNES = [(n, f"fortune {n}") for n in range(1, 9)] + [
     (9, "Ünïcode — dash"),
@@ -31,7 +31,7 @@ class FakeDatabase:
         self.rows = {n: random.randint(1, 10_000) for n in range(1, 10_001)}
         self.data: list[int] = []  # the transaction of each row
         self.counted = [0, 0, 0]
-        self.locks: list[tuple[Resource, bool]] = []
+        self.locks: list[bool] = []
         self.guard = threading.Lock()
         self.transactions = 0
 
@@ -69,8 +69,8 @@ class FakeDatabase:
         return Statements(*self.counted)
 
     @contextmanager
-    def lock(self, resource: Resource, exclusive: bool) -> Iterator[None]:
-        self.locks.append((resource, exclusive))
+    def lock(self, exclusive: bool) -> Iterator[None]:
+        self.locks.append(exclusive)
         yield
 
 

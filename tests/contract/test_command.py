@@ -170,7 +170,7 @@ def _control(upstream: FakeUpstream) -> ThreadingHTTPServer:
             self.answer(json.dumps({"requests": upstream.count()}))
 
         def do_PUT(self) -> None:
-            upstream.set_mode(self.path.removeprefix("/mode/"))  # type: ignore[arg-type]
+            upstream.set_mode(self.path.removeprefix("/mode/").removesuffix("?of=127.0.0.1"))  # type: ignore[arg-type]
             self.answer("{}")
 
         def answer(self, body: str) -> None:
