@@ -89,12 +89,12 @@ HEADS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """`selftest latency|aa|power RUN`: print the table; 0 when every promise holds, else 1."""
-    if len(argv) != 2 or argv[0] not in ("latency", *PAIRS):
-        raise UserError("usage: python -m report selftest latency|aa|power RUN")
+    """`selftest latency RUN`, `selftest aa|power RUN...`: print the table; 0 when every promise holds, else 1."""
+    if len(argv) < 2 or argv[0] not in ("latency", *PAIRS) or (argv[0] == "latency" and len(argv) > 2):
+        raise UserError("usage: selftest latency RUN, or selftest aa|power RUN...")
     folder = str(find_run(argv[1]))
     if argv[0] in PAIRS:
-        text, holds = PAIRS[argv[0]](folder)
+        text, holds = PAIRS[argv[0]]([folder, *(str(find_run(name)) for name in argv[2:])])
         print(text)
         return 0 if holds else 1
     source = read_run(folder)

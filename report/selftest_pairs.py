@@ -1,4 +1,4 @@
-"""Pairs whose truth is known beforehand: `selftest aa RUN` and `selftest power RUN`."""
+"""Pairs whose truth is known beforehand: `selftest aa RUN...` and `selftest power RUN...`; several runs count as one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def verdicts_of(folder: str) -> list[dict[str, Any]]:
     return pairs
 
 
-def aa(folder: str) -> tuple[str, bool]:
+def aa(folders: Sequence[str]) -> tuple[str, bool]:
     """Verdicts on a service and its twin, and whether no more than `WRONG` of them are a difference.
 
     A few verdicts cannot show a share of 5 %: what they exclude is said by the exact (Clopper-Pearson) interval, and
@@ -56,7 +56,7 @@ def aa(folder: str) -> tuple[str, bool]:
     """
     from scipy.stats import binomtest
 
-    words = [line["verdict"].partition(":")[0] for line in verdicts_of(folder)]
+    words = [line["verdict"].partition(":")[0] for folder in folders for line in verdicts_of(folder)]
     counts = {word: words.count(word) for word in sorted(set(words))}
     wrong = counts.get(FASTER, 0) + counts.get(SLOWER, 0)
     interval = binomtest(wrong, len(words)).proportion_ci(0.95, "exact")
@@ -66,13 +66,9 @@ def aa(folder: str) -> tuple[str, bool]:
     return "\n".join(rows), bool(interval.low <= WRONG)
 
 
-def power(folder: str) -> tuple[str, bool]:
+def power(folders: Sequence[str]) -> tuple[str, bool]:
     """Slowdowns that were put there: the share found in time, the load that took, the error of the estimates."""
-    facts = json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
-    window_s = float(facts["knobs"]["DUET_SECONDS"])
-    with Path(folder, "records.jsonl").open(encoding="utf-8") as lines:
-        base = cpu_of_base(load(lines))
-    tries = [found for line in verdicts_of(folder) if (found := a_try(line, base, window_s)) is not None]
+    tries = [one for folder in folders for one in tries_of(folder)]
     heads = ("slowdown", "found in time", "tries", "median load", "allowed", "truth", "mean estimate", "error", "")
     rows = [f"| {' | '.join(heads)} |", "| ---: " * (len(heads) - 1) + "| --- |"]
     every = True
@@ -81,6 +77,15 @@ def power(folder: str) -> tuple[str, bool]:
         rows.append(words)
         every &= holds
     return "\n".join(rows), every and bool(tries)
+
+
+def tries_of(folder: str) -> list[Try]:
+    """The slowdowns of one run."""
+    facts = json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
+    window_s = float(facts["knobs"]["DUET_SECONDS"])
+    with Path(folder, "records.jsonl").open(encoding="utf-8") as lines:
+        base = cpu_of_base(load(lines))
+    return [found for line in verdicts_of(folder) if (found := a_try(line, base, window_s)) is not None]
 
 
 def cpu_of_base(records: Iterable[Record]) -> dict[str, float]:
@@ -124,4 +129,4 @@ def _percent(estimates: Sequence[tuple[float, float]]) -> str:
     return f"{100 * fmean(value for value, _ in estimates):+.1f} %" if estimates else "none"
 
 
-PAIRS: Mapping[str, Callable[[str], tuple[str, bool]]] = {"aa": aa, "power": power}
+PAIRS: Mapping[str, Callable[[Sequence[str]], tuple[str, bool]]] = {"aa": aa, "power": power}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|aa|power [--hog] [SELECTION...]
+#        scripts/selftest.sh judge aa|power RUN...
 #
 # Measures what is known beforehand, and prints truth, measured and error of each figure. The run stays
 # under results/, with the table in its selftest.md. Exit status 1 when a promise does not hold.
@@ -11,6 +12,7 @@
 #               may be a difference
 #   power       slowdowns of 3, 5 and 10 % that were put there, ten times each: how many are found, after how
 #               many seconds of load, and how far the estimate is off
+#   judge       several runs taken together, such as those of other seeds
 #   --hog       with a process beside it that keeps a CPU busy
 #   SELECTION   as scripts/matrix.sh takes it, such as --rounds 5 (a whole number of stalls fits a
 #               --duration of 10, 20, ...)
@@ -20,6 +22,11 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 
 case ${1:-} in
 latency | aa | power) kind=$1 ;;
+judge)
+	need_engine
+	in_tools python3 -m report selftest "${@:2}"
+	exit
+	;;
 -h | --help) usage && exit ;;
 *) fail 2 "which self-test? see --help" ;;
 esac

@@ -27,17 +27,22 @@ def write(folder: Path, lines: list[Any]) -> str:
 
 def test_one_wrong_verdict_of_twenty_is_allowed_and_ten_are_not(tmp_path: Path) -> None:
     right = [line(f"p{n}", "no difference shown") for n in range(15)] + [line("p15", "not enough data")] * 4
-    text, holds = aa(write(tmp_path, [*right, line("p20", "faster"), line("aa1", "control")]))
+    text, holds = aa([write(tmp_path, [*right, line("p20", "faster"), line("aa1", "control")])])
     assert holds
     assert "1 of 20 verdicts are a difference that is none: 5.0%" in text
-    text, holds = aa(write(tmp_path, [*right[:10], *[line("x", "slower")] * 10]))
+    (tmp_path / "more").mkdir()
+    again = write(tmp_path / "more", right)
+    text, holds = aa([str(tmp_path), again])
+    assert holds
+    assert "1 of 39 verdicts are a difference" in text
+    text, holds = aa([write(tmp_path, [*right[:10], *[line("x", "slower")] * 10])])
     assert not holds
     assert "10 of 20" in text
 
 
 def test_a_run_without_verdicts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no verdicts"):
-        aa(str(tmp_path))
+        aa([str(tmp_path)])
 
 
 def test_the_truth_is_what_was_injected_by_a_whole_request() -> None:
@@ -65,6 +70,6 @@ def test_a_promise_that_is_missed_is_said(
     (tmp_path / "run.json").write_text(json.dumps({"knobs": {"DUET_SECONDS": "1"}}))
     (tmp_path / "records.jsonl").write_text("")
     monkeypatch.setattr("report.selftest_pairs.cpu_of_base", lambda records: {one["pair"]: 400e-6 for one in lines})
-    text, found = power(write(tmp_path, lines))
+    text, found = power([write(tmp_path, lines)])
     assert found is holds
     assert ("MISSED" in text) is not holds
