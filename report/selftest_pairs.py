@@ -1,4 +1,4 @@
-"""Pairs whose truth is known beforehand: `selftest aa RUN...` and `selftest power RUN...`; several runs count as one."""
+"""Pairs whose truth is known beforehand: `selftest aa RUN...`, `selftest power RUN...`; several runs count as one."""
 
 from __future__ import annotations
 

@@ -67,12 +67,3 @@ build_service() {
 build_error() {
 	sed -nE 's/^[0-9]+\.[0-9]+ +(.*[^[:space:]].*)/\1/p' "$1" | tail -n1 | grep . || grep -i error "$1" | grep -v '^--' | tail -n1
 }
-
-# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
-jobs_at_a_time() {
-	local cores free
-	cores=$(nproc)
-	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
-	((free /= 1 << 20, free = free < 1 ? 1 : free))
-	echo $((free < 2 * cores ? free : 2 * cores))
-}

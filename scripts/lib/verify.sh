@@ -15,11 +15,20 @@ service_failed() {
 	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
 }
 
-# verify_services [JOBS]: the contract, once a service and run, JOBS (1) at a time; what fails is not loaded.
+# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
+jobs_at_a_time() {
+	local cores free
+	cores=$(nproc)
+	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
+	((free /= 1 << 20, free = free < 1 ? 1 : free))
+	echo $((free < 2 * cores ? free : 2 * cores))
+}
+
+# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded.
 verify_services() {
 	local name image waits routes
 	while IFS=$'\t' read -r -u 3 name image waits routes _; do
-		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "${1:-1}" verify_service "$name" "$image" "$waits" "$routes"
+		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "$1" verify_service "$name" "$image" "$waits" "$routes"
 	done 3< <(report services "$run")
 	await_spawned
 }
