@@ -56,14 +56,17 @@ if [[ $resume ]]; then
 else
 	run=$(plan_verb plan "${selection[@]}")
 fi
-trap close_run EXIT
-trap 'exit 130' INT TERM
+
+measure_run() {
+	build_services
+	start_backing
+	verify_services "$(jobs_at_a_time)"
+	measure_all
+	report build "results/$run"
+	say "results/$run/report.md"
+}
+
 open_run "$run"
 say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
-build_services
-start_backing
-verify_services "$(jobs_at_a_time)"
-measure_all
-report build "results/$run"
-say "results/$run/report.md"
+in_run measure_run

@@ -40,10 +40,13 @@ stop_service() {
 "$root/scripts/setup.sh"
 find_docker
 run=$(plan_verb contract "${names[@]}")
-trap close_run EXIT
-trap 'exit 130' INT TERM
+
+verify_all() {
+	build_services
+	start_backing
+	verify_services "${jobs:-$(jobs_at_a_time)}"
+	report summary "$run" "${quiet[@]}"
+}
+
 open_run "$run"
-build_services
-start_backing
-verify_services "${jobs:-$(jobs_at_a_time)}"
-report summary "$run" "${quiet[@]}"
+in_run verify_all

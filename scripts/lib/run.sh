@@ -24,12 +24,23 @@ open_run() {
 		config loadgen postgres upstream null "${services[@]}" | save "$run_dir/compose.yml"
 }
 
+# in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in
+# the instant in which a command in the foreground ends, and none while it waits for a job. Ends with its status.
+in_run() {
+	trap close_run EXIT
+	trap 'exit 130' INT TERM
+	attend worker "$@"
+}
+
+worker() {
+	trap 'end_jobs 1' EXIT
+	trap 'exit 130' INT TERM
+	"$@"
+}
+
 # close_run: no container and no network of this run is left, and nothing that would take their end for a failure.
 close_run() {
-	trap '' INT TERM
-	local started
-	mapfile -t started < <(jobs -p)
-	((${#started[@]} == 0)) || kill "${started[@]}" 2>/dev/null || true
+	end_jobs 2
 	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }

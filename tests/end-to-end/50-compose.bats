@@ -9,7 +9,7 @@ setup_file() {
 	git add --all
 	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
 	any_host
-	export SELECTION='--scenario json --tool wrk,vegeta' DURATION=1 COMPOSE_PROJECT_NAME=bench-up
+	export SELECTION='--scenario json --tool wrk' DURATION=1 COMPOSE_PROJECT_NAME=bench-up
 	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 || {
 		tail -n 40 "$BATS_FILE_TMPDIR/log"
 		return 1
@@ -28,17 +28,16 @@ setup() {
 
 @test "bench ends well, and every cell of the eight services is measured" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
-	[[ $(count . "$run_folder/plan.jsonl") == 17 ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 9 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 9 ]]
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 
 @test "the same kind of results; cgroup figures are null, with their reason" {
-	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 17 ]]
-	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 17 ]]
+	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 9 ]]
+	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 9 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
-	# Of nine; what vegeta sent late on a busy machine is not valid.
-	[[ $(grep '"tool": *"wrk"' "$run_folder/records.jsonl" | count '"valid": *true' /dev/stdin) -ge 7 ]]
+	[[ $(count '"valid": *true' "$run_folder/records.jsonl") -ge 7 ]]
 }
 
 @test "what it wrote belongs to the owner of results/" {

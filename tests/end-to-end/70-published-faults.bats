@@ -75,7 +75,7 @@ caused() {
 }
 
 @test "answers later than the timeout: errors, with every tool" {
-	measure --preset late --duration 4
+	measure --preset late --duration 3
 	local tool
 	for tool in wrk hey vegeta; do caused "$tool" errors "attempts"; done
 }
