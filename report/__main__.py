@@ -22,6 +22,7 @@ VERBS = {
     "find": "report.cli:find",
     "commands": "report.cli:commands",
     "build": "report.build:run",
+    "export": "report.exports.export:run",
     "comparable": "report.comparable:run",
     "self": "report.selfbench:run",
     "self-builds": "report.selfbench:run_builds",
