@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from report.record import FIGURES, BadRecord, Record, from_line
 FILE = Path(__file__).parents[2] / "docs/records.schema.json"
 
 
+@cache
 def validator() -> jsonschema.Draft202012Validator:
     found = json.loads(FILE.read_text())
     jsonschema.Draft202012Validator.check_schema(found)
