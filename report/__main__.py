@@ -23,6 +23,7 @@ VERBS = {
     "commands": "report.cli:commands",
     "build": "report.build:run",
     "export": "report.exports.export:run",
+    "glance": "report.glance:run",
     "pr-comment": "report.pr_comment:run",
     "comparable": "report.comparable:run",
     "self": "report.selfbench:run",

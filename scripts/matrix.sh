@@ -20,6 +20,7 @@
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --quiet               say nothing but what went wrong, and where the report is
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/run.sh
@@ -30,6 +31,7 @@ while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
+	--quiet) export BENCH_QUIET=1 ;;
 	--list) verb=list ;;
 	--dry-run) verb=dry-run ;;
 	--resume)
@@ -66,4 +68,4 @@ start_backing
 verify_services "$(jobs_at_a_time)"
 measure_all
 report build "results/$run"
-say "results/$run/report.md"
+warn "results/$run/report.md"

@@ -41,7 +41,7 @@ if [[ ${1:-} == --hog ]]; then
 	hog=$!
 fi
 "$root/scripts/matrix.sh" --preset "selftest-$kind" "$@" 2> >(tee "$log" >&2) || fail $? "the run of the self-test failed"
-run=$(sed -n 's|^results/\([^/]*\)$|\1|p' "$log")
+run=$(sed -n 's|^results/\([^/]*\)/report.md$|\1|p' "$log")
 status=0
 in_tools python3 -m report selftest "$kind" "results/$run" | tee "$root/results/$run/selftest.md" || status=$?
 say "results/$run/selftest.md"

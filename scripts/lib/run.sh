@@ -28,6 +28,7 @@ open_run() {
 close_run() {
 	trap '' INT TERM
 	local started
+	end_line
 	mapfile -t started < <(jobs -p)
 	((${#started[@]} == 0)) || kill "${started[@]}" 2>/dev/null || true
 	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
