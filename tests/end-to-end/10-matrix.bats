@@ -49,6 +49,19 @@ setup() {
 	run -1 grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
 }
 
+@test "the run in other forms" {
+	scripts/report.sh export csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == 16 ]]
+	scripts/report.sh export parquet "$run_folder" >"$BATS_TEST_TMPDIR/run.parquet"
+	[[ $(head -c 4 "$BATS_TEST_TMPDIR/run.parquet") == PAR1 ]]
+	scripts/report.sh export gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=starlette/'
+}
+
+@test "a run without pairs has no verdicts to comment on" {
+	run -2 scripts/pr-comment.sh "$run_folder"
+	[[ $output == *"has no pairs, and so no verdicts: measure with --mode duet"* ]]
+}
+
 @test "limits and sysctls are read back, as asked" {
 	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"nofile":16384' {} + | wc -l) == 15 ]]
 	[[ $(find "$run_folder/raw" -name tool.json -exec grep -l '"net.ipv4.tcp_tw_reuse":"1"' {} + | wc -l) == 15 ]]

@@ -25,6 +25,12 @@ setup() {
 	[[ $(find "$run_folder/raw" -path '*/pairs/p001' | wc -l) -lt 30 ]]
 }
 
+@test "the comment for a pull request says so, and fails where it is asked to" {
+	run -1 scripts/pr-comment.sh "$run_folder" --fail-on slower
+	[[ $output == '### 1 pair: 1 slower'* ]]
+	run -0 scripts/pr-comment.sh "$run_folder" --fail-on invalid
+}
+
 @test "both sides of a window ran in the same seconds, on containers of their own" {
 	local window
 	while IFS= read -r window; do
