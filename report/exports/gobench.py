@@ -119,13 +119,13 @@ def _values(group: Sequence[Record], successes: int) -> Mapping[str, float | Non
 
 
 def name_of(record: Record) -> str:
-    """`BenchmarkQueries20Raw/server=uvicorn/.../level=c64`: no end that would pass for a number of CPUs."""
+    """`BenchmarkQueries20Raw/server=uvicorn/.../level=c64/tool=wrk`: an end like -4 would pass for a number of CPUs."""
     words = re.findall(r"[A-Za-z0-9]+", record.scenario)
     keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
     keys |= {"package": record.package or ""}
     if record.mode == "duet":
         keys |= {"pair": record.pair or "", "side": record.side or ""}
-    keys |= {"tool": record.tool, "level": record.level}
+    keys |= {"level": record.level, "tool": record.tool}
     parts = [f"{key}={_NO_WORD.sub('_', value)}" for key, value in keys.items() if value]
     return "/".join(["Benchmark" + "".join(word[:1].upper() + word[1:] for word in words), *parts])
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from make_run import entry, output_of, write_measurement, write_run
 
 from report.__main__ import main
 from report.build import run
-from report.exports import columns
+from report.exports import columns, gobench
 from report.exports.export import FORMATS
+from report.exports.gobench import name_of
 from report.record import Record, load
+from report.rundir import read_run
 
 ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs/exports.md"
@@ -150,7 +153,7 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     assert not [name for name, *_ in benchmarks if "bjoern" in name or re.search(r"-[0-9]+$", name)]
     by_name = {name: fields for name, *fields in benchmarks}
     stem = "server=aiohttp/framework=aiohttp/python=3.13/base=debian"
-    count, *values = by_name[f"BenchmarkQueries20Raw/{stem}/tool=wrk/level=c64"]
+    count, *values = by_name[f"BenchmarkQueries20Raw/{stem}/level=c64/tool=wrk"]
     last = next(r for r in reversed(solo) if r.valid and (r.server, r.tool) == ("aiohttp", "wrk"))
     assert last.goodput is not None and last.cpu_per_success_s is not None
     found = {unit: float(value) for value, unit in map(str.split, values)}
@@ -159,10 +162,29 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     assert found["ns/op"] == pytest.approx(1e9 / last.goodput)
     assert found["cpu-ns/op"] == pytest.approx(1e9 * last.cpu_per_success_s)
     # A rate that was asked for is no speed.
-    assert {value.split()[1] for value in by_name[f"BenchmarkQueries20Raw/{stem}/tool=vegeta/level=r500"][1:]} == {
+    assert {value.split()[1] for value in by_name[f"BenchmarkQueries20Raw/{stem}/level=r500/tool=vegeta"][1:]} == {
         "cpu-ns/op",
         "peak-B",
     }
+
+
+def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Record]) -> None:
+    spoilt = replace(records[1], server="a b/c\td", level="c64-8", scenario="\u00e9 json", package="x==1/2")
+    assert name_of(spoilt).split("/") == [
+        "BenchmarkJson",
+        "server=a_b_c_d",
+        "framework=aiohttp",
+        "python=3.13",
+        "base=debian",
+        "package=x==1_2",
+        "level=c64-8",
+        f"tool={spoilt.tool}",
+    ]
+    source = read_run(str(a_run))
+    facts = source.facts | {"engine": "26\nBenchmarkFake 1 1 ns/op", "host": {"cpu": "a\nharness: same"}}
+    made = gobench.write("a\nrun", replace(source, facts=facts), records).decode()
+    assert "BenchmarkFake 1" in made
+    assert not re.search(r"^(BenchmarkFake|harness: same|run)", made, re.MULTILINE)
 
 
 @pytest.mark.skipif(shutil.which("benchstat") is None, reason="benchstat is in the tests' image")
