@@ -5,6 +5,7 @@
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads every
 # cell on a fresh container, saves the tools' raw output under results/RUN and writes report.md there.
+# Prints that file's path; how far it is goes to standard error (in place on a terminal; NO_COLOR).
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
@@ -20,6 +21,7 @@
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --quiet               say nothing but what went wrong
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/run.sh
@@ -30,6 +32,7 @@ while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
+	--quiet) export BENCH_QUIET=1 ;;
 	--list) verb=list ;;
 	--dry-run) verb=dry-run ;;
 	--resume)
@@ -63,7 +66,7 @@ measure_run() {
 	verify_services "$(jobs_at_a_time)"
 	measure_all
 	report build "results/$run"
-	say "results/$run/report.md"
+	echo "results/$run/report.md"
 }
 
 open_run "$run"

@@ -4,6 +4,8 @@
 #        scripts/report.sh parse TOOL < FILE  one tool's output as one JSON object
 #        scripts/report.sh comparable A B     whether figures of two runs may stand side by side: a line for
 #                                             each difference; exit status 0, or 1 where one forbids it
+#        scripts/report.sh export FORMAT RUN > FILE
+#                                             RUN's records as csv, parquet or gobench (for benchstat)
 #
 # RUN is a folder under results/, by name or path. Needs no service: only the tools' image.
 set -Eeuo pipefail
@@ -17,7 +19,7 @@ esac
 
 need_engine
 have_harness || "$root/scripts/setup.sh"
-if [[ $1 == parse || $1 == comparable ]]; then
+if [[ $1 == parse || $1 == comparable || $1 == export ]]; then
 	in_tools python3 -m report "$@"
 else
 	run=$(in_tools python3 -m report find "$1")

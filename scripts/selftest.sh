@@ -33,15 +33,15 @@ esac
 shift
 
 find_docker || true
-log=$(mktemp) hog=''
-trap 'rm -f "$log"; [[ -z $hog ]] || kill "$hog"' EXIT
+hog=''
+trap '[[ -z $hog ]] || kill "$hog"' EXIT
 if [[ ${1:-} == --hog ]]; then
 	shift
 	while :; do :; done &
 	hog=$!
 fi
-"$root/scripts/matrix.sh" --preset "selftest-$kind" "$@" 2> >(tee "$log" >&2) || fail $? "the run of the self-test failed"
-run=$(sed -n 's|^results/\([^/]*\)$|\1|p' "$log")
+report=$("$root/scripts/matrix.sh" --preset "selftest-$kind" "$@") || fail $? "the run of the self-test failed"
+run=$(basename "${report%/report.md}")
 status=0
 in_tools python3 -m report selftest "$kind" "results/$run" | tee "$root/results/$run/selftest.md" || status=$?
 say "results/$run/selftest.md"

@@ -4,7 +4,7 @@
 #
 # Runs the project's tests; without a STAGE all of them, the first three side by side:
 #
-#   static       shellcheck, shfmt, hadolint, ruff, mypy, and that generated files are in step
+#   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       the report package and the contract suite (pytest)
 #   shell        the load generator's scripts, with tools that only pretend (bats)
 #   contract     every server's bare app and every framework on one Python, and a random sample of all,

@@ -45,7 +45,7 @@ get_base() {
 	if local_bases; then
 		make_listed_base "$1"
 	elif ! pull "$1"; then
-		say "base image $1 cannot be pulled: its cells are skipped"
+		warn "base image $1 cannot be pulled: its cells are skipped"
 		return 1
 	fi
 }

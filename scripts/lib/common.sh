@@ -5,11 +5,25 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # fail STATUS MESSAGE: one line that names the mend; 2 for what the user can mend, 1 for the rest.
 fail() {
-	printf '%s: %s\n' "${0##*/}" "$2" >&2
+	warn "${0##*/}: $2"
 	exit "$1"
 }
 
-say() { printf '%s\n' "$*" >&2; }
+# say WORDS: what goes on; nothing where BENCH_QUIET is set.
+say() { [[ ${BENCH_QUIET:-} ]] || warn "$@"; }
+
+# warn WORDS: what has to be known in any case. A line that was drawn in place (progress.sh) makes room for it.
+warn() {
+	printf '%s%s\n' "${drawn:+$'\r\033[K'}" "$*" >&2
+	drawn=''
+}
+drawn=''
+
+# end_line: what was drawn in place stays.
+end_line() {
+	[[ -z $drawn ]] || echo >&2
+	drawn=''
+}
 
 # The header comment of the running script is its help.
 usage() { sed -n '3,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }

@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/verify.sh
 source "${BASH_SOURCE[0]%/*}/verify.sh"
+# shellcheck source=scripts/lib/progress.sh
+source "${BASH_SOURCE[0]%/*}/progress.sh"
 
 image_id='' started_ns=''
 
@@ -13,7 +15,7 @@ measure_all() {
 	declare -gA tried=()
 	began=$SECONDS spent_s=0 done_steps=0
 	while steps=$(report steps "$run") && steps=$(untried <<<"$steps") && [[ $steps ]] && measure_round "$steps"; do :; done
-	[[ ! -t 2 ]] || say
+	end_line
 }
 
 # untried: the steps that this script has not tried yet; one that failed has its record too.
@@ -30,17 +32,18 @@ measure_round() {
 	while IFS=$'\t' read -r -u 3 id names dir seconds label; do
 		[[ ${round:=${id%-*}} == "${id%-*}" ]] || return 0
 		if ((${MAX_TIME_S:-0} && SECONDS >= ${MAX_TIME_S:-0})); then
-			say "the time is up (--max-time): what is open is in the report; --resume $run goes on"
+			warn "the time is up (--max-time): what is open is in the report; --resume $run goes on"
 			return 1
 		fi
 		tried[$id]=1 outcome='not loaded'
+		step_begins "$done_steps" "$count" "$left" "$spent_s" "$label"
 		can_load "$names" && if [[ $names == *,* ]]; then
 			measure_pair "$id" "${names%,*}" "${names#*,}" "$run_dir/$dir"
 		else
 			measure_one "$id" "$names" "$run_dir/$dir"
 		fi
 		((done_steps += 1, spent_s += seconds, left -= seconds)) || true
-		progress "$done_steps" "$count" "$left" $((spent_s + left)) "$label: $outcome"
+		step_ends "$done_steps" "$count" "$left" "$spent_s" "$label" "$id"
 	done 3<<<"$1"
 }
 
@@ -95,16 +98,4 @@ read_outcome() {
 	esac
 	detail=$(grep . "$3" | tail -n1)
 	if [[ $outcome != "did not start" ]] && ! is_running "$2" "${4:-1}"; then outcome=died; fi
-}
-
-# progress DONE COUNT LEFT TOTAL TEXT: one line, kept on a terminal, else one a measurement. Times are
-# expected seconds, corrected by how long the ones behind us really took.
-progress() {
-	local spent=$((SECONDS - began)) expected=$(($4 - $3)) eta=$3
-	((expected == 0)) || eta=$(($3 * spent / expected))
-	if [[ -t 2 ]]; then
-		printf '\r\033[K[%d/%d] %d:%02d left  %.*s' "$1" "$2" $((eta / 60)) $((eta % 60)) "$((${COLUMNS:-80} - 24))" "$5" >&2
-	else
-		say "[$1/$2] $5"
-	fi
 }

@@ -26,7 +26,7 @@ no_local_bases() {
 make_listed_base() {
 	local suite interpreter
 	if ! debian_family || ((EUID)); then
-		say "base image $1: $(no_local_bases)"
+		warn "base image $1: $(no_local_bases)"
 		return 1
 	fi
 	if [[ $1 == bench-debian:trixie-slim ]]; then

@@ -33,7 +33,7 @@ in_run() {
 }
 
 worker() {
-	trap 'end_jobs 1' EXIT
+	trap 'end_line; end_jobs 1' EXIT
 	trap 'exit 130' INT TERM
 	"$@"
 }

@@ -42,9 +42,10 @@ harness_ticks() {
 
 # measure_a_run: a small one; prints its name.
 measure_a_run() {
-	"$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
-		--duration 4 --rounds 2 2>"$work/log" || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
-	sed -n 's|^results/\([^/]*\)$|\1|p' "$work/log"
+	local report
+	report=$("$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
+		--duration 4 --rounds 2 2>"$work/log") || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
+	basename "${report%/report.md}"
 }
 
 # prepare_rebuild: one service as it is, then a line more in its app.

@@ -11,7 +11,7 @@ run='' run_dir=''
 
 # service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
 service_failed() {
-	say "$1: $2: $3"
+	warn "$1: $2: $3"
 	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
 }
 

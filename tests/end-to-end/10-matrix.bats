@@ -34,7 +34,8 @@ setup() {
 }
 
 @test "a plain line for each measurement, none of them drawn over" {
-	[[ $(grep -c '^\[[0-9]*/12\] .*: measured$' "$BATS_FILE_TMPDIR/log") == 12 ]]
+	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: .+; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 12 ]]
+	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log") -ge 5 ]]
 	! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
@@ -46,6 +47,19 @@ setup() {
 	[[ $(count . "$BATS_TEST_TMPDIR/solo") == 8 ]]
 	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
 	run -1 grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
+}
+
+@test "the run in other forms" {
+	scripts/report.sh export csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == 16 ]]
+	scripts/report.sh export parquet "$run_folder" >"$BATS_TEST_TMPDIR/run.parquet"
+	[[ $(head -c 4 "$BATS_TEST_TMPDIR/run.parquet") == PAR1 ]]
+	scripts/report.sh export gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=starlette/'
+}
+
+@test "a run without pairs has no verdicts to comment on" {
+	run -2 scripts/pr-comment.sh "$run_folder"
+	[[ $output == *"has no pairs, and so no verdicts: measure with --mode duet"* ]]
 }
 
 @test "limits and sysctls are read back, as asked" {

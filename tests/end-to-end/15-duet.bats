@@ -25,6 +25,12 @@ setup() {
 	[[ $(find "$run_folder/raw" -path '*/pairs/p001' | wc -l) -lt 30 ]]
 }
 
+@test "the comment for a pull request says so, and fails where it is asked to" {
+	run -1 scripts/pr-comment.sh "$run_folder" --fail-on slower
+	[[ $output == '### 1 pair: 1 slower'* ]]
+	run -0 scripts/pr-comment.sh "$run_folder" --fail-on invalid
+}
+
 @test "both sides of a window ran in the same seconds, on containers of their own" {
 	local window
 	while IFS= read -r window; do
@@ -45,9 +51,12 @@ overlap() {
 
 @test "an end by --max-time leaves a report that says what is open" {
 	rm -r "$run_folder"
-	DUET_SECONDS=1 scripts/matrix.sh --stack uvicorn-asgi,uvicorn-starlette --python 3.13 --base debian --scenario json \
-		--tool wrk --level 8 --mode duet --controls none --max-time 0.05 2>"$BATS_TEST_TMPDIR/log"
-	grep -q 'the time is up' "$BATS_TEST_TMPDIR/log"
+	local report
+	report=$(DUET_SECONDS=1 scripts/matrix.sh --quiet --stack uvicorn-asgi,uvicorn-starlette --python 3.13 --base debian --scenario json \
+		--tool wrk --level 8 --mode duet --controls none --max-time 0.05 2>"$BATS_TEST_TMPDIR/log")
+	[[ $report == "$(the_run)/report.md" ]]
+	# Nothing else is said.
+	[[ $(<"$BATS_TEST_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_TEST_TMPDIR/log") == 1 ]]
 	grep -q 'not enough data (' "$(the_run)/report.md"
 }
 
