@@ -23,6 +23,7 @@ VERBS = {
     "commands": "report.cli:commands",
     "build": "report.build:run",
     "comparable": "report.comparable:run",
+    "compare": "report.several:run",
     "self": "report.selfbench:run",
     "self-builds": "report.selfbench:run_builds",
     "selftest": "report.selftest:run",
