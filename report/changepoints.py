@@ -60,7 +60,11 @@ def search(values: Sequence[float]) -> Found:
 
 
 def within(values: Sequence[float], found: Found, most: float = ERRORS) -> tuple[int, ...]:
-    """All places: those found, and those of every part that is searched again with a p of at most `most`."""
+    """All places: those found, and those of the parts between them, each searched again.
+
+    All searches of parts together have an error of `most`: each spends its share, by as many parts as there could be.
+    """
+    most /= max(1, len(values) // LEAST_INNER)
     places, todo = set(found.places), _parts(0, len(values), found.places)
     while todo:
         first, last = todo.pop()

@@ -40,7 +40,8 @@ def markdown(found: Several) -> str:
 
 def page(found: Several) -> str:
     """index.html: the same, with a picture of each history; nothing in it is asked from anywhere."""
-    pictures = [_picture(history) for history in found.histories]
+    changed_first = sorted(found.histories, key=lambda history: (history.word != CHANGED, not history.changes))
+    pictures = [_picture(history) for history in changed_first]
     runs = found.histories[0].runs if found.histories else ()
     return _environment().get_template("several.html.jinja").render(_told(found) | {"pictures": pictures, "runs": runs})
 
