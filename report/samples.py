@@ -16,13 +16,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from report.duets import Judged
-from report.estimates import Estimate, estimate
+from report.estimates import LOOKS, Estimate, estimate
 from report.record import Record
 from report.tables.cells import Cell, Context, cells_of
 from report.verdicts import Judge, Limits
 
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
-PAIR = MappingProxyType({Judge.GOODPUT: "ratio of goodput", Judge.CPU: "ratio of goodput_per_core"})
+PAIR = MappingProxyType({Judge.GOODPUT: "goodput_ratio", Judge.CPU: "goodput_per_core_ratio"})
 """Figures of a pair: B/A as its judge has it."""
 AT_ASKED = 0.99
 """Share of an asked rate from which on a service was held there: its figure says nothing of what it can do."""
@@ -139,7 +139,8 @@ def _reasons(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _pairs(judged: Judged) -> Iterator[tuple[Key, Sample]]:
+    """Of each pair the rounds before its first look: how many follow hangs on what they showed."""
     for pair, made in zip(judged.pairs, judged.comparisons, strict=True):
         key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.judge])
-        values = () if made.cause else made.values
-        yield key, Sample(values, len(made.values), cause=made.cause or "no valid round", detail="; ".join(made.flags))
+        values = () if made.cause else made.values[: LOOKS[0]]
+        yield key, Sample(values, len(values), cause=made.cause or "no valid round", detail="; ".join(made.flags))

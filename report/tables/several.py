@@ -14,12 +14,18 @@ from report.changepoints import LEAST_RUNS
 from report.compare import DIFFERS, Comparison, Drift, Figure, count_words
 from report.estimates import percent_of
 from report.history import CHANGED, History
-from report.samples import GOODPUT, PER_CORE
+from report.samples import GOODPUT, PAIR, PER_CORE
 from report.several import Other, Several
 from report.tables.model import NOTHING, Table, escape, number
 from report.tables.sparks import Picture, picture
+from report.verdicts import Judge
 
-NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
+NAMES = {
+    GOODPUT: "goodput",
+    PER_CORE: "goodput per core",
+    PAIR[Judge.GOODPUT]: "ratio of goodput",
+    PAIR[Judge.CPU]: "ratio of goodput per core",
+}
 UNITS = {GOODPUT: ", good answers/s", PER_CORE: ", good answers/s to a core's worth of CPU time"}
 MOST = 10
 """Differences of two runs, or answers, that are listed before the rest is counted."""
@@ -107,17 +113,17 @@ def _answers(found: Several, rows: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _titled(figure: str) -> str:
-    return NAMES.get(figure, figure) + UNITS.get(figure, ", of two services in the same seconds")
+    return NAMES[figure] + UNITS.get(figure, ", of two services in the same seconds")
 
 
 def _in_order(figures: Iterable[str]) -> list[str]:
     """The figures that there are, goodput first."""
-    return sorted(dict.fromkeys(figures), key=lambda figure: [*NAMES, figure].index(figure))
+    return sorted(dict.fromkeys(figures), key=[*NAMES].index)
 
 
 def _whose(row: Comparison | History) -> str:
     beside = f" to {row.beside}" if row.beside else ""
-    return f"{row.service}{beside}, {row.cell}, {NAMES.get(row.figure, row.figure)}"
+    return f"{row.service}{beside}, {row.cell}, {NAMES[row.figure]}"
 
 
 def _tables(beside: Other) -> Iterator[Table]:
@@ -138,12 +144,8 @@ def _controls(one: str, other: Other) -> Table:
         (f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", NAMES[drift.key.figure], _interval(drift))
         for drift in other.drifts
     ]
-    floors = [
-        f"by {NAMES[figure]} less than {percent_of(other.deltas[figure]):.1f} %"
-        for figure in NAMES
-        if figure in other.deltas
-    ]
-    notes = [f"The A/A pairs of both runs call none a difference: {', '.join(floors)}."]
+    least = (f"{NAMES[figure]} {percent_of(other.deltas[figure]):.1f} %" for figure in (GOODPUT, PER_CORE))
+    notes = [f"No less is called a difference than 3 %, or what the A/A pairs of both runs show: {', '.join(least)}."]
     if not rows:
         notes.insert(0, "No null server was measured often enough in both runs: what the host did is not known.")
     title = shown(f"{one} to {other.name}: the null server, which is the same in both")

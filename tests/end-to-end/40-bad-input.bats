@@ -45,6 +45,7 @@ refused() {
 	refused "is not a results folder" scripts/matrix.sh --resume nope
 	refused "is not a results folder" scripts/report.sh comparable nope /tmp
 	refused "takes two runs" scripts/report.sh comparable nope
+	refused "is not a results folder" scripts/report.sh nope /tmp
 }
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from simulate_runs import NULL, compared, key, made_up, sample
 
+from report import verdicts
 from report.compare import DIFFERS, LEAST_ROUNDS, Comparison, Shift, compare_runs
-from report.samples import PAIR, Key, Samples
+from report.duets import Judged, Planned
+from report.samples import PAIR, Key, Samples, samples_of
 from report.verdicts import DELTA, Judge, Limits
 
 TEN = log(1.1)
@@ -229,3 +231,17 @@ def test_the_false_ones_would_be_seen() -> None:
     steady = replace(other, null=one.null | {NULL: sample(rounds(0.0, seed=9))})
     assert {row.word for row in compare_runs(one, steady)} == {DIFFERS}
     assert {row.word for row in compare_runs(one, other)} == {"not comparable: host"}
+
+
+def test_a_pair_gives_its_rounds_before_the_first_look() -> None:
+    """Whether more of them follow hangs on what they showed."""
+    planned = Planned("p1", "a", "b", "json", "wrk", "c64", waits=False)
+    pair = verdicts.Comparison(a="a", b="b", judge=Judge.CPU, values=rounds(0.1, n=16), limits=Limits())
+    floor = {Judge.CPU: Limits(0.05, 0.05)}
+    judged = Judged((planned,), (pair,), verdicts.verdicts([pair]), (None,), limits=floor)
+    found = samples_of("run", [], [], judged)
+    name = Key("json", "wrk", "c64", "b", "a", PAIR[Judge.CPU])
+    assert {key: value.values for key, value in found.cells.items()} == {name: pair.values[:8]}
+    assert found.limits[name.figure].delta == 0.05 and found.limits[PAIR[Judge.GOODPUT]].delta == DELTA
+    broken = replace(judged, comparisons=(replace(pair, cause="errors"),))
+    assert samples_of("run", [], [], broken).cells[name].invalid

@@ -85,9 +85,16 @@ def test_the_service_that_changed_differs_and_the_other_does_not(
 
 
 def test_raw_files_and_records_give_the_same(tmp_path: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = [make(tmp_path / "old"), make(tmp_path / "new")]
+    """With what only the whole run shows: one window's noise voids its round."""
+
+    def disturb(folder: Path, lines: list[dict[str, Any]]) -> None:
+        stolen = {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu 150 0 200 1000 0 0 0 90 0 0"}
+        write_measurement(folder, lines[0], output_of(lines[0], 2000), tool={"after": stolen})
+
+    argv = [make(tmp_path / "old", change=disturb, rounds=9), make(tmp_path / "new", rounds=9)]
     several.run(argv)
     raw = capsys.readouterr().out
+    assert "1 of 9 rounds left out: host" in raw
     assert [build.run([name]) for name in argv] == [0, 0]
     several.run(argv)
     assert capsys.readouterr().out == raw
