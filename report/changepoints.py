@@ -23,7 +23,7 @@ from report.estimates import ERRORS, LEAST_SPREAD
 LEAST_RUNS = 8
 """A history of fewer is not searched: a step of three standard deviations is found in five runs once in five times."""
 LEAST_PART = 2
-"""Runs at one level, so that one wild run is none."""
+"""Runs at one level, so that one wild run is none; of ten runs and more, one for each ten beside it."""
 LEAST_INNER = 5
 """Runs of a part that is searched again, between two changes that are known."""
 CUTS = (1, 2)
@@ -48,7 +48,7 @@ def search(values: Sequence[float]) -> Found:
     row = np.asarray([values], dtype=float)
     best = Found((), 1.0)
     for cuts in CUTS:
-        if len(values) - cuts - 1 < 2 or (cuts + 1) * LEAST_PART > len(values):
+        if len(values) - cuts - 1 < 2 or (cuts + 1) * _part(len(values)) > len(values):
             continue
         places = _places(row, cuts)
         noise = _noise(len(values), cuts)
@@ -81,12 +81,17 @@ def _parts(first: int, last: int, places: Sequence[int]) -> list[tuple[int, int]
     return list(pairwise(ends))
 
 
+def _part(count: int) -> int:
+    """The fewest runs at one level: the longer a history, the more wild runs happen to stand side by side in it."""
+    return max(LEAST_PART, 1 + count // 10)
+
+
 def _places(rows: Any, cuts: int) -> Any:
     """[series, runs] -> [series, cuts]: where each is cut best."""
     import numpy as np
     from ruptures import KernelCPD
 
-    search_one = KernelCPD(kernel="linear", min_size=LEAST_PART)
+    search_one = KernelCPD(kernel="linear", min_size=_part(rows.shape[1]))
     return np.array([search_one.fit(row[:, None]).predict(n_bkps=cuts)[:-1] for row in rows])
 
 

@@ -197,9 +197,10 @@ def _history_tables(histories: Sequence[History]) -> Iterator[Table]:
         rows = tuple(tuple(map(shown, _history_row(history))) for history in group)
         title = f"History of {len(group[0].runs)} runs: {_titled(figure)}"
         note = (
-            f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two runs have it. Where "
-            "there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all histories); a host "
-            "that drifts slowly from run to run makes more. The best cut is chosen: its change is rather too large."
+            f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two of them have it (of 20, "
+            "three). Where there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all "
+            "histories); a host that drifts slowly from run to run makes more. The best cut is chosen: its change is "
+            "rather too large."
         )
         yield Table(title, columns, rows, labels=2, notes=(note,), prose=("verdict", "level"))
 

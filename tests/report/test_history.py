@@ -74,6 +74,12 @@ def test_one_wild_run_is_no_level() -> None:
     assert search(values).p > 0.05
 
 
+def test_wild_runs_that_happen_to_stand_together_are_no_level() -> None:
+    """The longer a history, the more of them there are: Student's t with 3 degrees of freedom."""
+    rows = np.random.default_rng(2).standard_t(3, (400, 40))
+    assert np.mean([search(row.tolist()).p <= 0.05 for row in rows]) <= 0.07
+
+
 @pytest.mark.parametrize("runs", [LEAST_RUNS, 14])
 def test_the_search_finds_places_in_noise_as_often_as_it_says(runs: int) -> None:
     rows = np.random.default_rng(2).normal(size=(800, runs))
