@@ -38,6 +38,13 @@ NOTES = (
     "not feel (memory, disk, another layout of the same program) is not excluded: --mode duet measures side by side.",
 )
 
+HISTORY = (
+    f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two of them have it (of 20, "
+    "three). Where there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all "
+    "histories); a host that drifts slowly from run to run makes more. The best cut is chosen: its change is "
+    "rather too large."
+)
+
 
 def markdown(found: Several) -> str:
     """comparison.md."""
@@ -86,7 +93,7 @@ def _told(found: Several) -> dict[str, Any]:
         "alike": [other.name for other in found.others if not other.verdict.differences],
         "answers": list(_answers(found, [row for other in pairs for row in other.rows])),
         "tables": tables,
-        "notes": NOTES if tables else (),
+        "notes": (*((HISTORY,) if found.histories else ()), *NOTES) if tables else (),
         "MOST": MOST,
     }
 
@@ -95,21 +102,31 @@ def _answers(found: Several, rows: Sequence[Comparison]) -> Iterator[str]:
     for other in found.others:
         if not other.verdict.comparable:
             yield f"{other.name} is not compared with {found.first}: {other.cause}."
-    for history in found.histories:
-        for change in (change for change in history.changes if change.word == CHANGED):
-            yield f"{_whose(history)}: {_percent(change.ratio)} from {change.run} on."
+    yield from _first(
+        f"{_whose(history)}: {_percent(change.ratio)} from {change.run} on."
+        for history in found.histories
+        for change in history.changes
+        if change.word == CHANGED
+    )
     if found.histories and not any(history.word == CHANGED for history in found.histories):
         searched = sum(history.p is not None for history in found.histories)
         fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.histories) else ""
         yield f"No level is shown to have changed ({searched} of {len(found.histories)} histories searched{fewer})."
-    different = [row for row in rows if row.word == DIFFERS]
-    for row in different[:MOST]:
-        yield f"{_whose(row)} differs: {_change(row)}, {row.one} to {row.other}."
+    yield from _first(
+        f"{_whose(row)} differs: {_change(row)}, {row.one} to {row.other}." for row in rows if row.word == DIFFERS
+    )
     if rows:
         counts = ", ".join(f"{word} {count}" for word, count in count_words(rows).items())
         yield f"Of {len(rows)} figures that both runs have: {counts}."
     elif found.compared:
         yield "They have no measured cell in common."
+
+
+def _first(answers: Iterable[str]) -> Iterator[str]:
+    every = list(answers)
+    yield from every[:MOST]
+    if len(every) > MOST:
+        yield f"And {len(every) - MOST} more of these: the tables below have them."
 
 
 def _titled(figure: str) -> str:
@@ -196,13 +213,7 @@ def _history_tables(histories: Sequence[History]) -> Iterator[Table]:
         columns = ("cell", "service", "runs", "first", "last", "verdict", "level")
         rows = tuple(tuple(map(shown, _history_row(history))) for history in group)
         title = f"History of {len(group[0].runs)} runs: {_titled(figure)}"
-        note = (
-            f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two of them have it (of 20, "
-            "three). Where there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all "
-            "histories); a host that drifts slowly from run to run makes more. The best cut is chosen: its change is "
-            "rather too large."
-        )
-        yield Table(title, columns, rows, labels=2, notes=(note,), prose=("verdict", "level"))
+        yield Table(title, columns, rows, labels=2, prose=("verdict", "level"))
 
 
 def _history_row(history: History) -> tuple[str, ...]:

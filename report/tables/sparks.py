@@ -116,6 +116,8 @@ def _places(count: int) -> list[int]:
 
 
 def _plain(svg: str) -> str:
-    """With a view box that scales and has room for half of the topmost label, and numbers of two places."""
+    """With a view box that scales and has room for the halves of labels at its edges, and numbers of two places."""
     svg = re.sub(r"(\.\d\d)\d+(?=[\" ])", r"\1", svg)
-    return svg.replace(f'width="{WIDTH}" height="{HEIGHT}"', f'viewBox="0 -8 {WIDTH} {HEIGHT}" aria-hidden="true"', 1)
+    return svg.replace(
+        f'width="{WIDTH}" height="{HEIGHT}"', f'viewBox="0 -8 {WIDTH} {HEIGHT + 16}" aria-hidden="true"', 1
+    )

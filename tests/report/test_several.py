@@ -269,3 +269,14 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path, results: Path) -> No
     results.write_text("a file")
     with pytest.raises(UserError, match="cannot write to"):
         several.run([make(tmp_path / "old", rounds=1), make(tmp_path / "new", rounds=1)])
+
+
+def test_of_many_changes_the_first_are_told_and_the_rest_counted(
+    tmp_path: Path, results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("report.tables.several.MOST", 1)
+    several.run([make(tmp_path / "old"), make(tmp_path / "new", {"tornado": 1.3, "aiohttp": 0.7})])
+    different = sum(row["word"] == "differs" for row in rows(results))
+    text = capsys.readouterr().out
+    assert different > 2 and text.count(" differs: ") == 1
+    assert f"- And {different - 1} more of these: the tables below have them." in text
