@@ -26,6 +26,7 @@ VERBS = {
     "glance": "report.glance:run",
     "pr-comment": "report.pr_comment:run",
     "comparable": "report.comparable:run",
+    "compare": "report.several:run",
     "self": "report.selfbench:run",
     "self-builds": "report.selfbench:run_builds",
     "selftest": "report.selftest:run",

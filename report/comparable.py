@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from report.build import build_records, service_names
+from report.build import reviewed, service_names
 from report.cli import find_run
 from report.errors import UserError
 from report.record import BadRecord, Record, load
@@ -55,8 +55,12 @@ class Difference:
 
     def line(self) -> str:
         """`forbids  host kernel: 6.1.0, then 6.12.0`."""
+        return f"{'forbids' if self.forbids else 'noted  '}  {self.words()}"
+
+    def words(self) -> str:
+        """`host kernel: 6.1.0, then 6.12.0`."""
         told = f" ({self.why})" if self.why else ""
-        return f"{'forbids' if self.forbids else 'noted  '}  {self.name}: {self.one}, then {self.other}{told}"
+        return f"{self.name}: {self.one}, then {self.other}{told}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,7 @@ def read_facts(path: str) -> Facts:
     return Facts(
         run=source.facts,
         plan=[mapping(_json(line)) for line in plan.splitlines() if line.strip()],
-        records=_records(path) or list(build_records(source, services)),
+        records=_records(path) or reviewed(source, services),
         services=services,
         changed=tuple(_changed(path, mapping(source.facts.get("sha256")))),
     )

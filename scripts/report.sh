@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl and report.md from its raw files
+#        scripts/report.sh A B [C...]         compare runs with the first: what changed, and of five or more their
+#                                             history; results/comparisons/ has it as Markdown, page and JSON
+#                                             lines; exit status 0, or 1 where some may not be compared
 #        scripts/report.sh parse TOOL < FILE  one tool's output as one JSON object
 #        scripts/report.sh comparable A B     whether figures of two runs may stand side by side: a line for
 #                                             each difference; exit status 0, or 1 where one forbids it
 #        scripts/report.sh export FORMAT RUN > FILE
 #                                             RUN's records as csv, parquet or gobench (for benchstat)
 #
-# RUN is a folder under results/, by name or path. Needs no service: only the tools' image.
+# RUN, A, B, C are folders under results/, by name or path; of many, the oldest first. Needs no service: only the tools'
+# image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
@@ -21,6 +25,8 @@ need_engine
 have_harness || "$root/scripts/setup.sh"
 if [[ $1 == parse || $1 == comparable || $1 == export ]]; then
 	in_tools python3 -m report "$@"
+elif (($# > 1)); then
+	in_tools python3 -m report compare "$@"
 else
 	run=$(in_tools python3 -m report find "$1")
 	in_tools python3 -m report build "results/$run"

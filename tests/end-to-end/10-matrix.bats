@@ -123,5 +123,7 @@ setup() {
 	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
 	run -1 scripts/report.sh comparable "$run_folder" "$copy"
 	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
+	run -2 scripts/report.sh "$run_folder" "$copy"
+	[[ $output == *"20000101-000000-other has the same measurements as "* ]]
 	rm -r "$copy"
 }

@@ -47,6 +47,7 @@ refused() {
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume ""
 	refused "is not a results folder" scripts/report.sh comparable nope /tmp
 	refused "takes two runs" scripts/report.sh comparable nope
+	refused "is not a results folder" scripts/report.sh nope /tmp
 }
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }
