@@ -1,4 +1,4 @@
-"""Raw files of a run -> records.jsonl and report.md.
+"""Raw files of a run -> records.jsonl, report.md and index.html.
 
 Pure but for its two edges: `rundir` reads, `_write` writes. The same raw files give the same bytes on any
 machine: nothing of the clock, the folder's name or this machine gets into them.
@@ -17,6 +17,7 @@ from report.files import write_file
 from report.gate import limits_of, review
 from report.knee import NO_KNEE_ASKED, as_searched, knee_figure
 from report.latencies import merged_latencies
+from report.page.document import html
 from report.parse import Parsed, parse
 from report.record import ERROR_KINDS, LATENCIES, MEASURED, Record, dump
 from report.resources import Figures, change, lost_processes, resource_figures, span_s, whole
@@ -38,7 +39,7 @@ OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool fai
 
 
 def run(argv: Sequence[str]) -> int:
-    """`build RUN`: write RUN/records.jsonl and RUN/report.md; UserError when RUN is no results folder."""
+    """`build RUN`: write records.jsonl, report.md and index.html there; UserError when RUN is no results folder."""
     if len(argv) != 1:
         raise UserError("usage: python -m report build RUN")
     folder = find_run(argv[0])
@@ -51,6 +52,7 @@ def run(argv: Sequence[str]) -> int:
         write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         write_file(folder / "report.md", page(source, services, records, judged, latencies))
+        write_file(folder / "index.html", html(source, services, records, judged, latencies))
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0

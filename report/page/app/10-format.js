@@ -1,0 +1,40 @@
+/* How figures are written: at least three significant digits, a unit with each, and a reason where there is none. */
+
+const NOTHING = "–";
+
+/** 7,140, 833, 32.9, 0.571: as the report's tables have them. */
+function number(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NOTHING;
+  if (value === 0) return "0";
+  const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** 8.8k, 440, 1.2M: where there is no room. */
+function brief(value) {
+  if (value >= 1e6) return `${number(value / 1e6)}M`;
+  return value >= 1e4 ? `${(value / 1e3).toFixed(value >= 1e5 ? 0 : 1)}k` : number(value);
+}
+
+const known = (value, write) => (value === null || value === undefined ? NOTHING : write(value));
+const rate = (value) => known(value, (v) => `${number(v)}/s`);
+const milliseconds = (seconds) => known(seconds, (v) => `${number(v * 1e3)} ms`);
+const megabytes = (bytes) => known(bytes, (v) => `${number(v / 1e6)} MB`);
+const share = (ratio) => known(ratio, (v) => `${(v * 100).toFixed(1)} %`);
+const signed = (ratio) => known(ratio, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v * 100).toFixed(1)} %`);
+const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
+
+/** Sorts c8 before c16. */
+const natural = new Intl.Collator("en", { numeric: true }).compare;
+
+/** "64 connections", "500/s": what a level's name means. */
+function levelWords(level) {
+  const asked = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
+  if (!asked) return level;
+  const [, connections, count, perSecond] = asked;
+  const words = [];
+  if (connections) words.push(plural(Number(connections), "connection"));
+  if (count) words.push(plural(Number(count), "request"));
+  if (perSecond) words.push(`${Number(perSecond).toLocaleString("en-US")}/s asked`);
+  return words.join(", ");
+}

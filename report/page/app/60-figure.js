@@ -1,0 +1,152 @@
+/* The frame of a picture: a title, how to read it, the drawing with its alternative in words, its figures as a table. */
+
+const COLOURS = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)", "var(--s8)"];
+const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
+const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "asterisk"];
+const MOST_LINES = COLOURS.length;
+const INK = "var(--ink)";
+const SOFT = "var(--soft)";
+const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "inherit" };
+
+const pictures = [];
+
+/**
+ * draw(width) gives {missing: why} where the run lacks the data, or
+ * {drawing: a node, alt: words, columns, rows: the figures, notes: [words]}.
+ */
+function picture(id, title, reading, draw, { filtered = true } = {}) {
+  pictures.push({ id, title, reading, draw, filtered });
+}
+
+function frame({ id, title, reading, draw, filtered }) {
+  const chart = make("div", { class: "chart" });
+  const notes = make("div");
+  const body = make("div");
+  const details = make("details", {}, make("summary", {}, "The figures of this picture as a table"), body);
+  const why = make("p", { class: "left-out" });
+  const how = make("p", { class: "note" }, reading);
+  const figure = make("figure", { class: "picture", id: `picture-${id}` }, make("figcaption", {}, make("h3", {}, title), how), why, chart, notes, details);
+  let stale = true;
+  let inSight = false;
+  let made = null;
+  const showTable = () => made && details.open && body.replaceChildren(tableOf(title, made.columns, made.rows));
+  const render = () => {
+    stale = false;
+    made = draw(Math.max(280, chart.clientWidth || figure.clientWidth));
+    const missing = made.missing;
+    figure.classList.toggle("missing", Boolean(missing));
+    for (const part of [chart, details, how]) part.hidden = Boolean(missing);
+    why.hidden = !missing;
+    why.textContent = missing ? `Not drawn: ${missing}` : "";
+    notes.replaceChildren();
+    if (missing) return chart.replaceChildren();
+    chart.replaceChildren(made.drawing);
+    const root = made.drawing;
+    root.setAttribute("role", "img");
+    root.setAttribute("aria-label", `${title}. ${made.alt}`);
+    notes.replaceChildren(...(made.notes ?? []).map((words) => make("p", { class: "note" }, words)));
+    showTable();
+  };
+  details.addEventListener("toggle", showTable);
+  const refresh = (force) => {
+    stale = true;
+    if (inSight || force) render();
+  };
+  new IntersectionObserver(
+    (entries) => {
+      inSight = entries[entries.length - 1].isIntersecting;
+      if (inSight && stale) render();
+    },
+    { rootMargin: "300px" },
+  ).observe(figure);
+  // Height is kept while it is out of sight, so that the page does not jump.
+  chart.style.minHeight = "6rem";
+  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh(false));
+  return { figure, refresh, render: () => stale && render() };
+}
+
+/** Places that are at least `gap` apart and as near as may be to what was asked; in the order that was given. */
+function spread(places, gap) {
+  const order = places.map((place, index) => ({ place, index })).sort((a, b) => a.place - b.place);
+  for (let round = 0; round < 60; round++) {
+    let moved = false;
+    for (let i = 1; i < order.length; i++) {
+      const short = gap - (order[i].place - order[i - 1].place);
+      if (short > 0.01) {
+        order[i - 1].place -= short / 2;
+        order[i].place += short / 2;
+        moved = true;
+      }
+    }
+    if (!moved) break;
+  }
+  const placed = [];
+  for (const { place, index } of order) placed[index] = place;
+  return placed;
+}
+
+/** A mark of text at places of the drawing itself: [x, y, words, colour] in pixels. */
+function labels(entries, { anchor = "start", size = 12 } = {}) {
+  return () => {
+    const group = svg("g", { "font-size": size, "text-anchor": anchor });
+    for (const [x, y, words, fill] of entries) group.append(svg("text", { x, y, dy: "0.32em", fill: fill ?? INK }, words));
+    return group;
+  };
+}
+
+function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+/** Lines from lower left to upper right: what is not valid, whatever the colour. */
+function hatch(id) {
+  return () =>
+    svg(
+      "defs",
+      {},
+      svg("pattern", { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, svg("line", { x1: 0, y1: 0, x2: 0, y2: 7, stroke: "var(--soft)", "stroke-width": 2, "stroke-opacity": 0.55 })),
+    );
+}
+
+const textWidth = (() => {
+  const context = document.createElement("canvas").getContext("2d");
+  return (words, size = 12) => {
+    context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+    return context.measureText(words).width;
+  };
+})();
+
+const widest = (words, size) => Math.ceil(Math.max(0, ...words.map((one) => textWidth(one, size))));
+const clip = (words, most) => {
+  let text = words;
+  while (text.length > 4 && textWidth(text) > most) text = `${text.slice(0, -2).trimEnd()}…`.replace(/……$/, "…");
+  return text;
+};
+
+/** Ticks of a logarithmic scale at 1, 2 and 5, few enough for the room. */
+function logTicks([low, high], room) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
+    for (const step of [1, 2, 5]) {
+      const tick = step * 10 ** power;
+      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+    }
+  const tens = ticks.filter((tick) => Number.isInteger(Math.round(Math.log10(tick) * 1e6) / 1e6));
+  return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
+}
+
+/** The cells of the drawn load, best first; those without a figure last. */
+function drawn() {
+  const groups = loads();
+  const load = drawnLoad(groups);
+  const cells = (groups.get(load) ?? []).slice();
+  cells.sort((a, b) => (b.goodput ?? -1) - (a.goodput ?? -1) || natural(a.service, b.service));
+  return { load, cells, first: cells[0] };
+}
+
+const NO_SOLO = "no service was measured alone in this run, or the filters leave none.";
+const loadWords = (cell) => `${cell.scenario}, ${cell.tool}, ${levelWords(cell.level)}`;
+const roundsWords = (cell) => (cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round"));
