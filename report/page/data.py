@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -21,7 +20,7 @@ from report.levels import SEARCHED
 from report.page.text import rounded, short
 from report.page.windows import Window
 from report.record import Record
-from report.rundir import Run, ServiceFacts, as_object, items, mapping, read_bytes
+from report.rundir import MODES, Run, ServiceFacts, as_object, items, mapping, read_bytes
 from report.tables.cells import Cell, natural
 from report.tables.knee import confirmed
 from report.verdicts import Judge
@@ -60,7 +59,7 @@ def page_data(
     data = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
-        "name": Path(source.path).name,
+        "name": str(source.facts.get("run") or "run"),
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
         "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
@@ -79,7 +78,8 @@ def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
     for place, record in enumerate(records):
         key = (record.mode, record.pair, record.side, record.scenario, record.tool, record.level, record.service)
         groups.setdefault(key, []).append((place, record))
-    order = sorted(groups, key=lambda key: [natural(word or "") for word in key])
+    # Those that were alone first.
+    order = sorted(groups, key=lambda key: (MODES.index(str(key[0])), *(natural(word or "") for word in key)))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
 
 
@@ -143,15 +143,17 @@ def _cells(
     for cell, places in groups:
         first = cell.first
         values = [record.goodput for record in cell.valid if record.goodput is not None]
-        bounds = interval(values) or (None, None)
         ceiling = ceilings.of(first)
-        p99 = _p99(cell, latencies)
+        # Each side of a pair has half of the CPUs: its rate and its latency are no figures of the service.
+        own = first.mode != "duet"
+        bounds = (own and interval(values)) or (None, None)
+        p99 = _p99(cell, latencies) if own else (None, None, None, False)
         rows.append(
             {
                 **{name: words(str(getattr(first, name))) for name in COORDINATES},
                 "pair": None if first.pair is None else words(f"{first.pair} {first.side}"),
                 "rate": first.rate,
-                "goodput": cell.goodput,
+                "goodput": cell.goodput if own else None,
                 "low": bounds[0],
                 "high": bounds[1],
                 "valid": len(values),

@@ -16,6 +16,9 @@ function brief(value) {
   return value >= 1e4 ? `${(value / 1e3).toFixed(value >= 1e5 ? 0 : 1)}k` : number(value);
 }
 
+/** A tick of an axis: as few digits as it takes. */
+const tick = (value) => (Math.abs(value) >= 1e4 ? brief(value) : (+value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 }));
+
 const known = (value, write) => (value === null || value === undefined ? NOTHING : write(value));
 const rate = (value) => known(value, (v) => `${number(v)}/s`);
 const milliseconds = (seconds) => known(seconds, (v) => `${number(v * 1e3)} ms`);

@@ -19,7 +19,7 @@ function drawnLoad(groups) {
   const closed = (cells) => (cells[0].rate === null ? 1 : 0);
   const ranked = [...groups].sort(
     ([one, a], [other, b]) =>
-      closed(b) - closed(a) || b.filter((c) => c.valid).length - a.filter((c) => c.valid).length || natural(one, other),
+      closed(b) - closed(a) || b.filter((c) => c.valid).length - a.filter((c) => c.valid).length || natural(other, one),
   );
   return ranked.length ? ranked[0][0] : null;
 }

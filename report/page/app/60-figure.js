@@ -2,8 +2,20 @@
 
 const COLOURS = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)", "var(--s8)"];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
-const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "asterisk"];
+const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"];
 const MOST_LINES = COLOURS.length;
+const HEXAGON = {
+  draw(context, size) {
+    const radius = Math.sqrt(size / Math.PI) * 1.05;
+    for (let corner = 0; corner < 6; corner++) {
+      const place = [radius * Math.sin((corner * Math.PI) / 3), radius * Math.cos((corner * Math.PI) / 3)];
+      if (corner) context.lineTo(...place);
+      else context.moveTo(...place);
+    }
+    context.closePath();
+  },
+};
+const SYMBOL_SHAPES = { circle: d3.symbolCircle, square: d3.symbolSquare, triangle: d3.symbolTriangle, diamond: d3.symbolDiamond, cross: d3.symbolCross, star: d3.symbolStar, wye: d3.symbolWye, hexagon: HEXAGON };
 const INK = "var(--ink)";
 const SOFT = "var(--soft)";
 const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "inherit" };
@@ -44,6 +56,11 @@ function frame({ id, title, reading, draw, filtered }) {
     const root = made.drawing;
     root.setAttribute("role", "img");
     root.setAttribute("aria-label", `${title}. ${made.alt}`);
+    // The whole is one image with words of its own; names of marks inside it are not for anyone.
+    for (const mark of root.querySelectorAll("[aria-label], [aria-description]")) {
+      mark.removeAttribute("aria-label");
+      mark.removeAttribute("aria-description");
+    }
     notes.replaceChildren(...(made.notes ?? []).map((words) => make("p", { class: "note" }, words)));
     showTable();
   };
@@ -85,11 +102,14 @@ function spread(places, gap) {
   return placed;
 }
 
-/** A mark of text at places of the drawing itself: [x, y, words, colour] in pixels. */
-function labels(entries, { anchor = "start", size = 12 } = {}) {
+/** A mark of text at places of the drawing itself: [x, y, words, colour, symbol] in pixels. */
+function labels(entries, { size = 12 } = {}) {
   return () => {
-    const group = svg("g", { "font-size": size, "text-anchor": anchor });
-    for (const [x, y, words, fill] of entries) group.append(svg("text", { x, y, dy: "0.32em", fill: fill ?? INK }, words));
+    const group = svg("g", { "font-size": size, "text-anchor": "start" });
+    for (const [x, y, words, fill, symbol] of entries) {
+      if (symbol) group.append(svg("path", { d: d3.symbol(SYMBOL_SHAPES[symbol], 44)(), transform: `translate(${x + 5},${y})`, fill }));
+      group.append(svg("text", { x: x + (symbol ? 15 : 0), y, dy: "0.32em", fill: fill ?? INK }, words));
+    }
     return group;
   };
 }
@@ -136,6 +156,27 @@ function logTicks([low, high], room) {
     }
   const tens = ticks.filter((tick) => Number.isInteger(Math.round(Math.log10(tick) * 1e6) / 1e6));
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
+}
+
+/** Below a narrow drawing, what else stands at the ends of its lines. */
+function legend(drawing, names) {
+  const entry = (name, line) => {
+    const mark = svg("svg", { width: 14, height: 12, viewBox: "-7 -6 14 12" }, svg("path", { d: d3.symbol(SYMBOL_SHAPES[SYMBOLS[line]], 44)(), fill: COLOURS[line] }));
+    return make("span", {}, mark, name);
+  };
+  return make("div", {}, drawing, make("div", { class: "legend" }, ...names.map(entry)));
+}
+
+const NARROW = 560;
+
+/** Those of the labels that overlap none before them: [x, y, words] in pixels. */
+function apart(entries, size = 11) {
+  const kept = [];
+  for (const entry of entries) {
+    const width = textWidth(entry[2], size) + 4;
+    if (kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 1)) kept.push([...entry.slice(0, 3), width]);
+  }
+  return kept;
 }
 
 /** The cells of the drawn load, best first; those without a figure last. */

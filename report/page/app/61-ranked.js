@@ -20,20 +20,20 @@ picture(
     const row = narrow ? 40 : 24;
     const best = ranked[0]?.goodput ?? 1;
     const ceiling = first.ceiling;
-    const near = ceiling && ceiling < 1.8 * best;
+    const near = ceiling && ceiling < 1.5 * best;
     const top = Math.max(best * 1.06, near ? ceiling * 1.04 : 0, ...ranked.map((cell) => Math.min(cell.high ?? 0, best * 1.35)));
     const floor = DATA.floor.goodput;
-    const marginTop = near ? 44 : 30;
+    const marginTop = ceiling ? 48 : 30;
     const marks = [
       Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1 }),
       hatch("hatch-ranked"),
     ];
-    if (floor && ranked.length)
+    if (floor !== undefined && ranked.length)
       marks.push(Plot.rect([0], { x1: best / (1 + floor), x2: best, y1: null, fill: "var(--band)", ariaLabel: "A/A floor" }));
-    if (near)
+    if (ceiling)
       marks.push(
-        Plot.ruleX([ceiling], { stroke: INK, strokeDasharray: "5 3" }),
-        Plot.text([ceiling], { x: (d) => d, frameAnchor: "top", dy: -34, textAnchor: "end", dx: 4, text: () => `null server ${number(ceiling)}/s`, fill: INK }),
+        Plot.ruleX([near ? ceiling : top], { stroke: INK, strokeDasharray: near ? "5 3" : "2 4" }),
+        Plot.text([near ? ceiling : top], { frameAnchor: "top", x: (d) => d, dy: -32, textAnchor: "end", dx: 4, text: () => `null server ${rate(ceiling)}${near ? "" : narrow ? " ▸" : `, ${(ceiling / best).toFixed(1)} × the best, beyond this scale ▸`}`, fill: INK }),
       );
     const y = (cell) => cell.place;
     const spreadOf = ranked.filter((cell) => names.has(cell.place) && cell.low !== null);
@@ -56,16 +56,16 @@ picture(
       marks.push(Plot.text(shown, { y, frameAnchor: "left", textAnchor: "start", dy: -11, text: (cell) => clip(names.get(cell.place), width - marginRight), fill: INK }));
     const drawing = Plot.plot({
       width, height: marginTop + shown.length * row + 8, marginLeft, marginRight, marginTop, marginBottom: 8, style: STYLE,
-      x: { domain: [0, top], axis: "top", label: "requests/s", labelArrow: "none", ticks: narrow ? 4 : 7, tickFormat: brief, tickSize: 0, nice: false },
+      x: { domain: [0, top], axis: "top", label: "requests/s", labelArrow: "none", ticks: narrow ? 4 : 7, tickFormat: tick, tickSize: 0, nice: false },
       y: { type: "band", domain: shown.map(y), axis: narrow ? null : "left", tickFormat: (place) => clip(names.get(place), marginLeft - 12), tickSize: 0, label: null, padding: 0 },
       marks,
     });
     const notes = [`Drawn: ${loadWords(first)}.`];
     if (ranked.length && ranked.every((cell) => cell.low === null)) notes.push("One valid round each: there is no interval, and noise is unknown.");
-    if (floor) notes.push(`The band left of the best is the A/A floor: a service differed from itself by ${share(floor)} in this run.`);
+    if (floor !== undefined) notes.push(`The band left of the best is the A/A floor: a service differed from itself by ${share(floor)} in this run.`);
     else notes.push("No A/A floor is drawn: this run has no valid pair of a service beside itself.");
     if (!ceiling) notes.push(`No ceiling is drawn: the null server has no valid figure for ${first.tool} in this run.`);
-    else if (!near) notes.push(`The null server's ceiling for ${first.tool}, ${rate(ceiling)}, lies beyond this scale.`);
+    else notes.push(`The null server, which answers statically, shows what ${first.tool} can do here.`);
     if (shown.length < cells.length) notes.push(`${cells.length - shown.length} more of ${cells.length} are in the table; the filters bring them in here.`);
     const words = ranked.slice(0, 5).map((cell, i) => `${i + 1}. ${label(cell)} ${rate(cell.goodput)}`);
     return {

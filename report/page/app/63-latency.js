@@ -13,14 +13,15 @@ picture(
     const shown = cells.length <= MOST_LINES ? cells : [...cells.slice(0, 4), ...cells.slice(-4)];
     const points = shown.flatMap((cell, line) => DATA.curves[cell.place].map(([part, seconds]) => ({ x: 1 / (1 - part), y: Math.max(seconds * 1e3, 1e-3), line })));
     const names = shown.map(label);
-    const marginRight = Math.min(width * 0.4, widest(names) + 22);
+    const narrow = width < NARROW;
+    const marginRight = narrow ? 14 : Math.min(width * 0.4, widest(names) + 36);
     const domain = [d3.min(points, (p) => p.y) * 0.9, d3.max(points, (p) => p.y) * 1.1];
     const most = d3.max(points, (p) => p.x);
     const height = 360;
     const options = {
       width, height, marginLeft: 52, marginRight, marginBottom: 40, marginTop: 26, style: STYLE,
-      x: { type: "log", domain: [1 / (1 - 0.25), most], label: "percentile", labelArrow: "none", ticks: [2, 4, 10, 100, 1000, 10000].filter((tick) => tick <= most), tickFormat: (d) => `p${+(100 * (1 - 1 / d)).toFixed(2)}`, grid: true },
-      y: { type: "log", domain, label: "latency, ms", labelArrow: "none", ticks: logTicks(domain, height), tickFormat: number, grid: true },
+      x: { type: "log", domain: [1 / (1 - 0.25), most], label: "percentile", labelArrow: "none", ticks: [2, ...(width < NARROW ? [] : [4]), 10, 100, 1000, 10000].filter((one) => one <= most), tickFormat: (d) => `p${+(100 * (1 - 1 / d)).toFixed(2)}`, grid: true },
+      y: { type: "log", domain, label: "latency, ms", labelArrow: "none", ticks: logTicks(domain, height), tickFormat: tick, tickSize: 0, grid: true },
     };
     const scale = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] }).scale("y");
     const at = spread(shown.map((cell) => scale.apply(Math.max(end(cell)[1] * 1e3, 1e-3))), 15);
@@ -29,14 +30,14 @@ picture(
       marks: [
         ...shown.map((cell, line) => Plot.line(points.filter((p) => p.line === line), { x: "x", y: "y", stroke: COLOURS[line], strokeWidth: 2, strokeDasharray: DASHES[line], clip: true })),
         Plot.dot(shown.map((cell, line) => points.filter((p) => p.line === line).at(-1)), { x: "x", y: "y", symbol: (p) => SYMBOLS[p.line], fill: (p) => COLOURS[p.line], r: 4 }),
-        labels(shown.map((cell, line) => [width - marginRight + 12, at[line], clip(names[line], marginRight - 14), COLOURS[line]])),
+        narrow ? null : labels(shown.map((cell, line) => [width - marginRight + 12, at[line], clip(names[line], marginRight - 30), COLOURS[line], SYMBOLS[line]])),
       ],
       symbol: { type: "identity" },
     });
     const at_ = (cell, part) => DATA.curves[cell.place].find(([one]) => Math.abs(one - part) < 1e-3)?.[1] ?? null;
     const top = (cell) => `p${+(100 * end(cell)[0]).toFixed(2)} ${milliseconds(end(cell)[1])}`;
     return {
-      drawing,
+      drawing: narrow ? legend(drawing, names) : drawing,
       notes: [`Drawn: ${loadWords(cells[0])}.`, ...(shown.length < cells.length ? [`The four shortest and the four longest tails of ${cells.length}; the filters bring the others in.`] : [])],
       alt: `${loadWords(cells[0])}. ${shown.map((cell) => `${label(cell)} up to ${top(cell)}`).join("; ")}.`,
       columns: [["service"], ["p90", true], ["p99", true], ["p99.9", true], ["as far as the rounds can tell", true]],
@@ -48,7 +49,7 @@ picture(
 picture(
   "levels",
   "Goodput against p99, by level",
-  "Each point is a level of load: to the right is more, up is slower. A diamond is the knee: the highest rate at which p99 stays within its limit.",
+  "Each point is a level of load: to the right is more, up is slower. A ringed point is the knee: the highest rate at which p99 stays within its limit.",
   (width) => {
     const { first } = drawn();
     const from = first ?? SOLO.find((cell) => wanted(cell));
@@ -61,32 +62,40 @@ picture(
     const shown = groups.slice(0, MOST_LINES).map((group) => group.slice().sort((a, b) => natural(a.level, b.level)));
     const points = shown.flatMap((group, line) => group.map((cell) => ({ cell, line, x: cell.goodput, y: cell.p99_s * 1e3, low: (cell.p99_low_s ?? cell.p99_s) * 1e3, high: (cell.p99_high_s ?? cell.p99_s) * 1e3 })));
     const names = shown.map((group) => label(group[0]));
-    const marginRight = Math.min(width * 0.4, widest(names) + 22);
+    const narrow = width < NARROW;
+    const marginRight = narrow ? 14 : Math.min(width * 0.4, widest(names) + 36);
     const domain = [d3.min(points, (p) => p.low) * 0.8, d3.max(points, (p) => p.high) * 1.25];
     const height = 380;
     const options = {
       width, height, marginLeft: 56, marginRight, marginBottom: 42, marginTop: 26, style: STYLE,
-      x: { domain: [0, d3.max(points, (p) => p.x) * 1.06], label: "goodput, requests/s", labelArrow: "none", tickFormat: brief, ticks: width < 560 ? 4 : 7, grid: true },
-      y: { type: "log", domain, label: "p99, ms", labelArrow: "none", ticks: logTicks(domain, height), tickFormat: number, grid: true },
+      x: { domain: [0, d3.max(points, (p) => p.x) * 1.06], label: "goodput, requests/s", labelArrow: "none", tickFormat: tick, tickSize: 0, ticks: width < 560 ? 4 : 7, grid: true },
+      y: { type: "log", domain, label: "p99, ms", labelArrow: "none", ticks: logTicks(domain, height), tickFormat: tick, tickSize: 0, grid: true },
       symbol: { type: "identity" },
     };
-    const scale = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] }).scale("y");
+    const empty = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] });
+    const [scale, across] = [empty.scale("y"), empty.scale("x")];
     const last = shown.map((group, line) => points.filter((p) => p.line === line).reduce((a, b) => (b.x > a.x ? b : a)));
     const at = spread(last.map((p) => scale.apply(p.y)), 15);
     const several = new Set(cells.map((cell) => cell.level)).size > 1;
+    const told = several || points.some((p) => p.cell.knee) ? apart(points.map((p) => [across.apply(p.x), scale.apply(p.y) - (p.cell.knee ? 15 : 11), p.cell.knee ? "knee" : p.cell.level])) : [];
     const drawing = Plot.plot({
       ...options,
       marks: [
         Plot.ruleX(points.filter((p) => p.high > p.low), { x: "x", y1: "low", y2: "high", stroke: (p) => COLOURS[p.line], strokeOpacity: 0.5, strokeWidth: 1.5 }),
         Plot.line(points, { x: "x", y: "y", z: "line", stroke: (p) => COLOURS[p.line], strokeWidth: 1.5 }),
-        Plot.dot(points, { x: "x", y: "y", r: (p) => (p.cell.knee ? 8 : 4.5), symbol: (p) => (p.cell.knee ? "diamond" : "circle"), fill: (p) => COLOURS[p.line], stroke: "var(--paper)", title: (p) => `${label(p.cell)}, ${levelWords(p.cell.level)}: ${rate(p.x)}, p99 ${milliseconds(p.cell.p99_s)}` }),
-        ...(several ? [Plot.text(points, { x: "x", y: "y", dy: -12, text: (p) => (p.cell.knee ? "knee" : p.cell.level), fontSize: 11, fill: SOFT, stroke: "var(--paper)", strokeWidth: 3 })] : []),
-        labels(last.map((p, line) => [width - marginRight + 12, at[line], clip(names[line], marginRight - 14), COLOURS[line]])),
+        Plot.dot(points, { x: "x", y: "y", r: 4.5, symbol: (p) => SYMBOLS[p.line], fill: (p) => COLOURS[p.line], stroke: "var(--paper)", title: (p) => `${label(p.cell)}, ${levelWords(p.cell.level)}: ${rate(p.x)}, p99 ${milliseconds(p.cell.p99_s)}` }),
+        Plot.dot(points.filter((p) => p.cell.knee), { x: "x", y: "y", r: 10, stroke: INK, strokeWidth: 1.5 }),
+        () => {
+          const group = svg("g", { "font-size": 11, "text-anchor": "middle", fill: SOFT, stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke" });
+          for (const [x, y, words] of told) group.append(svg("text", { x, y }, words));
+          return group;
+        },
+        narrow ? null : labels(last.map((p, line) => [width - marginRight + 12, at[line], clip(names[line], marginRight - 30), COLOURS[line], SYMBOLS[line]])),
       ],
     });
     const merged = points[0].cell.merged;
     return {
-      drawing,
+      drawing: narrow ? legend(drawing, names) : drawing,
       notes: [
         `Drawn: ${from.scenario}, ${from.tool}${several ? "" : `, one level (${levelWords(cells[0].level)})`}.`,
         merged ? "p99 is that of all valid rounds merged." : "p99 of a closed loop, which hides what a stall keeps from being asked: the middle round, and a line from the least to the greatest.",

@@ -4,14 +4,15 @@ picture(
   "CPU time of a good answer (the service's, and the database's where it is asked) and peak memory, beside goodput and in its order. Less is better of the first two, more of the third.",
   (width) => {
     const { cells, first } = drawn();
-    const known = cells.filter((cell) => cell.valid && (cell.cpu_s !== null || cell.memory_bytes !== null)).slice(0, 40);
+    const known = cells.filter((cell) => cell.valid && (cell.cpu_s !== null || cell.memory_bytes !== null)).slice(0, width < 680 ? 15 : 40);
     if (!first) return { missing: NO_SOLO };
     if (!known.length) return { missing: "no valid measurement of this load has counters of its server." };
     const label = labelsOf(cells);
     const names = known.map(label);
     const narrow = width < 680;
+    const small = d3.max(known, (cell) => cell.cpu_s ?? 0) < 1e-3;
     const panels = [
-      ["CPU time of a request, ms", (cell) => (cell.cpu_s === null ? null : cell.cpu_s * 1e3), "var(--s2)", "square"],
+      [`CPU time of a request, ${small ? "µs" : "ms"}`, (cell) => (cell.cpu_s === null ? null : cell.cpu_s * (small ? 1e6 : 1e3)), "var(--s2)", "square"],
       ["peak memory, MB", (cell) => (cell.memory_bytes === null ? null : cell.memory_bytes / 1e6), "var(--s3)", "triangle"],
       ["goodput, requests/s", (cell) => cell.goodput, "var(--s1)", "circle"],
     ].filter(([, value]) => known.some((cell) => value(cell) !== null));
@@ -31,7 +32,7 @@ picture(
           make("h4", { style: `padding-left: ${left}px` }, title),
           Plot.plot({
             width: own, height: 24 + row * known.length + 6, marginLeft: left, marginRight: 64, marginTop: 24, marginBottom: 6, style: STYLE,
-            x: { domain: [0, top], axis: "top", label: null, ticks: 4, tickFormat: brief, tickSize: 0 },
+            x: { domain: [0, top], axis: "top", label: null, ticks: 4, tickFormat: tick, tickSize: 0 },
             y: { type: "band", domain: known.map((cell) => cell.place), axis: index || narrow ? null : "left", label: null, tickSize: 0, tickFormat: (place) => clip(names[known.findIndex((cell) => cell.place === place)], marginLeft - 12) },
             symbol: { type: "identity" },
             marks: [

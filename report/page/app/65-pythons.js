@@ -13,12 +13,13 @@ picture(
     const names = shown.map(([, group]) => group[0].stack + (bases ? ` · ${group[0].base}` : ""));
     const pythons = [...new Set(shown.flatMap(([, group]) => group.map((cell) => cell.python)))].sort(natural);
     const points = shown.flatMap(([, group], line) => group.map((cell) => ({ x: cell.python, y: cell.goodput, low: cell.low, high: cell.high, line, cell })).sort((a, b) => natural(a.x, b.x)));
-    const marginRight = Math.min(width * 0.45, widest(names) + 70);
+    const narrow = width < NARROW;
+    const marginRight = narrow ? 14 : Math.min(width * 0.45, widest(names) + 76);
     const height = 380;
     const options = {
       width, height, marginLeft: 56, marginRight, marginTop: 26, marginBottom: 36, style: STYLE,
       x: { type: "point", domain: pythons, label: "Python", labelArrow: "none", padding: 0.2, tickSize: 0 },
-      y: { domain: [0, d3.max(points, (p) => p.y) * 1.08], label: "goodput, requests/s", labelArrow: "none", tickFormat: brief, ticks: 6, grid: true },
+      y: { domain: [0, d3.max(points, (p) => p.y) * 1.08], label: "goodput, requests/s", labelArrow: "none", tickFormat: tick, tickSize: 0, ticks: 6, grid: true },
       symbol: { type: "identity" },
     };
     const scale = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] }).scale("y");
@@ -31,11 +32,11 @@ picture(
         Plot.ruleX(points.filter((p) => p.low !== null), { x: "x", y1: "low", y2: (p) => Math.min(p.high, most), stroke: (p) => COLOURS[p.line], strokeOpacity: 0.35, strokeWidth: 3 }),
         Plot.line(points, { x: "x", y: "y", z: "line", stroke: (p) => COLOURS[p.line], strokeWidth: 2 }),
         Plot.dot(points, { x: "x", y: "y", symbol: (p) => SYMBOLS[p.line], fill: (p) => COLOURS[p.line], r: 4.5, title: (p) => `${names[p.line]}, Python ${p.x}: ${rate(p.y)}` }),
-        labels(ends.map((p, line) => [width - marginRight + 4, at[line], clip(`${names[line]} ${brief(p.y)}`, marginRight - 6), COLOURS[line]])),
+        narrow ? null : labels(ends.map((p, line) => [width - marginRight + 4, at[line], clip(`${names[line]} ${brief(p.y)}`, marginRight - 22), COLOURS[line], SYMBOLS[line]])),
       ],
     });
     return {
-      drawing,
+      drawing: narrow ? legend(drawing, names) : drawing,
       notes: [`Drawn: ${loadWords(first)}.`, ...(shown.length < groups.length ? [`${shown.length} of ${groups.length} stacks are drawn, those with the most goodput; the filters bring the others in.`] : [])],
       alt: `${loadWords(first)}. ${names.map((name, line) => `${name}: ${points.filter((p) => p.line === line).map((p) => `${p.x} ${rate(p.y)}`).join(", ")}`).join("; ")}.`,
       columns: [["stack"], ...pythons.map((python) => [python, true])],

@@ -38,7 +38,7 @@ picture(
         Plot.plot({
           width, height: 110 + (bottom ? 26 : 0), marginLeft: 44, marginRight: 70, marginTop: 14, marginBottom: bottom ? 38 : 12, style: STYLE,
           x: { domain, label: bottom ? (timed ? "minutes since the first load" : "measurement, in the order of the plan") : null, labelArrow: "none", ticks: width < 560 ? 5 : 9, tickFormat: bottom ? undefined : () => "" },
-          y: { domain: [0, top], label: null, ticks: 3, tickFormat: (d) => `${+d.toFixed(1)} %`, grid: true },
+          y: { domain: [0, top], label: null, ticks: 3, tickFormat: (d) => `${+d.toFixed(1)} %`, tickSize: 0, grid: true },
           marks: [
             hatch(`hatch-${key}`),
             Plot.rect(voids, { x1: "from", x2: "to", y1: 0, y2: top, fill: `url(#hatch-${key})` }),
@@ -59,6 +59,7 @@ picture(
         ...(voids.length ? [`Void by the host's noise: ${voids.length > 12 ? plural(voids.length, "round") : `round ${voids.map((v) => v.round).join(", ")}`}. ✕ marks what lies above its limit.`] : ["No round is void by the host's noise."]),
         ...(timed ? [] : ["When each measurement began was not saved: they stand in the order of the plan."]),
         ...(kept.length > BINS ? [`${plural(kept.length, "measurement")} in ${BINS} steps of time; each shows the worst in it.`] : []),
+        ...(kept.some((one) => CELLS[one.cell].mode === "duet") ? ["In a pair's window each service is another to the other: its foreign CPU is not told."] : []),
         ...(absent.length ? [`Not drawn: ${absent.join(", ")}, which no measurement has.`] : []),
       ],
       alt: `${plural(kept.length, "measurement")} in ${plural(rounds.length, "round")}; ${voids.length ? `void: ${voids.slice(0, 12).map((v) => `round ${v.round}`).join(", ")}` : "none is void by noise"}. Worst steal ${worst(kept, "steal")}, foreign CPU ${worst(kept, "foreign")}, pressure ${worst(kept, "pressure")}.`,

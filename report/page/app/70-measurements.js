@@ -17,6 +17,9 @@ const COLUMNS = [
   { key: "valid", name: "Valid rounds", figure: true, write: (cell) => `${cell.valid} of ${cell.rounds}` },
 ];
 
+// What is the same in every row needs no column.
+const SHOWN = COLUMNS.filter(({ key }) => key === "server" || !COORDINATES.includes(key) || new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key])).size > 1);
+
 /** The cells that the filters leave, in the order that was asked; cells without the figure come last, whichever way. */
 function filteredCells() {
   const cells = CELLS.filter(found);
@@ -24,7 +27,7 @@ function filteredCells() {
   const column = COLUMNS.find((one) => one.key === key);
   if (!column) return cells;
   const turn = down ? -1 : 1;
-  const missing = (cell) => cell[key] === null || (column.figure && key !== "valid" && !cell.valid);
+  const missing = (cell) => cell[key] === null || (column.figure && cell.mode !== "solo") || (column.figure && key !== "valid" && !cell.valid);
   return cells.sort((a, b) => {
     if (missing(a) || missing(b)) return missing(a) - missing(b);
     return turn * (column.figure ? a[key] - b[key] : natural(a[key], b[key]));
@@ -36,7 +39,7 @@ function measurements() {
   const count = make("p", { class: "note", id: "count" });
   const body = make("tbody");
   const more = make("button", { type: "button", onclick: () => show(limit + PAGE) });
-  const heads = COLUMNS.map((column) => {
+  const heads = SHOWN.map((column) => {
     const turn = () => change({ sort: state.sort === column.key ? `-${column.key}` : state.sort === `-${column.key}` ? "" : column.figure && state.sort !== column.key ? (state.sort === `-${column.key}` ? column.key : `-${column.key}`) : column.key });
     return make("th", { scope: "col", class: column.figure ? "figure" : null }, make("button", { type: "button", "data-sort": column.key, onclick: turn }, column.name));
   });
@@ -58,7 +61,7 @@ function measurements() {
     search.value = state.find ?? "";
     valid.value = state.valid ?? "";
     heads.forEach((head, place) => {
-      const key = COLUMNS[place].key;
+      const key = SHOWN[place].key;
       if (state.sort === key) head.setAttribute("aria-sort", "ascending");
       else if (state.sort === `-${key}`) head.setAttribute("aria-sort", "descending");
       else head.removeAttribute("aria-sort");
@@ -87,7 +90,7 @@ function measurements() {
 
 /** The cell's row, and below it what it opens to. */
 function rowOf(cell) {
-  const inside = make("td", { colspan: COLUMNS.length });
+  const inside = make("td", { colspan: SHOWN.length });
   const below = make("tr", { class: "opened", hidden: true }, inside);
   const toggle = (open) => {
     opener.setAttribute("aria-expanded", String(open));
@@ -101,12 +104,12 @@ function rowOf(cell) {
     toggle(open);
     change({ open: open ? cell.id : "" });
   });
-  const words = COLUMNS.map((column) => {
+  const words = SHOWN.map((column) => {
     if (column.key === "server") return opener;
     if (column.key === "goodput" && !cell.valid) return make("span", { class: "invalid" }, cell.state || "not valid");
     return column.write ? column.write(cell) : cell[column.key];
   });
-  const row = make("tr", {}, ...COLUMNS.map((column, place) => make("td", { class: column.figure ? "figure" : null }, words[place])));
+  const row = make("tr", {}, ...SHOWN.map((column, place) => make("td", { class: column.figure ? "figure" : null }, words[place])));
   if (cell.id === state.open) toggle(true);
   return [row, below];
 }
@@ -137,6 +140,7 @@ function openedCell(cell) {
       ["not loaded because", service.failure],
     ]),
     service.packages?.length ? make("details", {}, make("summary", {}, plural(service.packages.length, "package")), make("p", {}, service.packages.join(", "))) : null,
+    cell.pair ? make("p", { class: "note" }, "One side of a pair has half of the CPUs: what follows is what its verdict rests on, and no figure of the service's own.") : null,
     tableOf(`Rounds of ${cell.id}`, columns, rows),
     ...rounds.map(openedRound),
   ].filter(Boolean);
@@ -206,7 +210,8 @@ function csvOf(cells) {
 
 function save(cells) {
   const url = URL.createObjectURL(new Blob([csvOf(cells)], { type: "text/csv" }));
-  make("a", { href: url, download: `${DATA.name}.csv` }).click();
+  const name = `${DATA.name.replace(/[^\w.-]+/g, "-")}.csv`;
+  make("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
-  say(`${plural(cells.length, "row")} saved as ${DATA.name}.csv`);
+  say(`${plural(cells.length, "row")} saved as ${name}`);
 }
