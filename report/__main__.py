@@ -24,6 +24,7 @@ VERBS = {
     "build": "report.build:run",
     "comparable": "report.comparable:run",
     "self": "report.selfbench:run",
+    "self-page": "report.selfbench:run_page",
     "self-builds": "report.selfbench:run_builds",
     "selftest": "report.selftest:run",
     "parse": "report.parse:run",

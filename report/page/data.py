@@ -56,20 +56,22 @@ def page_data(
     words = Words()
     groups = grouped(records)
     limits = limits_of(mapping(source.facts.get("knobs")))
-    data = {
+    columns = {
+        "cells": _cells(groups, records, latencies, words),
+        "measurements": _measurements(groups, records, windows, limits, words),
+        "curves": _curves(groups, latencies),
+    }
+    told = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
         "name": str(source.facts.get("run") or "run"),
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
         "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
-        "cells": _cells(groups, records, latencies, words),
-        "measurements": _measurements(groups, records, windows, limits, words),
-        "curves": _curves(groups, latencies),
         "pairs": [*judged.lines()],
         "floor": _floor(judged),
     }
-    return rounded(data | {"words": [*words.places]})  # type: ignore[no-any-return]
+    return rounded(told | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
 
 
 def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
@@ -242,7 +244,7 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, La
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(key_of, cell.valid)))
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
-            found[str(number)] = [list(point) for point in latencies[keys[0]].curve]
+            found[str(number)] = [[_brief(share), _brief(s)] for share, s in latencies[keys[0]].curve]
     return found
 
 
@@ -256,4 +258,8 @@ def _floor(judged: Judged) -> dict[str, float]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return {name: [_brief(row[name]) for row in rows] for name in rows[0]} if rows else {}
+
+
+def _brief(value: Any) -> Any:
+    return float(f"{value:.6g}") if type(value) is float else value

@@ -22,10 +22,9 @@ from report.latencies import Key, Latencies
 from report.page.data import page_data
 from report.page.details import parts
 from report.page.text import short
-from report.page.windows import read_window
+from report.page.windows import Window
 from report.record import Record
 from report.rundir import Run, ServiceFacts
-from report.tables.page import content
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
@@ -39,12 +38,13 @@ def html(
     services: Mapping[str, ServiceFacts],
     records: Sequence[Record],
     judged: Judged,
+    *,
+    windows: Sequence[Window],
     latencies: Mapping[Key, Latencies],
+    words: Mapping[str, Any],
 ) -> str:
-    """The page of a run: reads, beside what it is given, the folders of the measurements."""
-    windows = [read_window(source.path, record) for record in records]
+    """The page of a run: `windows` in the order of the records, `words` those of its report."""
     data = page_data(source, services, records, windows, judged=judged, latencies=latencies)
-    words = content(source, services, records, judged, latencies)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
     bare = _template().render(
         **words,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 MOST = 2000
@@ -15,18 +16,28 @@ _UNSEEN = re.compile(
 """Controls, marks of direction, what has no width, and halves of characters."""
 
 
+@lru_cache(maxsize=1 << 14)
 def visible(text: str) -> str:
     r"""`text` with its unseen characters named: a mark that turns the line round becomes `<U+202E>`, in `⟨ ⟩`."""
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
-def short(text: str, most: int = MOST) -> str:
-    """`text` made visible; its middle is left out, and counted, where it is longer than `most` characters."""
+def cut(text: str, most: int) -> str:
+    """`text`, its middle left out and counted where it is longer than `most` characters."""
     if len(text) <= most:
-        return visible(text)
+        return text
     head = most * 2 // 3
-    left = f" […{len(text) - most:,} characters left out…] "
-    return visible(text[:head]) + left + visible(text[len(text) - (most - head) :])
+    return text[:head] + left_out(len(text) - most) + text[len(text) - (most - head) :]
+
+
+def left_out(characters: int) -> str:
+    """What stands for them."""
+    return f" […{characters:,} characters left out…] "
+
+
+def short(text: str, most: int = MOST) -> str:
+    """`text` made visible, and cut."""
+    return visible(cut(text, most))
 
 
 def rounded(value: Any) -> Any:

@@ -54,7 +54,12 @@ def page(
     latencies: Mapping[Key, Latencies] | None = None,
 ) -> str:
     """The report of a run as Markdown."""
-    return _template().render(content(source, services, records, judged or Judged(), latencies or {}))
+    return markdown(content(source, services, records, judged or Judged(), latencies or {}))
+
+
+def markdown(words: Mapping[str, Any]) -> str:
+    """What `content` gave, as Markdown."""
+    return _template().render(words)
 
 
 def content(

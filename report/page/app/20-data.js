@@ -36,7 +36,7 @@ const PART = 100;
 async function detailsOf(place) {
   const number_ = Math.floor(place / PART);
   if (!parts.has(number_)) parts.set(number_, inflate(document.getElementsByClassName("part")[number_].textContent));
-  return (await parts.get(number_))[place % PART];
+  return visible((await parts.get(number_))[place % PART]);
 }
 
 async function inflate(text) {

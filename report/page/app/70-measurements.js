@@ -40,7 +40,9 @@ function measurements() {
   const body = make("tbody");
   const more = make("button", { type: "button", onclick: () => show(limit + PAGE) });
   const heads = SHOWN.map((column) => {
-    const turn = () => change({ sort: state.sort === column.key ? `-${column.key}` : state.sort === `-${column.key}` ? "" : column.figure && state.sort !== column.key ? (state.sort === `-${column.key}` ? column.key : `-${column.key}`) : column.key });
+    // Figures from the most, words from a; then the other way; then as they were.
+    const turns = column.figure ? [`-${column.key}`, column.key, ""] : [column.key, `-${column.key}`, ""];
+    const turn = () => change({ sort: turns[(turns.indexOf(state.sort) + 1) % 3] });
     return make("th", { scope: "col", class: column.figure ? "figure" : null }, make("button", { type: "button", "data-sort": column.key, onclick: turn }, column.name));
   });
   const search = make("input", { type: "search", id: "find", size: 18, oninput: (event) => change({ find: event.target.value }) });
@@ -167,7 +169,7 @@ function rawOf(one, record) {
   return [
     one.causes.length ? make("p", { class: "invalid" }, one.causes.join("; ")) : null,
     make("h4", {}, "Command line"),
-    make("pre", { tabindex: 0 }, (record.command.length ? record.command.map(quoted).join(" ") : record.nulls?.command ?? "not known") + (record.stdin ? `\n\nstdin:\n${record.stdin}` : "")),
+    make("pre", { tabindex: 0 }, (record.command ? record.command.map(quoted).join(" ") : record.nulls?.command ?? "not known") + (record.stdin ? `\n\nstdin:\n${record.stdin}` : "")),
     facts([
       ["measurement", `${record.id}, ${record.outcome}`],
       ["tool", plain(record.tool_version)],
