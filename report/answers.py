@@ -15,7 +15,7 @@ from itertools import combinations
 from report.duets import Judged, Planned
 from report.estimates import percent_of
 from report.matrix import stack_name
-from report.record import Record
+from report.record import MEASURED, Record
 from report.verdicts import (
     FASTER,
     INVALID,
@@ -105,7 +105,11 @@ def answers(judged: Judged, records: Iterable[Record]) -> tuple[Answer, ...]:
         groups.setdefault((asked, one.pair.table), []).append(one)
     if groups:
         return tuple(_answer(asked, table, group, judged, places) for (asked, table), group in groups.items())
-    return tuple(_unanswered(places, [record.service for record in every if record.mode == "solo"]))
+    return tuple(
+        _unanswered(
+            places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
+        )
+    )
 
 
 def by_question(found: Iterable[Answer]) -> tuple[tuple[str, tuple[Answer, ...]], ...]:

@@ -18,7 +18,7 @@ from report.duets import Judged
 from report.errors import UserError
 from report.latencies import merged_latencies
 from report.page.document import html
-from report.page.windows import Window
+from report.page.windows import Window as Shown
 from report.rundir import read_run, read_service
 from report.tables.page import content
 
@@ -88,7 +88,7 @@ def run_page(argv: Sequence[str]) -> int:
     subprocess.run(maker, check=True, stdout=subprocess.DEVNULL)
     source = read_run(folder)
     services = {name: read_service(folder, name) for name in service_names(source)}
-    windows: list[Window] = []
+    windows: list[Shown] = []
     records = reviewed(source, services, windows)
     latencies = merged_latencies(folder, records)
     begin = time.monotonic_ns()

@@ -4,7 +4,8 @@
 #        scripts/matrix.sh --resume RUN
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads every
-# cell on a fresh container, saves the tools' raw output under results/RUN and writes report.md there.
+# cell on a fresh container, saves the tools' raw output under results/RUN and writes index.html and
+# report.md there.
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
@@ -63,3 +64,4 @@ verify_services "$(jobs_at_a_time)"
 measure_all
 report build "results/$run"
 say "results/$run/report.md"
+say "results/$run/index.html"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl and report.md from its raw files
+# Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl, report.md and index.html from its raw files
 #        scripts/report.sh parse TOOL < FILE  one tool's output as one JSON object
 #        scripts/report.sh comparable A B     whether figures of two runs may stand side by side: a line for
 #                                             each difference; exit status 0, or 1 where one forbids it
@@ -23,4 +23,5 @@ else
 	run=$(in_tools python3 -m report find "$1")
 	in_tools python3 -m report build "results/$run"
 	say "results/$run/report.md"
+	say "results/$run/index.html"
 fi
