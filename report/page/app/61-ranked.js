@@ -19,13 +19,14 @@ picture(
     const marginRight = Math.max(72, widest(values) + 14);
     const row = narrow ? 40 : 24;
     const best = ranked[0]?.goodput ?? 1;
-    const ceiling = first.ceiling;
+    // Without a figure there is no scale to draw anything on.
+    const ceiling = ranked.length ? first.ceiling : null;
     const near = ceiling && ceiling < 1.5 * best;
     const top = Math.max(best * 1.06, near ? ceiling * 1.04 : 0, ...ranked.map((cell) => Math.min(cell.high ?? 0, best * 1.35)));
     const floor = DATA.floor.goodput;
     const marginTop = ceiling ? 48 : 30;
     const marks = [
-      Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1 }),
+      ranked.length ? Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1 }) : null,
       hatch("hatch-ranked"),
     ];
     if (floor !== undefined && ranked.length)
@@ -56,16 +57,17 @@ picture(
       marks.push(Plot.text(shown, { y, frameAnchor: "left", textAnchor: "start", dy: -11, text: (cell) => clip(names.get(cell.place), width - marginRight), fill: INK }));
     const drawing = Plot.plot({
       width, height: marginTop + shown.length * row + 8, marginLeft, marginRight, marginTop, marginBottom: 8, style: STYLE,
-      x: { domain: [0, top], axis: "top", label: "requests/s", labelArrow: "none", ticks: narrow ? 4 : 7, tickFormat: tick, tickSize: 0, nice: false },
+      x: { domain: [0, top], axis: ranked.length ? "top" : null, label: "requests/s", labelArrow: "none", ticks: narrow ? 4 : 7, tickFormat: tick, tickSize: 0, nice: false },
       y: { type: "band", domain: shown.map(y), axis: narrow ? null : "left", tickFormat: (place) => clip(names.get(place), marginLeft - 12), tickSize: 0, label: null, padding: 0 },
       marks,
     });
     const notes = [`Drawn: ${loadWords(first)}.`];
     if (ranked.length && ranked.every((cell) => cell.low === null)) notes.push("One valid round each: there is no interval, and noise is unknown.");
-    if (floor !== undefined) notes.push(`The band left of the best is the A/A floor: a service differed from itself by ${share(floor)} in this run.`);
+    if (!ranked.length) notes.push("No measurement of this load is valid: there is nothing to rank, and no scale.");
+    else if (floor !== undefined) notes.push(`The band left of the best is the A/A floor: a service differed from itself by ${share(floor)} in this run.`);
     else notes.push("No A/A floor is drawn: this run has no valid pair of a service beside itself.");
-    if (!ceiling) notes.push(`No ceiling is drawn: the null server has no valid figure for ${first.tool} in this run.`);
-    else notes.push(`The null server, which answers statically, shows what ${first.tool} can do here.`);
+    if (!first.ceiling) notes.push(`No ceiling is drawn: the null server has no valid figure for ${first.tool} in this run.`);
+    else notes.push(`The null server reaches ${rate(first.ceiling)}: answering statically, it shows what ${first.tool} can do here.`);
     if (shown.length < cells.length) notes.push(`${cells.length - shown.length} more of ${cells.length} are in the table; the filters bring them in here.`);
     const words = ranked.slice(0, 5).map((cell, i) => `${i + 1}. ${label(cell)} ${rate(cell.goodput)}`);
     return {

@@ -1,9 +1,13 @@
 picture(
   "verdicts",
   "Verdicts, pair by pair",
-  "How much more good answers the first service of each pair gives than the second one, from the same CPU time or in the same time, with the interval of its verdict. A verdict holds for its whole table.",
+  "How much more good answers the first service of each pair gives than the second one, from the same CPU time or in the same time, with the interval of its verdict; to the left, how much more the second one gives. A verdict holds for its whole table.",
   (width) => {
-    const pairs = DATA.pairs.filter((pair) => pair.verdict !== "control");
+    // As everywhere in the report: how much more the better one does, with a minus where that is the second one.
+    const more = (difference) => (difference !== null && difference < 0 ? 1 - 1 / (1 + difference) : difference);
+    const pairs = DATA.pairs
+      .filter((pair) => pair.verdict !== "control")
+      .map((pair) => ({ ...pair, difference: more(pair.difference), interval: pair.interval && pair.interval.map(more) }));
     if (!pairs.length) return { missing: "no two services were loaded side by side in this run (--mode duet)." };
     const places = new Map(CELLS.map((cell) => [cell.service, cell]));
     const keep = (pair) =>

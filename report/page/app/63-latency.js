@@ -55,7 +55,7 @@ picture(
     const from = first ?? SOLO.find((cell) => wanted(cell));
     if (!from) return { missing: NO_SOLO };
     const cells = SOLO.filter((cell) => wanted(cell) && cell.scenario === from.scenario && cell.tool === from.tool && cell.goodput && cell.p99_s);
-    if (!cells.length) return { missing: `${from.tool} has no p99 with enough requests behind it in ${from.scenario}.` };
+    if (!cells.length) return { missing: `no valid measurement with ${from.tool} in ${from.scenario} has a p99 (with enough requests behind it).` };
     const label = labelsOf(cells);
     const groups = [...d3.group(cells, (cell) => cell.service).values()];
     groups.sort((a, b) => d3.max(b, (c) => c.goodput) - d3.max(a, (c) => c.goodput));

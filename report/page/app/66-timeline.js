@@ -24,6 +24,7 @@ picture(
       return { round, from: Math.min(...own), to: Math.max(...own) + (timed ? last * 0.004 : 0.5) };
     });
     const drawing = make("div", { class: "stack" });
+    let excess = 0;
     for (const [title, key, limit] of present) {
       let points = kept.filter((one) => one[key] !== null).map((one) => ({ x: x.get(one.place), y: one[key] * 100, one }));
       if (points.length > BINS) {
@@ -31,6 +32,7 @@ picture(
         points = [...bins.values()].map((bin) => bin.reduce((a, b) => (b.y > a.y ? b : a)));
       }
       const over = limit === null ? [] : points.filter((p) => p.one[key] > limit);
+      excess += over.length;
       const top = Math.max((limit ?? 0) * 140, d3.max(points, (p) => p.y) * 1.15, 1);
       const bottom = key === present.at(-1)[1];
       drawing.append(
@@ -41,7 +43,7 @@ picture(
           y: { domain: [0, top], label: null, ticks: 3, tickFormat: (d) => `${+d.toFixed(1)} %`, tickSize: 0, grid: true },
           marks: [
             hatch(`hatch-${key}`),
-            Plot.rect(voids, { x1: "from", x2: "to", y1: 0, y2: top, fill: `url(#hatch-${key})` }),
+            Plot.rect(voids, { x1: "from", x2: "to", y1: 0, y2: top, fill: `url(#hatch-${key})`, fillOpacity: 0.6 }),
             Plot.text(key === present[0][1] ? voids.slice(0, 12) : [], { x: (v) => (v.from + v.to) / 2, frameAnchor: "top", dy: -6, text: (v) => `round ${v.round} void`, fill: INK, fontSize: 11 }),
             Plot.ruleX(points, { x: "x", y1: 0, y2: "y", stroke: "var(--s1)", strokeWidth: points.length > 150 ? 1.2 : 2.5, title: (p) => `${p.one.id}, ${CELLS[p.one.cell].service}: ${p.y.toFixed(1)} %` }),
             Plot.dot(over, { x: "x", y: "y", symbol: "times", stroke: "var(--bad)", strokeWidth: 2, r: 4 }),
@@ -56,7 +58,8 @@ picture(
     return {
       drawing,
       notes: [
-        ...(voids.length ? [`Void by the host's noise: ${voids.length > 12 ? plural(voids.length, "round") : `round ${voids.map((v) => v.round).join(", ")}`}. ✕ marks what lies above its limit.`] : ["No round is void by the host's noise."]),
+        ...(voids.length ? [`Void by the host's noise: ${voids.length > 12 ? plural(voids.length, "round") : `round${voids.length > 1 ? "s" : ""} ${voids.map((v) => v.round).join(", ")}`}. ✕ marks what lies above its limit.`] : ["No round is void by the host's noise."]),
+        ...(!voids.length && excess ? ["✕ lies above its limit, in a pair's window: noise hits both sides of a pair alike, and voids none."] : []),
         ...(timed ? [] : ["When each measurement began was not saved: they stand in the order of the plan."]),
         ...(kept.length > BINS ? [`${plural(kept.length, "measurement")} in ${BINS} steps of time; each shows the worst in it.`] : []),
         ...(kept.some((one) => CELLS[one.cell].mode === "duet") ? ["In a pair's window each service is another to the other: its foreign CPU is not told."] : []),

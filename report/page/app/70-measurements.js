@@ -92,8 +92,8 @@ function measurements() {
 
 /** The cell's row, and below it what it opens to. */
 function rowOf(cell) {
-  const inside = make("td", { colspan: SHOWN.length });
-  const below = make("tr", { class: "opened", hidden: true }, inside);
+  const inside = make("div", { class: "inside" });
+  const below = make("tr", { class: "opened", hidden: true }, make("td", { colspan: SHOWN.length }, inside));
   const toggle = (open) => {
     opener.setAttribute("aria-expanded", String(open));
     below.hidden = !open;
@@ -163,7 +163,13 @@ function openedRound(one) {
 }
 
 function rawOf(one, record) {
-  const plain = (value) => (value === null || value === undefined ? null : typeof value === "object" ? Object.entries(value).filter(([, v]) => v !== null).map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : v}`).join(", ") : String(value));
+  const plain = (value) => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === "number") return Number.isInteger(value) ? value.toLocaleString("en-US") : number(value);
+    if (typeof value !== "object") return String(value);
+    const told = Object.entries(value).filter(([, one]) => one !== null && one !== NOTHING);
+    return told.map(([name, one]) => `${name} ${one && typeof one === "object" ? JSON.stringify(one) : plain(one)}`).join(", ");
+  };
   const latency = Object.entries(record.latency_s ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${milliseconds(value)}`);
   const missing = Object.entries(record.nulls ?? {}).map(([name, reason]) => `${name}: ${reason}`);
   return [
