@@ -28,8 +28,8 @@ from report.verdicts import (
     winner,
 )
 
-MOST_QUESTIONS = 12
-"""Questions without a verdict that are named; the others are counted."""
+MOST_QUESTIONS = 6
+"""Questions without a verdict that are named, where there are more."""
 MORE = {Judge.CPU: "good answers from the same CPU time", Judge.GOODPUT: "good answers per second"}
 ALONE = (
     "No verdict: each service was measured alone, and what two such windows show apart from each other may be noise."
@@ -266,11 +266,12 @@ def _unanswered(places: Mapping[str, Coordinates], measured: Iterable[str]) -> I
     asked = narrow or asked
     if not services:
         return
-    yield Answer("", "", ALONE if len(services) > 1 else "No verdict: one service was measured, and alone.", False)
+    lead = ALONE if len(services) > 1 else "No verdict: one service was measured, and alone."
+    if len(asked) > MOST_QUESTIONS:
+        lead += f" So it is with {len(asked)} questions; the first of them:"
+    yield Answer("", "", lead, False)
     for found, names in list(asked.items())[:MOST_QUESTIONS]:
         yield Answer(found.words, "", f"No verdict on {_list([found.label(n, places[n]) for n in names])}.", False)
-    if len(asked) > MOST_QUESTIONS:
-        yield Answer("", "", f"{len(asked) - MOST_QUESTIONS} more such questions have no verdict either.", False)
 
 
 def _list(names: Sequence[str], most: int = 8) -> str:

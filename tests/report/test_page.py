@@ -195,6 +195,7 @@ def test_a_row_opens_by_keyboard_to_its_rounds_and_raw_output(made: Path, opened
     raw = inside.locator("pre.raw").first
     raw.wait_for()
     file = inside.locator("dt:text-is('raw file') + dd").first.inner_text()
+    assert file == f"raw/r01/uvicorn-asgi-py313-debian/json/wrk-{column(page, 'Level')[0]}/output.txt"
     assert raw.inner_text() == (made.parent / file).read_text().rstrip("\n") + "\n"
     words = inside.inner_text()
     for told in ("Python 3.13.1 (main) [GCC]", "sha256:cdcd", "mmdebstrap, Debian trixie, minbase", "wrk -x", "nofile"):
@@ -279,7 +280,7 @@ def test_every_picture_is_left_for_a_person_to_look_at(made: Path, opened: Opene
     draw_all(page)
     for name in PICTURES:
         file = folder / f"{name}-{look}.png"
-        page.locator(f"#picture-{name}").screenshot(path=file)
+        page.locator(f"#picture-{name}").screenshot(path=file, style="#filters { position: static }")
         assert file.stat().st_size > 4000
 
 

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -156,6 +157,17 @@ def test_one_side_of_a_pair_has_no_rate_of_its_own(tmp_path: Path) -> None:
     data = page_data(source, {}, records, windows, judged=Judged(), latencies={})
     assert data["cells"]["goodput"] == [None, None] and data["cells"]["p99_s"] == [None, None]
     assert data["cells"]["valid"] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "figures, noisy",
+    [({}, 0), ({"foreign_ratio": 0.2}, 1), ({"steal_ratio": 0.2}, 1), ({"foreign_ratio": 0.2, "mode": "duet"}, 0)],
+)
+def test_a_noisy_window_is_marked_unless_it_is_a_pairs(figures: dict[str, Any], noisy: int, tmp_path: Path) -> None:
+    records, windows = made(tmp_path, 1)
+    changed = [replace(records[0], **figures)]
+    data = page_data(read_run(str(tmp_path)), {}, changed, windows, judged=Judged(), latencies={})
+    assert data["measurements"]["noisy"] == [noisy]
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,24 @@ function brief(value) {
 }
 
 /** A tick of an axis: as few digits as it takes. */
-const tick = (value) => (Math.abs(value) >= 1e4 ? brief(value) : (+value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 }));
+const tick = (value) =>
+  Math.abs(value) >= 1e4
+    ? `${+(value / 1e3).toPrecision(3)}k`
+    : (+value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
 // Controls, marks of direction and what has no width: named, so that a line of raw output shows all that is in it.
-const UNSEEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const UNSEEN =
+  /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** A value with every text in it made visible. */
 function visible(value) {
-  if (typeof value === "string") return value.replaceAll("\r\n", "\n").replace(UNSEEN, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  if (typeof value === "string")
+    return value
+      .replaceAll("\r\n", "\n")
+      .replace(UNSEEN, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
   if (Array.isArray(value)) return value.map(visible);
-  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), visible(one)]));
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), visible(one)]));
   return value;
 }
 

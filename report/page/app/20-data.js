@@ -21,7 +21,9 @@ for (const cell of CELLS) {
   cell.load = [cell.scenario, cell.tool, cell.level].join(" ");
   cell.id = [cell.service, cell.load, ...(cell.pair ? [cell.pair] : [])].join(" ");
   const package_ = DATA.services[cell.service]?.package;
-  cell.stack = (cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`) + (package_ ? ` ${package_}` : "");
+  cell.stack =
+    (cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`) +
+    (package_ ? ` ${package_}` : "");
 }
 
 const MEASUREMENTS = rowsOf(DATA.measurements);

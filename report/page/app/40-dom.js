@@ -25,7 +25,15 @@ function tableOf(caption, columns, rows) {
       "table",
       {},
       make("caption", { class: "unseen" }, caption),
-      make("thead", {}, make("tr", {}, ...columns.map(([name, figure]) => make("th", { scope: "col", class: figure ? "figure" : null }, name)))),
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          ...columns.map(([name, figure]) => make("th", { scope: "col", class: figure ? "figure" : null }, name)),
+        ),
+      ),
       make("tbody", {}, ...rows.map((row) => make("tr", {}, ...columns.map((_, place) => cell(row, place))))),
     ),
   );

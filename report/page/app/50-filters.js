@@ -1,6 +1,13 @@
 /* The row of filters: it holds for the pictures, the measurements and the published tables alike. */
 
-const FILTER_NAMES = { server: "Server", framework: "Framework", python: "Python", base: "Base", scenario: "Scenario", tool: "Tool" };
+const FILTER_NAMES = {
+  server: "Server",
+  framework: "Framework",
+  python: "Python",
+  base: "Base",
+  scenario: "Scenario",
+  tool: "Tool",
+};
 
 /** The loads that the filters leave, each with its cells; that with most valid cells first. */
 function loads() {
@@ -25,7 +32,9 @@ function drawnLoad(groups) {
 }
 
 function fillSelect(select, options, chosen) {
-  select.replaceChildren(...options.map(([value, words]) => make("option", { value, selected: value === chosen }, words)));
+  select.replaceChildren(
+    ...options.map(([value, words]) => make("option", { value, selected: value === chosen }, words)),
+  );
   select.value = chosen;
 }
 
@@ -41,7 +50,11 @@ function filters() {
     fillSelect(selects[key], [["", "all"], ...values.map((value) => [value, value])], state[key] ?? "");
     field(key, FILTER_NAMES[key], selects[key]);
   }
-  const load = make("select", { id: "filter-load", class: "load", onchange: (event) => change({ load: event.target.value }) });
+  const load = make("select", {
+    id: "filter-load",
+    class: "load",
+    onchange: (event) => change({ load: event.target.value }),
+  });
   const showLoads = () => {
     const groups = loads();
     const options = [...groups.keys()].sort(natural).map((name) => {
@@ -51,7 +64,14 @@ function filters() {
     fillSelect(load, options, drawnLoad(groups) ?? "");
   };
   if (SOLO.length) field("load", "Load in the pictures", load);
-  const reset = make("button", { type: "button", onclick: () => change(Object.fromEntries(FILTERS.concat("load", "valid", "find").map((key) => [key, ""]))) }, "Clear");
+  const reset = make(
+    "button",
+    {
+      type: "button",
+      onclick: () => change(Object.fromEntries(FILTERS.concat("load", "valid", "find").map((key) => [key, ""]))),
+    },
+    "Clear",
+  );
   fields.append(reset);
   const show = () => {
     for (const [key, select] of Object.entries(selects)) select.value = state[key] ?? "";

@@ -1,6 +1,15 @@
 /* The frame of a picture: a title, how to read it, the drawing with its alternative in words, its figures as a table. */
 
-const COLOURS = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)", "var(--s8)"];
+const COLOURS = [
+  "var(--s1)",
+  "var(--s2)",
+  "var(--s3)",
+  "var(--s4)",
+  "var(--s5)",
+  "var(--s6)",
+  "var(--s7)",
+  "var(--s8)",
+];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"];
 const MOST_LINES = COLOURS.length;
@@ -15,7 +24,16 @@ const HEXAGON = {
     context.closePath();
   },
 };
-const SYMBOL_SHAPES = { circle: d3.symbolCircle, square: d3.symbolSquare, triangle: d3.symbolTriangle, diamond: d3.symbolDiamond, cross: d3.symbolCross, star: d3.symbolStar, wye: d3.symbolWye, hexagon: HEXAGON };
+const SYMBOL_SHAPES = {
+  circle: d3.symbolCircle,
+  square: d3.symbolSquare,
+  triangle: d3.symbolTriangle,
+  diamond: d3.symbolDiamond,
+  cross: d3.symbolCross,
+  star: d3.symbolStar,
+  wye: d3.symbolWye,
+  hexagon: HEXAGON,
+};
 const INK = "var(--ink)";
 const SOFT = "var(--soft)";
 const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "inherit" };
@@ -23,28 +41,36 @@ const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "i
 const pictures = [];
 
 /**
- * draw(width) gives {missing: why} where the run lacks the data, or
+ * drawOn(width) gives {missing: why} where the run lacks the data, or
  * {drawing: a node, alt: words, columns, rows: the figures, notes: [words]}.
  */
-function picture(id, title, reading, draw, { filtered = true } = {}) {
-  pictures.push({ id, title, reading, draw, filtered });
+function picture(id, title, reading, drawOn, { filtered = true } = {}) {
+  pictures.push({ id, title, reading, drawOn, filtered });
 }
 
-function frame({ id, title, reading, draw, filtered }) {
+function frame({ id, title, reading, drawOn, filtered }) {
   const chart = make("div", { class: "chart" });
   const notes = make("div");
   const body = make("div");
   const details = make("details", {}, make("summary", {}, "The figures of this picture as a table"), body);
   const why = make("p", { class: "left-out" });
   const how = make("p", { class: "note" }, reading);
-  const figure = make("figure", { class: "picture", id: `picture-${id}` }, make("figcaption", {}, make("h3", {}, title), how), why, chart, notes, details);
+  const figure = make(
+    "figure",
+    { class: "picture", id: `picture-${id}` },
+    make("figcaption", {}, make("h3", {}, title), how),
+    why,
+    chart,
+    notes,
+    details,
+  );
   let stale = true;
   let inSight = false;
   let made = null;
   const showTable = () => made && details.open && body.replaceChildren(tableOf(title, made.columns, made.rows));
   const render = () => {
     stale = false;
-    made = draw(Math.max(280, chart.clientWidth || figure.clientWidth));
+    made = drawOn(Math.max(280, chart.clientWidth || figure.clientWidth));
     const missing = made.missing;
     figure.classList.toggle("missing", Boolean(missing));
     for (const part of [chart, details, how]) part.hidden = Boolean(missing);
@@ -107,7 +133,10 @@ function labels(entries, { size = 12 } = {}) {
   return () => {
     const group = svg("g", { "font-size": size, "text-anchor": "start" });
     for (const [x, y, words, fill, symbol] of entries) {
-      if (symbol) group.append(svg("path", { d: d3.symbol(SYMBOL_SHAPES[symbol], 44)(), transform: `translate(${x + 5},${y})`, fill }));
+      if (symbol)
+        group.append(
+          svg("path", { d: d3.symbol(SYMBOL_SHAPES[symbol], 44)(), transform: `translate(${x + 5},${y})`, fill }),
+        );
       group.append(svg("text", { x: x + (symbol ? 15 : 0), y, dy: "0.32em", fill: fill ?? INK }, words));
     }
     return group;
@@ -127,7 +156,11 @@ function hatch(id) {
     svg(
       "defs",
       {},
-      svg("pattern", { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, svg("line", { x1: 0, y1: 0, x2: 0, y2: 7, stroke: "var(--soft)", "stroke-width": 2, "stroke-opacity": 0.55 })),
+      svg(
+        "pattern",
+        { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        svg("line", { x1: 0, y1: 0, x2: 0, y2: 7, stroke: "var(--soft)", "stroke-width": 2, "stroke-opacity": 0.55 }),
+      ),
     );
 }
 
@@ -151,17 +184,21 @@ function logTicks([low, high], room) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
     for (const step of [1, 2, 5]) {
-      const tick = step * 10 ** power;
-      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+      const place = step * 10 ** power;
+      if (place >= low * 0.999 && place <= high * 1.001) ticks.push(place);
     }
-  const tens = ticks.filter((tick) => Number.isInteger(Math.round(Math.log10(tick) * 1e6) / 1e6));
+  const tens = ticks.filter((place) => Number.isInteger(Math.round(Math.log10(place) * 1e6) / 1e6));
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
 /** Below a narrow drawing, what else stands at the ends of its lines. */
 function legend(drawing, names) {
   const entry = (name, line) => {
-    const mark = svg("svg", { width: 14, height: 12, viewBox: "-7 -6 14 12" }, svg("path", { d: d3.symbol(SYMBOL_SHAPES[SYMBOLS[line]], 44)(), fill: COLOURS[line] }));
+    const mark = svg(
+      "svg",
+      { width: 14, height: 12, viewBox: "-7 -6 14 12" },
+      svg("path", { d: d3.symbol(SYMBOL_SHAPES[SYMBOLS[line]], 44)(), fill: COLOURS[line] }),
+    );
     return make("span", {}, mark, name);
   };
   return make("div", {}, drawing, make("div", { class: "legend" }, ...names.map(entry)));
@@ -174,7 +211,10 @@ function apart(entries, size = 11) {
   const kept = [];
   for (const entry of entries) {
     const width = textWidth(entry[2], size) + 4;
-    if (kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 1)) kept.push([...entry.slice(0, 3), width]);
+    if (
+      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 1)
+    )
+      kept.push([...entry.slice(0, 3), width]);
   }
   return kept;
 }
@@ -190,4 +230,5 @@ function drawn() {
 
 const NO_SOLO = "no service was measured alone in this run, or the filters leave none.";
 const loadWords = (cell) => `${cell.scenario}, ${cell.tool}, ${levelWords(cell.level)}`;
-const roundsWords = (cell) => (cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round"));
+const roundsWords = (cell) =>
+  cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");

@@ -15,8 +15,8 @@ function against(text) {
 
 /** What a cell sorts by: its first number, else its text. */
 function sortKey(text) {
-  const found = /^[+−-]?[\d,]*\.?\d+/.exec(text);
-  return found ? Number(found[0].replaceAll(",", "").replace("−", "-")) : null;
+  const figure = /^[+−-]?[\d,]*\.?\d+/.exec(text);
+  return figure ? Number(figure[0].replaceAll(",", "").replace("−", "-")) : null;
 }
 
 function published() {
@@ -61,7 +61,8 @@ function sortable(table, head, place) {
     const order = table.rows.slice().sort((a, b) => {
       const [one, other] = [keys.get(a), keys.get(b)];
       // What has no figure stands last, whichever way.
-      if (one === null && other === null) return (down ? -1 : 1) * natural(a.cells[place].textContent, b.cells[place].textContent);
+      if (one === null && other === null)
+        return (down ? -1 : 1) * natural(a.cells[place].textContent, b.cells[place].textContent);
       if (one === null || other === null) return one === null ? 1 : -1;
       return (down ? -1 : 1) * (one - other);
     });

@@ -2,7 +2,8 @@
 
 function theme() {
   const root = document.documentElement;
-  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+  const dark = () =>
+    root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const button = make("button", { type: "button", id: "theme" });
   const show = () => {
     button.textContent = dark() ? "Light page" : "Dark page";
