@@ -28,6 +28,7 @@ VERBS = {
     "comparable": "report.comparable:run",
     "compare": "report.several:run",
     "self": "report.selfbench:run",
+    "self-page": "report.selfbench:run_page",
     "self-builds": "report.selfbench:run_builds",
     "selftest": "report.selftest:run",
     "parse": "report.parse:run",

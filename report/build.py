@@ -1,4 +1,4 @@
-"""Raw files of a run -> records.jsonl and report.md.
+"""Raw files of a run -> records.jsonl, report.md and index.html.
 
 Pure but for its two edges: `rundir` reads, `_write` writes. The same raw files give the same bytes on any
 machine: nothing of the clock, the folder's name or this machine gets into them.
@@ -17,12 +17,14 @@ from report.files import write_file
 from report.gate import limits_of, review
 from report.knee import NO_KNEE_ASKED, as_searched, knee_figure
 from report.latencies import merged_latencies
+from report.page.document import html
+from report.page.windows import Window, window_of
 from report.parse import Parsed, parse
 from report.record import ERROR_KINDS, LATENCIES, MEASURED, Record, dump
 from report.resources import Figures, change, lost_processes, resource_figures, span_s, whole
 from report.rundir import Planned, Raw, Run, ServiceFacts, mapping, read_raw, read_run, read_service
 from report.schedule import read_lag
-from report.tables.page import page
+from report.tables.page import content, markdown
 from report.validity import Evidence, attempts_of, judge, sent_rate_of
 
 NULL_FACTS = ServiceFacts(
@@ -38,19 +40,23 @@ OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool fai
 
 
 def run(argv: Sequence[str]) -> int:
-    """`build RUN`: write RUN/records.jsonl and RUN/report.md; UserError when RUN is no results folder."""
+    """`build RUN`: write records.jsonl, report.md and index.html there; UserError when RUN is no results folder."""
     if len(argv) != 1:
         raise UserError("usage: python -m report build RUN")
     folder = find_run(argv[0])
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
-    records = reviewed(source, services)
+    windows: list[Window] = []
+    records = reviewed(source, services, windows)
     judged = judge_pairs(pairs_of(source.facts), records)
     try:
         write_file(folder / "records.jsonl", "".join(dump(records)))
         write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-        write_file(folder / "report.md", page(source, services, records, judged, latencies))
+        words = content(source, services, records, judged, latencies)
+        write_file(folder / "report.md", markdown(words))
+        made = html(source, services, records, judged, windows=windows, latencies=latencies, words=words)
+        write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0
@@ -69,12 +75,14 @@ def settled_pairs(source: Run) -> set[str]:
     return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled
 
 
-def reviewed(source: Run, services: Mapping[str, ServiceFacts]) -> list[Record]:
-    """The run's records as the gate leaves them when it has seen them all."""
-    return review(build_records(source, services), limits_of(mapping(source.facts.get("knobs"))))
+def reviewed(source: Run, services: Mapping[str, ServiceFacts], windows: list[Window] | None = None) -> list[Record]:
+    """The run's records as the gate leaves them when it has seen them all; `windows` gets what else the page shows."""
+    return review(build_records(source, services, windows), limits_of(mapping(source.facts.get("knobs"))))
 
 
-def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator[Record]:
+def build_records(
+    source: Run, services: Mapping[str, ServiceFacts], windows: list[Window] | None = None
+) -> Iterator[Record]:
     """One record for each planned measurement, in plan order, whatever became of it.
 
     A pair that has its verdict is not measured on: windows that never began have no record, nor have the controls of
@@ -87,6 +95,8 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts]) -> Iterator
         service = services.get(planned.service) or NULL_FACTS
         if not raw.started and (planned.mode == "duet" or (planned.mode == "null" and planned.round > solo_rounds)):
             continue
+        if windows is not None:
+            windows.append(window_of(raw))
         yield make_record(planned, raw, service, harness, source.settings_sha256)
 
 

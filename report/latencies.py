@@ -6,6 +6,7 @@ between few points of the distribution, which read 96 ms where nine in ten took 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,13 +17,19 @@ from report.record import Record
 from report.rundir import as_object, items, read_bytes
 from report.schedule import SHARES, least_requests, quantile_of, read_lag
 
+DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
+"""Shares of a drawn distribution: eight to each tenth of what is left, up to 99.99 %."""
+
 Key = tuple[str, str, str, float | None]
 """Service, scenario, level and rate: rounds at other rates are not of one distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Of all rounds together, in seconds; what is None has its reason in `missing`. `least`: of one round."""
+    """Of all rounds together, in seconds; what is None has its reason in `missing`. `least`: of one round.
+
+    `curve` has (share, seconds) as far up as the rounds can tell: to draw the distribution, not to print it.
+    """
 
     rounds: int
     requests: int
@@ -30,6 +37,7 @@ class Latencies:
     percentiles_s: Mapping[str, float | None]
     max_s: float | None
     missing: Mapping[str, str]
+    curve: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,24 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
             missing[name] = "sent too late"
         percentiles[name] = None if name in missing else quantile_of(counts, share) / 1e9
     longest = max(one.max_ns for one in every) / 1e9
-    return Latencies(len(every), sum(one.requests for one in every), least, percentiles, longest, missing)
+    # What the lag moved, it may have moved above too.
+    most = min((share for name, share in SHARES.items() if any(name in one.late for one in every)), default=1.0)
+    shares = [share for share in DRAWN if share < most and least >= least_requests(share)]
+    curve = _quantiles(counts, shares)
+    return Latencies(len(every), sum(one.requests for one in every), least, percentiles, longest, missing, curve)
+
+
+def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """(share, seconds) for ascending shares, as `quantile_of` counts them, in one pass."""
+    total, seen, found = sum(counts.values()), 0, []
+    values = iter(sorted(counts))
+    value = 0
+    for share in shares:
+        while seen < math.ceil(share * total - 1e-9):
+            value = next(values)
+            seen += counts[value]
+        found.append((share, value / 1e9))
+    return tuple(found)
 
 
 def _whole(values: Sequence[Any]) -> bool:

@@ -13,9 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from report.build import reviewed, service_names
+from report.duets import Judged
 from report.errors import UserError
+from report.latencies import merged_latencies
+from report.page.document import html
+from report.page.windows import Window as Shown
+from report.rundir import read_run, read_service
+from report.tables.page import content
 
 MEASUREMENTS = 10_000
+PAGE_MEASUREMENTS = 5_000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Reading a clock of 10 ms ticks over less than this says nothing.
 SHORTEST_WINDOW_S = 1.0
@@ -54,8 +62,41 @@ def run(argv: Sequence[str]) -> int:
         Figure("the same, memory", "MB", 500, megabytes, "peak resident"),
         Figure("rebuild after a change of the app alone", "s", 3, spans["rebuild"], "one service"),
         Figure("setup.sh with nothing to do", "s", 1, spans["setup"], "one call"),
+        *_page_figures(spans),
     ]
     return _table(figures)
+
+
+def _page_figures(spans: Mapping[str, float]) -> Iterator[Figure]:
+    """The page's own goals, from `self-page` and tests/report/page_times.py."""
+    size = f"page of {PAGE_MEASUREMENTS:,} measurements"
+    for key, name, unit, most, factor, note in (
+        ("page", f"{size}: made", "s", 3, 1, "wall, from records that were read"),
+        ("first-picture", f"{size}: first picture", "s", 1, 1, "median, from the navigation"),
+        ("interaction", f"{size}: an interaction", "ms", 100, 1000, "median of the worst, to the next frame"),
+    ):
+        value = spans.get(key)
+        yield Figure(name, unit, most, None if value is None else value * factor, note if value else "no browser")
+
+
+def run_page(argv: Sequence[str]) -> int:
+    """`self-page FOLDER`: write a synthetic run and its page there; print `page=0,NS`, what the page alone takes."""
+    if len(argv) != 1:
+        raise UserError("self-page takes a folder; see scripts/bench-self.sh")
+    folder = argv[0]
+    maker = [sys.executable, "tests/report/make_run.py", str(PAGE_MEASUREMENTS), folder]
+    subprocess.run(maker, check=True, stdout=subprocess.DEVNULL)
+    source = read_run(folder)
+    services = {name: read_service(folder, name) for name in service_names(source)}
+    windows: list[Shown] = []
+    records = reviewed(source, services, windows)
+    latencies = merged_latencies(folder, records)
+    begin = time.monotonic_ns()
+    words = content(source, services, records, Judged(), latencies)
+    page = html(source, services, records, Judged(), windows=windows, latencies=latencies, words=words)
+    print(f"page=0,{time.monotonic_ns() - begin}")
+    (Path(folder) / "index.html").write_text(page, encoding="utf-8")
+    return 0
 
 
 def run_builds(argv: Sequence[str]) -> int:

@@ -4,8 +4,8 @@
 #
 # Measures what the harness itself costs, and prints it beside the goals: the fixed cost of a
 # measurement, its own CPU while a service is loaded, the time and memory of building a report from
-# 10,000 raw files, a rebuild after a change of an app, setup.sh with nothing to do. Exit status 1
-# when a goal is missed. Anything else that Docker does meanwhile is counted too.
+# 10,000 raw files, its page in a browser, a rebuild after a change of an app, setup.sh with nothing to
+# do. Exit status 1 when a goal is missed. Anything else that Docker does meanwhile is counted too.
 #
 #   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from nothing but
 #                    its base and pip's downloads, for the time and the bytes of each
@@ -38,4 +38,5 @@ run=$(measure_a_run)
 stop_sampling
 prepare_rebuild
 spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild rebuild)")
+mapfile -t -O "${#spans[@]}" spans < <(measure_the_page)
 in_tools python3 -m report self "results/$run" "results/${work##*/}/samples" "${spans[@]}"

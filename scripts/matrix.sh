@@ -4,8 +4,8 @@
 #        scripts/matrix.sh --resume RUN
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads every
-# cell on a fresh container, saves the tools' raw output under results/RUN and writes report.md there.
-# Prints that file's path; how far it is goes to standard error (in place on a terminal; NO_COLOR).
+# cell on a fresh container, saves the tools' raw output under results/RUN and writes index.html and
+# report.md there. Prints report.md's path; how far it is goes to standard error (in place on a terminal; NO_COLOR).
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
@@ -67,6 +67,7 @@ measure_run() {
 	measure_all
 	report build "results/$run"
 	echo "results/$run/report.md"
+	say "results/$run/index.html"
 }
 
 open_run "$run"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl and report.md from its raw files
+# Usage: scripts/report.sh RUN                rebuild RUN's records.jsonl, report.md and index.html from its raw files
 #        scripts/report.sh A B [C...]         compare runs with the first: what changed, and of five or more their
 #                                             history; results/comparisons/ has it as Markdown, page and JSON
 #                                             lines; exit status 0, or 1 where some may not be compared
@@ -31,4 +31,5 @@ else
 	run=$(in_tools python3 -m report find "$1")
 	in_tools python3 -m report build "results/$run"
 	say "results/$run/report.md"
+	say "results/$run/index.html"
 fi

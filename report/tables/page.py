@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from report.answers import answers, by_question, floor_words
 from report.duets import Judged
 from report.latencies import Key, Latencies
 from report.published import published
@@ -53,32 +54,49 @@ def page(
     latencies: Mapping[Key, Latencies] | None = None,
 ) -> str:
     """The report of a run as Markdown."""
-    judged = judged or Judged()
+    return markdown(content(source, services, records, judged or Judged(), latencies or {}))
+
+
+def markdown(words: Mapping[str, Any]) -> str:
+    """What `content` gave, as Markdown."""
+    return _template().render(words)
+
+
+def content(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    judged: Judged,
+    latencies: Mapping[Key, Latencies],
+) -> dict[str, Any]:
+    """What the report says, by the names that its templates use."""
     solo = [record for record in records if record.mode == "solo"]
     facts = source.facts
     comparison = published().get(str(facts.get("published")))
-    context = Context(tuple(services), comparison, latencies or {})
+    context = Context(tuple(services), comparison, latencies)
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
     # Wherever there are such cells, whatever the preset's tables are: each is empty without them.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
-    return _template().render(
-        title=facts.get("title") or facts.get("preset") or "Run",
-        facts=[*_facts(facts, records), *_jit(facts, services)],
-        services=_services(facts, services, records),
-        comparison=comparison,
-        planned=len(records),
-        measured=sum(record.outcome == MEASURED for record in records),
-        valid=sum(record.valid for record in records),
-        faults=source.faults,
-        causes=_causes(records),
-        skipped=_skipped(facts),
-        tables=[table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
-        verdicts=verdict_tables(judged),
-        controls=control_tables(judged, records),
-        costs=costs(solo, context),
-        noisy=len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
-        rounds=len({record.round for record in solo}),
-    )
+    return {
+        "answers": by_question(answers(judged, records)),
+        "floor": floor_words(judged),
+        "title": facts.get("title") or facts.get("preset") or "Run",
+        "facts": [*_facts(facts, records), *_jit(facts, services)],
+        "services": _services(facts, services, records),
+        "comparison": comparison,
+        "planned": len(records),
+        "measured": sum(record.outcome == MEASURED for record in records),
+        "valid": sum(record.valid for record in records),
+        "faults": source.faults,
+        "causes": _causes(records),
+        "skipped": _skipped(facts),
+        "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
+        "verdicts": verdict_tables(judged),
+        "controls": control_tables(judged, records),
+        "costs": costs(solo, context),
+        "noisy": len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
+        "rounds": len({record.round for record in solo}),
+    }
 
 
 @cache

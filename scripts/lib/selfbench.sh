@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What scripts/bench-self.sh does, in the order in which it does it. Only declares; the caller sets `work`.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/testing.sh
+source "${BASH_SOURCE[0]%/*}/testing.sh"
 
 work='' sampler=''
 
@@ -46,6 +46,13 @@ measure_a_run() {
 	report=$("$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
 		--duration 4 --rounds 2 2>"$work/log") || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
 	basename "${report%/report.md}"
+}
+
+# measure_the_page: one of 5,000 measurements; prints NAME=0,NS for its making, its first picture and an interaction.
+measure_the_page() {
+	build_tests
+	in_tools python3 -m report self-page "results/${work##*/}/page"
+	in_tests python3 tests/report/page_times.py "results/${work##*/}/page/index.html"
 }
 
 # prepare_rebuild: one service as it is, then a line more in its app.

@@ -73,11 +73,12 @@ setup() {
 }
 
 @test "records and report come out of the raw files alone, byte for byte" {
-	cp "$run_folder"/{records.jsonl,report.md} "$BATS_TEST_TMPDIR/"
-	rm "$run_folder"/{records.jsonl,report.md}
+	cp "$run_folder"/{records.jsonl,report.md,index.html} "$BATS_TEST_TMPDIR/"
+	rm "$run_folder"/{records.jsonl,report.md,index.html}
 	scripts/report.sh "$run_folder"
 	cmp "$run_folder/records.jsonl" "$BATS_TEST_TMPDIR/records.jsonl"
 	cmp "$run_folder/report.md" "$BATS_TEST_TMPDIR/report.md"
+	cmp "$run_folder/index.html" "$BATS_TEST_TMPDIR/index.html"
 }
 
 @test "a lie in the raw output is caught" {

@@ -279,13 +279,13 @@ def test_a_hostile_detail_stays_in_its_cell(folder: Path) -> None:
 def test_the_same_raw_files_give_the_same_bytes_elsewhere(folder: Path, tmp_path: Path) -> None:
     build(folder)
     other = tmp_path / "moved/under another name"
-    shutil.copytree(folder, other, ignore=shutil.ignore_patterns("records.jsonl", "report.md"))
+    shutil.copytree(folder, other, ignore=shutil.ignore_patterns("records.jsonl", "report.md", "index.html"))
     for path in other.rglob("*"):
         os.utime(path, (0, 0))
     environment = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PATH": os.environ["PATH"]}
     command = [sys.executable, "-m", "report", "build", str(other)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    for name in ("records.jsonl", "report.md"):
+    for name in ("records.jsonl", "report.md", "index.html"):
         assert (other / name).read_bytes() == (folder / name).read_bytes()
         assert str(tmp_path) not in (folder / name).read_text()
 
@@ -298,6 +298,7 @@ def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
         folder / "records.jsonl",
         folder / "verdicts.jsonl",
         folder / "report.md",
+        folder / "index.html",
     }
 
 
