@@ -24,6 +24,8 @@ from report.knobs import read_env, read_knobs
 RESULTS = Path("results")
 # What decides how a figure comes about: a run is not continued when any of it has changed.
 HARNESS = ("docker-compose.yml", "loadgen", "postgres", "report", "scripts", "services", "upstream")
+# What only shows figures: a run may be compared with one that was shown otherwise.
+SHOWS = ("report/exports", "report/page", "report/tables")
 
 
 def generate(argv: Sequence[str]) -> int:
@@ -265,7 +267,8 @@ def harness_hash(parts: Iterable[str] = HARNESS) -> str:
     for top in parts:
         paths = [Path(top)] if Path(top).is_file() else sorted(Path(top).rglob("*"))
         for path in paths:
-            if path.is_file() and "__pycache__" not in path.parts and path.name != ".env":
+            shows = any(path.is_relative_to(folder) for folder in SHOWS)
+            if path.is_file() and not shows and "__pycache__" not in path.parts and path.name != ".env":
                 digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -87,3 +87,15 @@ def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeyp
     assert hashes.keys() == {p.name for p in options.folder.iterdir()} - {"run.json"}
     for name, wanted in hashes.items():
         assert hashlib.sha256((options.folder / name).read_bytes()).hexdigest() == wanted
+
+
+def test_how_a_run_is_shown_does_not_make_it_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "report/gate.py", "limit = 1\n")
+    write(tmp_path / "report/tables/page.py", "title = 'a'\n")
+    before = cli.harness_hash()
+    write(tmp_path / "report/tables/page.py", "title = 'b'\n")
+    write(tmp_path / "report/page/style.css", "a {}\n")
+    assert cli.harness_hash() == before
+    write(tmp_path / "report/gate.py", "limit = 2\n")
+    assert cli.harness_hash() != before
