@@ -223,6 +223,11 @@ def test_dark_is_the_systems_choice_and_a_button(made: Path, opened: Opened) -> 
     assert light.evaluate(paper) == "rgb(255, 255, 255)" and dark.evaluate(paper) == "rgb(20, 23, 26)"
     light.click("#theme")
     assert light.evaluate(paper) == "rgb(20, 23, 26)"
+    dark.emulate_media(media="print")
+    assert dark.evaluate(paper) == "rgb(255, 255, 255)"
+    light.emulate_media(media="print")
+    assert light.evaluate(paper) == "rgb(255, 255, 255)"
+    light.emulate_media(media="screen")
     light.click("#theme")
     assert light.evaluate(paper) == "rgb(255, 255, 255)"
 

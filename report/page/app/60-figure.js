@@ -13,6 +13,7 @@ const COLOURS = [
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"];
 const MOST_LINES = COLOURS.length;
+/** Plot has one, and D3 none. */
 const HEXAGON = {
   draw(context, size) {
     const radius = Math.sqrt(size / Math.PI) * 1.05;
@@ -41,7 +42,7 @@ const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "i
 const pictures = [];
 
 /**
- * drawOn(width) gives {missing: why} where the run lacks the data, or
+ * Declares a picture: drawOn(width) gives {missing: why} where the run lacks the data, or
  * {drawing: a node, alt: words, columns, rows: the figures, notes: [words]}.
  */
 function picture(id, title, reading, drawOn, { filtered = true } = {}) {
@@ -91,9 +92,9 @@ function frame({ id, title, reading, drawOn, filtered }) {
     showTable();
   };
   details.addEventListener("toggle", showTable);
-  const refresh = (force) => {
+  const refresh = () => {
     stale = true;
-    if (inSight || force) render();
+    if (inSight) render();
   };
   new IntersectionObserver(
     (entries) => {
@@ -104,7 +105,7 @@ function frame({ id, title, reading, drawOn, filtered }) {
   ).observe(figure);
   // Height is kept while it is out of sight, so that the page does not jump.
   chart.style.minHeight = "6rem";
-  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh(false));
+  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh());
   return { figure, refresh, render: () => stale && render() };
 }
 

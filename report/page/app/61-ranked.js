@@ -36,9 +36,7 @@ picture(
       hatch("hatch-ranked"),
     ];
     if (floor !== undefined && ranked.length)
-      marks.push(
-        Plot.rect([0], { x1: best / (1 + floor), x2: best, y1: null, fill: "var(--band)", ariaLabel: "A/A floor" }),
-      );
+      marks.push(Plot.rect([0], { x1: best / (1 + floor), x2: best, fill: "var(--band)" }));
     if (ceiling)
       marks.push(
         Plot.ruleX([near ? ceiling : top], { stroke: INK, strokeDasharray: near ? "5 3" : "2 4" }),
@@ -73,7 +71,6 @@ picture(
           r: 4.5,
           fill: "var(--s1)",
           stroke: "var(--paper)",
-          channels: {},
           title: (cell) =>
             `${label(cell)}: ${rate(cell.goodput)}${cell.low === null ? "" : `, 95 % ${number(cell.low)} to ${number(cell.high)}`}, ${roundsWords(cell)}`,
         },
