@@ -131,9 +131,12 @@ def test_the_floor_the_ceiling_the_knee_and_a_void_round_are_drawn(made: Path, o
     assert "A/A floor: a service differed from itself" in ranked.inner_text()
     assert ranked.locator("[fill='var(--band)']").count() >= 1
     assert page.locator("#picture-timeline text", has_text="round 2 void").count() == 1
-    page.select_option("#filter-load", label="json, vegeta, knee-p99-50ms")
+    page.select_option("#filter-load", label="json, vegeta, knee at p99 of 50 ms")
     draw_all(page)
     assert page.locator("#picture-levels text", has_text=re.compile("^knee$")).count() >= 1
+    # An open loop's rate is asked and not reached: nobody is ranked by it.
+    for name in ("ranked", "pythons", "heat"):
+        assert "ranks nobody" in page.locator(f"#picture-{name} .left-out").inner_text()
 
 
 def test_filters_hold_for_rows_pictures_and_tables_and_a_link_shows_the_same(made: Path, opened: Opened) -> None:

@@ -213,7 +213,7 @@ function apart(entries, size = 11) {
   for (const entry of entries) {
     const width = textWidth(entry[2], size) + 4;
     if (
-      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 1)
+      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 4)
     )
       kept.push([...entry.slice(0, 3), width]);
   }
@@ -230,6 +230,8 @@ function drawn() {
 }
 
 const NO_SOLO = "no service was measured alone in this run, or the filters leave none.";
+const OPEN_LOOP =
+  "the goodput of an open loop is what was asked of it, and ranks nobody; a closed loop, among the loads above, does.";
 const loadWords = (cell) => `${cell.scenario}, ${cell.tool}, ${levelWords(cell.level)}`;
 const roundsWords = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");
