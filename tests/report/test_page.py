@@ -20,6 +20,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from page_run import write
 from page_times import ARGUMENTS, CHROMIUM
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from test_golden import aiohttp_versions, latency, proxy_py
 
 from report.build import run
 from report.duets import Judged
@@ -409,3 +410,13 @@ def test_a_page_of_5000_measurements_is_small_and_draws_no_more_than_it_shows(la
     assert page.evaluate("document.querySelectorAll('#pictures *').length") < 6000
     page.select_option("#filter-framework", "flask")
     assert set(column(page, "Framework")) == {"flask"}
+
+
+def test_other_forms_of_runs_open(tmp_path: Path, opened: Opened) -> None:
+    for make in (aiohttp_versions, latency, proxy_py):
+        folder = tmp_path / make.__name__
+        make(folder)
+        page = opened(built(folder))
+        draw_all(page)
+        assert page.locator("figure.picture:visible").count() == len(PICTURES)
+        assert page.locator("#count").inner_text().startswith(f"{len(rows(page).all())} row")
