@@ -192,6 +192,13 @@ function logTicks([low, high], room) {
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
+/** A scale for latencies: logarithmic, unless they are so near each other that there would be no ticks on it. */
+function latencyScale(domain, room, label) {
+  const common = { domain, label, labelArrow: "none", tickFormat: tick, tickSize: 0, grid: true };
+  const ticks = logTicks(domain, room);
+  return ticks.length < 3 ? { ...common, type: "linear", ticks: 5 } : { ...common, type: "log", ticks };
+}
+
 /** Below a narrow drawing, what else stands at the ends of its lines. */
 function legend(drawing, names) {
   const entry = (name, line) => {
