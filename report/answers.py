@@ -139,12 +139,13 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
         return Question("Which service?", "name")
     differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
     context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
+    version = f" with {one.package}" if one.package else ""
     words = {
         ("server",): f"{_which(one.server, other.server)} for {one.framework}?{context}",
         ("framework",): f"Which framework on {one.server}?{context}",
         ("framework", "server"): f"Which server and framework?{context}",
-        ("python",): f"Which Python for {one.stack}? ({one.base})",
-        ("base",): f"Which base for {one.stack}? (Python {one.python})",
+        ("python",): f"Which Python for {one.stack}{version}? ({one.base})",
+        ("base",): f"Which base for {one.stack}{version}? (Python {one.python})",
         ("package",): f"Which version for {one.stack}?{context}",
     }
     key = tuple(sorted(differs))

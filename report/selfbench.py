@@ -58,7 +58,7 @@ def run(argv: Sequence[str]) -> int:
     figures = [
         _fixed_cost(windows),
         _harness_cpu(windows, samples.read_text().splitlines()),
-        Figure(f"{MEASUREMENTS:,} measurements to records and report", "s", 5, seconds, "wall"),
+        Figure(f"{MEASUREMENTS:,} measurements to records, report and page", "s", 5, seconds, "wall"),
         Figure("the same, memory", "MB", 500, megabytes, "peak resident"),
         Figure("rebuild after a change of the app alone", "s", 3, spans["rebuild"], "one service"),
         Figure("setup.sh with nothing to do", "s", 1, spans["setup"], "one call"),

@@ -155,6 +155,7 @@ def _cells(
                 **{name: words(str(getattr(first, name))) for name in COORDINATES},
                 "pair": None if first.pair is None else words(f"{first.pair} {first.side}"),
                 "rate": first.rate,
+                "open": first.connections is None,
                 "goodput": cell.goodput if own else None,
                 "low": bounds[0],
                 "high": bounds[1],

@@ -48,6 +48,7 @@ def html(
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
     bare = _template().render(
         **words,
+        run=data["name"],
         data=json_block(data),
         parts=[],
         style=Markup((HERE / "style.css").read_text("utf-8")),  # the project's own files

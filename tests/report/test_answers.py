@@ -24,6 +24,7 @@ PLACES = {
     "h11": Coordinates("uvicorn-h11", "asgi", "3.13", "debian", None),
     "uvicorn": Coordinates("uvicorn", "asgi", "3.13", "debian", None),
     "aiohttp1": Coordinates("aiohttp", "aiohttp", "3.13", "debian", "aiohttp==3.13.5"),
+    "aiohttp314": Coordinates("aiohttp", "aiohttp", "3.14", "debian", "aiohttp==3.13.5"),
     "aiohttp2": Coordinates("aiohttp", "aiohttp", "3.13", "debian", "aiohttp==3.14.5"),
 }
 
@@ -64,6 +65,7 @@ def rounds(percent: float, spread: float = 0.002, n: int = 8, seed: int = 1) -> 
         ("sync", "bottle", "Which framework on gunicorn-sync? (Python 3.13, debian)"),
         ("sync", "sync314", "Which Python for gunicorn-sync-flask? (debian)"),
         ("sync", "musl", "Which base for gunicorn-sync-flask? (Python 3.13)"),
+        ("aiohttp1", "aiohttp314", "Which Python for aiohttp with aiohttp==3.13.5? (debian)"),
         ("aiohttp1", "aiohttp2", "Which version for aiohttp? (Python 3.13, debian)"),
         ("bjoern", "bottle", "Which server and framework? (Python 3.13, debian)"),
         ("musl", "sync314", "Which service?"),

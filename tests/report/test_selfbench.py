@@ -35,3 +35,13 @@ def test_a_service_that_does_not_build_and_one_that_is_too_large_miss_their_goal
     (tmp_path / "builds").write_text("a 0 0 1\nb 0 0 1\nc 17 0 100000000000\n")
     assert selfbench.run_builds([str(tmp_path / "builds"), str(tmp_path)]) == 1
     assert [line[-9:] for line in capsys.readouterr().out.splitlines()[2:]] == [" MISSED |"] * 3
+
+
+def test_the_pages_goals_hold_or_are_missed_and_without_a_browser_say_so() -> None:
+    rows = [figure.row() for figure in selfbench._page_figures({"page": 2.5, "first-picture": 1.5})]
+    assert [row.split(" | ")[0] for row in rows] == [
+        "| page of 5,000 measurements: made",
+        "| page of 5,000 measurements: first picture",
+        "| page of 5,000 measurements: an interaction",
+    ]
+    assert rows[0].endswith("| holds |") and rows[1].endswith("| MISSED |") and "not measured: no browser" in rows[2]

@@ -51,8 +51,10 @@ const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count
 /** Sorts c8 before c16. */
 const natural = new Intl.Collator("en", { numeric: true }).compare;
 
-/** "64 connections", "500/s": what a level's name means. */
+/** "64 connections", "500/s asked": what a level's name means. */
 function levelWords(level) {
+  const knee = /^knee(\d+)?-p99-(\d+)ms$/.exec(level);
+  if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} at p99 of ${knee[2]} ms`;
   const asked = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
   if (!asked) return level;
   const [, connections, count, perSecond] = asked;

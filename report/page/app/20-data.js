@@ -20,10 +20,10 @@ for (const cell of CELLS) {
   for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
   cell.load = [cell.scenario, cell.tool, cell.level].join(" ");
   cell.id = [cell.service, cell.load, ...(cell.pair ? [cell.pair] : [])].join(" ");
-  const package_ = DATA.services[cell.service]?.package;
-  cell.stack =
-    (cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`) +
-    (package_ ? ` ${package_}` : "");
+  const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
+  cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
+  cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
+  if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
 }
 
 const MEASUREMENTS = rowsOf(DATA.measurements);

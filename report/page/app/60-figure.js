@@ -13,6 +13,7 @@ const COLOURS = [
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"];
 const MOST_LINES = COLOURS.length;
+/** Plot has one, and D3 none. */
 const HEXAGON = {
   draw(context, size) {
     const radius = Math.sqrt(size / Math.PI) * 1.05;
@@ -41,7 +42,7 @@ const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "i
 const pictures = [];
 
 /**
- * drawOn(width) gives {missing: why} where the run lacks the data, or
+ * Declares a picture: drawOn(width) gives {missing: why} where the run lacks the data, or
  * {drawing: a node, alt: words, columns, rows: the figures, notes: [words]}.
  */
 function picture(id, title, reading, drawOn, { filtered = true } = {}) {
@@ -91,9 +92,9 @@ function frame({ id, title, reading, drawOn, filtered }) {
     showTable();
   };
   details.addEventListener("toggle", showTable);
-  const refresh = (force) => {
+  const refresh = () => {
     stale = true;
-    if (inSight || force) render();
+    if (inSight) render();
   };
   new IntersectionObserver(
     (entries) => {
@@ -104,7 +105,7 @@ function frame({ id, title, reading, drawOn, filtered }) {
   ).observe(figure);
   // Height is kept while it is out of sight, so that the page does not jump.
   chart.style.minHeight = "6rem";
-  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh(false));
+  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh());
   return { figure, refresh, render: () => stale && render() };
 }
 
@@ -191,6 +192,13 @@ function logTicks([low, high], room) {
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
+/** A scale for latencies: logarithmic, unless they are so near each other that there would be no ticks on it. */
+function latencyScale(domain, room, label) {
+  const common = { domain, label, labelArrow: "none", tickFormat: tick, tickSize: 0, grid: true };
+  const ticks = logTicks(domain, room);
+  return ticks.length < 3 ? { ...common, type: "linear", ticks: 5 } : { ...common, type: "log", ticks };
+}
+
 /** Below a narrow drawing, what else stands at the ends of its lines. */
 function legend(drawing, names) {
   const entry = (name, line) => {
@@ -212,7 +220,7 @@ function apart(entries, size = 11) {
   for (const entry of entries) {
     const width = textWidth(entry[2], size) + 4;
     if (
-      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 1)
+      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 4)
     )
       kept.push([...entry.slice(0, 3), width]);
   }
@@ -229,6 +237,8 @@ function drawn() {
 }
 
 const NO_SOLO = "no service was measured alone in this run, or the filters leave none.";
+const OPEN_LOOP =
+  "the goodput of an open loop is what was asked of it, and ranks nobody; a closed loop, among the loads above, does.";
 const loadWords = (cell) => `${cell.scenario}, ${cell.tool}, ${levelWords(cell.level)}`;
 const roundsWords = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");

@@ -7,6 +7,7 @@ picture(
   (width) => {
     const { cells, first } = drawn();
     if (!first) return { missing: NO_SOLO };
+    if (first.open) return { missing: OPEN_LOOP };
     const label = labelsOf(cells);
     const ranked = cells.filter((cell) => cell.valid);
     const invalid = cells.filter((cell) => !cell.valid);
@@ -36,9 +37,7 @@ picture(
       hatch("hatch-ranked"),
     ];
     if (floor !== undefined && ranked.length)
-      marks.push(
-        Plot.rect([0], { x1: best / (1 + floor), x2: best, y1: null, fill: "var(--band)", ariaLabel: "A/A floor" }),
-      );
+      marks.push(Plot.rect([0], { x1: best / (1 + floor), x2: best, fill: "var(--band)" }));
     if (ceiling)
       marks.push(
         Plot.ruleX([near ? ceiling : top], { stroke: INK, strokeDasharray: near ? "5 3" : "2 4" }),
@@ -73,7 +72,6 @@ picture(
           r: 4.5,
           fill: "var(--s1)",
           stroke: "var(--paper)",
-          channels: {},
           title: (cell) =>
             `${label(cell)}: ${rate(cell.goodput)}${cell.low === null ? "" : `, 95 % ${number(cell.low)} to ${number(cell.high)}`}, ${roundsWords(cell)}`,
         },
@@ -158,7 +156,9 @@ picture(
     });
     const notes = [`Drawn: ${loadWords(first)}.`];
     if (ranked.length && ranked.every((cell) => cell.low === null))
-      notes.push("One valid round each: there is no interval, and noise is unknown.");
+      notes.push("No interval is drawn: it takes two valid rounds that differ, and without it noise is unknown.");
+    if (first.rate !== null)
+      notes.push(`Services at the asked ${rate(first.rate)} were held there: between them nothing is shown.`);
     if (!ranked.length) notes.push("No measurement of this load is valid: there is nothing to rank, and no scale.");
     else if (floor !== undefined)
       notes.push(

@@ -49,16 +49,7 @@ picture(
         tickFormat: (d) => `p${+(100 * (1 - 1 / d)).toFixed(2)}`,
         grid: true,
       },
-      y: {
-        type: "log",
-        domain,
-        label: "latency, ms",
-        labelArrow: "none",
-        ticks: logTicks(domain, height),
-        tickFormat: tick,
-        tickSize: 0,
-        grid: true,
-      },
+      y: latencyScale(domain, height, "latency, ms"),
     };
     const scale = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] }).scale("y");
     const at = spread(
@@ -167,16 +158,7 @@ picture(
         ticks: width < 560 ? 4 : 7,
         grid: true,
       },
-      y: {
-        type: "log",
-        domain,
-        label: "p99, ms",
-        labelArrow: "none",
-        ticks: logTicks(domain, height),
-        tickFormat: tick,
-        tickSize: 0,
-        grid: true,
-      },
+      y: latencyScale(domain, height, "p99, ms"),
       symbol: { type: "identity" },
     };
     const empty = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] });

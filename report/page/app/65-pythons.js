@@ -5,6 +5,7 @@ picture(
   (width) => {
     const { cells, first } = drawn();
     if (!first) return { missing: NO_SOLO };
+    if (first.open) return { missing: OPEN_LOOP };
     const groups = [
       ...d3
         .group(
@@ -125,6 +126,7 @@ picture(
   (width) => {
     const { cells, first } = drawn();
     if (!first) return { missing: NO_SOLO };
+    if (first.open) return { missing: OPEN_LOOP };
     const variant = (cell) => [cell.python, cell.base].join(" · ");
     const counts = d3.rollup(cells, (group) => group.length, variant);
     const chosen = [...counts].sort((a, b) => b[1] - a[1] || natural(b[0], a[0]))[0][0];

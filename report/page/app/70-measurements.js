@@ -142,7 +142,9 @@ function rowOf(cell) {
     if (open && !inside.childElementCount) inside.append(...openedCell(cell));
   };
   const name =
-    cell.mode === "solo" ? cell.server : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
+    cell.mode === "solo"
+      ? cell.server + (cell.package ? ` (${cell.package})` : "")
+      : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
   const opener = make(
     "button",
     { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `${cell.id}: its rounds` },

@@ -48,7 +48,7 @@ function draw() {
     if (innerWidth === width) return;
     width = innerWidth;
     clearTimeout(pending);
-    pending = setTimeout(() => frames.forEach((one) => one.refresh(false)), 120);
+    pending = setTimeout(() => frames.forEach((one) => one.refresh()), 120);
   });
 }
 
