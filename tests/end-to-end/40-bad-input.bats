@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The user's faults: one line that names the mend, exit status 2, nothing run.
+# The user's faults: one line that names the mend, exit status 2, nothing run. Here what the scripts have a part in; what a
+# selection can have wrong is in tests/report/test_bad_input.py.
 
 load common
 
@@ -19,26 +20,9 @@ refused() {
 
 @test "unknown preset" { refused "there are: quick" scripts/matrix.sh --preset nope; }
 
-@test "unknown stack" { refused "unknown stack 'flask'; of " scripts/matrix.sh --stack flask; }
-
-@test "unknown tool" { refused "there are: wrk, ab, hey, vegeta" scripts/matrix.sh --tool curl; }
-
-@test "unknown scenario" { refused "unknown scenario 'nope'; there are: " scripts/matrix.sh --scenario nope; }
-
-@test "unknown Python" { refused "there are: 3.9, 3.10" scripts/matrix.sh --python 2.7; }
-
 @test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
 
-@test "a knee without its limit" { refused "give knee:p99=50ms" scripts/matrix.sh --level knee; }
-@test "a level that is no number" { refused "is no number: give connections" scripts/matrix.sh --level many; }
-
-@test "a duration that no tool can keep" { refused "whole seconds" scripts/matrix.sh --duration 0.5; }
-
-@test "nothing that matches the selection" { refused "nothing matches" scripts/matrix.sh --server bjoern --framework starlette; }
-
 @test "a knob's value" { WORKER_CLASS=threads refused "is not sync or gevent" scripts/matrix.sh; }
-
-@test "CPUs that this host does not have" { SERVER_CPUS=4096 refused "mend it in .env" scripts/matrix.sh; }
 
 @test "a results folder that is not one" {
 	refused "is not a results folder" scripts/report.sh /tmp
