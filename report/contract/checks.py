@@ -120,7 +120,7 @@ def clamped(target: Target, route: str) -> None:
             expected(route, Request(path_of(route, n))).check(answer)
 
 
-@check(*WORLD_QUERIES)
+@check(*WORLD_QUERIES, alone=True)
 def rows_as_stored(target: Target, route: str) -> None:
     """Numbers as stored."""
     stored = target.rows.world()
@@ -157,7 +157,7 @@ def updates_counted(target: Target, route: str) -> None:
     expect(moved <= counted.changed <= wanted, f"{moved} to {wanted} rows changed", counted.changed)
 
 
-@check(*UPDATES)
+@check(*UPDATES, alone=True)
 def updates_stored(target: Target, route: str) -> None:
     """Stored before the answer, and nothing else."""
     before = target.rows.world()
@@ -172,7 +172,7 @@ def updates_stored(target: Target, route: str) -> None:
     expect(any(before.get(row) != number for row, number in answered), "new random numbers", "the old ones")
 
 
-@check("create-data")
+@check("create-data", alone=True)
 def data_created(target: Target, route: str) -> None:
     """Adds n rows each time, in one transaction."""
     before = target.rows.data_rows()
@@ -184,7 +184,7 @@ def data_created(target: Target, route: str) -> None:
     expect(transactions == 1, "one transaction for 7 rows", transactions)
 
 
-@check("create-data")
+@check("create-data", alone=True)
 def data_created_at_once(target: Target, route: str) -> None:
     """Adds n rows for each of a burst."""
     before = target.rows.data_rows()

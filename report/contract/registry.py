@@ -83,7 +83,7 @@ def check(
 ) -> Callable[[Callable[[Target, str], None]], Callable[[Target, str], None]]:
     """Register a check of these routes; the first line of its docstring is its name in the output.
 
-    `alone`: no other verifier may use the route's tables meanwhile (counters).
+    `alone`: no other verifier may use the tables meanwhile, since it compares with them or with their counters.
     `concurrent`: only of servers that claim to serve several requests at once. `last`: once, after all.
     """
 
@@ -101,11 +101,6 @@ def needs(route: str) -> Resource | None:
     if route == "simple-request":
         return "upstream"
     return "database" if route == "create-data" or route.endswith(("-raw", "-orm")) else None
-
-
-def writes(route: str) -> bool:
-    """Whether the route changes what others compare with."""
-    return route == "create-data" or route.startswith("updates-")
 
 
 def good(target: Target, route: str, n: int | str = "") -> Answer:

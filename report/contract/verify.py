@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 
 from report.contract import checks as _checks  # noqa: F401 - fills the registry
 from report.contract.arguments import Parser
 from report.contract.backing import HttpUpstream, PostgresDatabase
 from report.contract.client import Client, NoAnswer
-from report.contract.registry import CHECKS, STRIKES, Outcome, Target, needs, run_check, writes
+from report.contract.registry import CHECKS, STRIKES, Check, Outcome, Target, needs, run_check
 from report.contract.routes import ROUTES
 from report.errors import UserError
 from report.files import write_file
@@ -60,24 +61,33 @@ def verify(target: Target, routes: list[str], missing: dict[str, str], tell: Cal
     for route, reason in missing.items():
         tell(f"skip - {route}: {reason}")
     wanted = [(one, route) for route in routes for one in CHECKS if one.applies(route, target, routes)]
-    wanted.sort(key=lambda pair: pair[0].last)
-    outcomes = []
+    # What keeps other verifiers out comes together, so that they wait once.
+    wanted.sort(key=lambda pair: (pair[0].last, pair[0].alone))
     if target.upstream and "simple-request" in routes:
         target.upstream.set_mode("ok")  # a verifier that was killed may have left it in another
     dead = _unreachable(target, routes)
-    strikes = 0
-    for one, route in wanted:
-        if strikes == STRIKES:
-            dead = f"no request: {STRIKES} before it were not answered in time"
-        if dead:
-            outcome = Outcome(route, one.name, False, "an answer", dead, 0.0)
-        else:
-            with _lock(target, route, exclusive=one.alone or writes(route)):
-                outcome, late = run_check(one, target, route)
-            strikes += late
+    outcomes = []
+    for outcome in _outcomes(target, wanted, dead):
         outcomes.append(outcome)
         tell(line(outcome))
     return Result(tuple(outcomes), missing)
+
+
+def _outcomes(target: Target, wanted: list[tuple[Check, str]], dead: str | None) -> Iterator[Outcome]:
+    """What comes of each check in turn; `dead`: why none is asked."""
+    strikes = 0
+    for alone, together in groupby(wanted, key=lambda pair: pair[0].alone):
+        with _lock(target, exclusive=True) if alone and not dead else nullcontext():
+            for one, route in together:
+                if strikes == STRIKES:
+                    dead = f"no request: {STRIKES} before it were not answered in time"
+                if dead:
+                    yield Outcome(route, one.name, False, "an answer", dead, 0.0)
+                    continue
+                with _lock(target, exclusive=False) if needs(route) == "database" and not alone else nullcontext():
+                    outcome, late = run_check(one, target, route)
+                strikes += late
+                yield outcome
 
 
 def line(outcome: Outcome) -> str:
@@ -185,18 +195,16 @@ def _unreachable(target: Target, routes: list[str]) -> str | None:
     """Why not even a first request is answered, or None."""
     try:
         for route in routes[:1]:
-            with _lock(target, route, exclusive=writes(route)):
+            with _lock(target, exclusive=False) if needs(route) == "database" else nullcontext():
                 target.look(route)
     except NoAnswer as failure:
         return str(failure)
     return None
 
 
-def _lock(target: Target, route: str, exclusive: bool) -> AbstractContextManager[None]:
-    """Keep verifiers of other services from what is counted or compared of this route's tables."""
-    if target.database is None or needs(route) != "database":
-        return nullcontext()
-    return target.database.lock(exclusive)
+def _lock(target: Target, exclusive: bool) -> AbstractContextManager[None]:
+    """Keep verifiers of other services from the tables, where any are used."""
+    return target.database.lock(exclusive) if target.database else nullcontext()
 
 
 @contextlib.contextmanager

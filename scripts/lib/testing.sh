@@ -59,7 +59,7 @@ test_static() {
 	return "$bad"
 }
 
-test_python() { in_tests pytest -p no:cacheprovider --numprocesses 2; }
+test_python() { in_tests pytest -p no:cacheprovider --numprocesses 3; }
 
 test_shell() { in_tests bats --tap tests/shell; }
 

@@ -184,6 +184,7 @@ def test_counting_and_writing_keep_other_verifiers_out(monkeypatch: pytest.Monke
     with FakeService() as service:
         verified(service, "queries-raw", "updates-raw", "simple-request")
         assert set(service.database.locks) == {False, True}
+        assert service.database.locks.count(True) == 1
     with FakeService() as service:
         verified(service, "updates-orm")
-        assert set(service.database.locks) == {True}
+        assert set(service.database.locks) == {False, True}

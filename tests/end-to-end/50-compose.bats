@@ -56,6 +56,7 @@ setup() {
 	scripts/branches.sh
 	git diff --stat sync gevent
 	[[ $(git diff --numstat sync gevent) == $'1\t1\t.env' ]]
+	export COMPOSE_SERVICES=bench # Compose takes ten seconds to read all services
 	git switch --quiet gevent
 	"$docker" compose config | grep -q 'image: bench/gunicorn-gevent-flask-py313-debian'
 	git switch --quiet sync
