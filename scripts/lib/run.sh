@@ -12,7 +12,9 @@ declare -A base_of
 # open_run NAME: from here on, functions work on this run, and its own knobs hold.
 open_run() {
 	local key value name image waits routes base
-	run=$1 run_dir=$root/results/$1 project=bench-$1
+	run=$1 run_dir=$root/results/$1
+	# Another clone's run may have begun in the same second, and have the same name.
+	project=bench-$1-$(cksum <<<"$run_dir" | cut -d' ' -f1)
 	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
 	BENCH_USER=$(id -u):$(id -g)
 	export BENCH_USER
