@@ -45,6 +45,7 @@ while (($#)); do
 	shift
 done
 
+find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
 

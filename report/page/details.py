@@ -21,6 +21,8 @@ IN_A_PART = 100
 """Measurements: a part is then some 300 kB of JSON, which a browser opens in a few milliseconds."""
 CUTS = (MOST_KEPT, 16_384, 4_096, 1_024, 256, 0)
 """Most characters of one raw output, the first that fits."""
+SAMPLE = 10
+"""Of so many parts one is made to see whether a cut can be enough."""
 MOST_FACTS = 20_000
 """Characters of a measurement's facts above which each of its words is cut."""
 KEPT = (
@@ -64,14 +66,17 @@ def parts(records: Sequence[Record], windows: Sequence[Window], most_bytes: int)
         following = CUTS[number + 1] if number + 1 < len(CUTS) else -1
         if longest <= following:
             continue
+        some = sum(map(len, _parts(facts, windows, most, SAMPLE)))
+        if following >= 0 and some * SAMPLE > 2 * most_bytes:
+            continue
         made = [*_parts(facts, windows, most)]
         if sum(map(len, made)) <= most_bytes:
             break
     return made
 
 
-def _parts(facts: Sequence[str], windows: Sequence[Window], most: int) -> Iterator[str]:
-    for first in range(0, len(facts), IN_A_PART):
+def _parts(facts: Sequence[str], windows: Sequence[Window], most: int, step: int = 1) -> Iterator[str]:
+    for first in range(0, len(facts), IN_A_PART * step):
         group = slice(first, first + IN_A_PART)
         entries = (
             f'{{"raw":{_dumps(window.output and window.output.cut(most))},{entry[1:]}'

@@ -8,14 +8,17 @@ docker=docker
 
 compose_at_least=2.20
 
-# find_docker: sets `docker` to the first client that has Compose and buildx; false when there is none.
+# find_docker: sets `docker` to the first client that has Compose and buildx; false when there is none. What one script
+# has found, those that it calls need not look for.
 find_docker() {
 	local candidate version
+	[[ -z ${BENCH_DOCKER:-} ]] || { docker=$BENCH_DOCKER && return; }
 	for candidate in docker /usr/bin/docker /usr/local/bin/docker; do
 		version=$("$candidate" compose version --short 2>/dev/null) || continue
 		"$candidate" buildx version >/dev/null 2>&1 || continue
 		[[ $(printf '%s\n' "$compose_at_least" "${version#v}" | sort -V | head -n1) == "$compose_at_least" ]] || continue
 		docker=$candidate
+		export BENCH_DOCKER=$docker
 		return
 	done
 	return 1
