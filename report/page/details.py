@@ -67,7 +67,7 @@ def parts(records: Sequence[Record], windows: Sequence[Window], most_bytes: int)
         if longest <= following:
             continue
         some = sum(map(len, _parts(facts, windows, most, SAMPLE)))
-        if following >= 0 and some * SAMPLE > 2 * most_bytes:
+        if following >= 0 and some * SAMPLE > 1.2 * most_bytes:
             continue
         made = [*_parts(facts, windows, most)]
         if sum(map(len, made)) <= most_bytes:
