@@ -40,3 +40,5 @@ remove_images() {
 # shellcheck source=scripts/lib/engine.sh
 source "$BATS_TEST_DIRNAME/../../scripts/lib/engine.sh"
 find_docker
+# The scripts under test are to find it themselves.
+unset BENCH_DOCKER
