@@ -223,8 +223,8 @@ def services(argv: Sequence[str]) -> int:
 def sample(argv: Sequence[str]) -> int:
     """`sample SEED`: services that are worth verifying on every change, space-separated.
 
-    On the default Python every server with one app and every framework on one server, with as few services as that
-    takes; on each Python one more of all stacks, as the seed says.
+    On the default Python all bare apps (every server) and every framework on its first server; on each Python one
+    more of all stacks, as the seed says.
     """
     if len(argv) != 1:
         raise UserError("sample takes a seed; see scripts/test.sh --help")
@@ -236,23 +236,11 @@ def sample(argv: Sequence[str]) -> int:
             s for s in the_matrix.services if (s.python, s.base) == (python, the_matrix.default_base) and not s.skip
         ]
         if python == the_matrix.default_python:
-            chosen |= dict.fromkeys(s.name for s in _each_once(here))
+            chosen |= dict.fromkeys(s.name for s in here if s.framework.name == s.interface)
+            chosen |= dict.fromkeys({s.framework.name: s.name for s in reversed(here)}.values())
         chosen |= dict.fromkeys(s.name for s in rng.sample(here, min(1, len(here))))
     print(*chosen)
     return 0
-
-
-def _each_once(services: Sequence[matrix.Service]) -> list[matrix.Service]:
-    """Services that have every server and every framework of these: each framework on a server that none has yet."""
-    found: dict[str, matrix.Service] = {}
-    for name in dict.fromkeys(s.framework.name for s in services):
-        hosts = [s for s in services if s.framework.name == name]
-        one = next((s for s in hosts if s.server.name not in {f.server.name for f in found.values()}), hosts[0])
-        found[one.name] = one
-    for service in services:
-        if service.server.name not in {f.server.name for f in found.values()}:
-            found[service.name] = service
-    return list(found.values())
 
 
 def _control(pair: str) -> bool:

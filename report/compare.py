@@ -18,18 +18,15 @@ interval has the confidence 1 - 5 % * R/m, R of m rows differing, as in `report.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from report.estimates import ERRORS, LEAST_SPREAD, LOOKS, Interval, percent_of
-from report.samples import Key, Sample, Samples
+from report.samples import Key, Line, Sample, Samples
 from report.verdicts import INVALID, NO_DIFFERENCE, NOT_ENOUGH
 
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
-SCHEMA = 1
 LEAST_ROUNDS = LOOKS[0]
 """Valid rounds that each run needs: what was not measured side by side rests on no less than what was."""
 
@@ -50,7 +47,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Line):
     """One figure of one cell in two runs; `ratio` is `after` to `before`, of which more is better.
 
     `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`, `reason`
@@ -62,12 +59,6 @@ class Comparison:
 
     one: str
     other: str
-    scenario: str
-    tool: str
-    level: str
-    service: str
-    beside: str | None
-    figure: str
     before: Figure
     after: Figure
     word: str
@@ -80,16 +71,6 @@ class Comparison:
     null_ratio: float | None = None
     p: float = 1.0
     adjusted_p: float = 1.0
-
-    @property
-    def cell(self) -> str:
-        """`SCENARIO TOOL LEVEL`."""
-        return f"{self.scenario} {self.tool} {self.level}"
-
-    def to_json(self) -> str:
-        """One line of comparison.jsonl, without its newline."""
-        values: dict[str, Any] = {"schema": SCHEMA} | asdict(self)
-        return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

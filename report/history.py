@@ -7,17 +7,15 @@ host did to that between the same runs (pooled t interval over the runs) it may 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from report.changepoints import LEAST_RUNS, Found, search, within
-from report.compare import SCHEMA, Figure, figure_of
+from report.compare import Figure, figure_of
 from report.estimates import ERRORS, percent_of
-from report.samples import Key, Sample, Samples
+from report.samples import Key, Line, Sample, Samples
 
 LEAST_SHOWN = 5
 """Runs that make a history; fewer are compared each with the first."""
@@ -39,19 +37,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Line):
     """One figure of one cell in each of `runs`: a point with its interval, or the cause why there is none.
 
     `word` is `changed` (where the level changed for certain), `no change shown` or `not enough runs`. `p` is that
     of noise giving as good a cut, `adjusted_p` over all histories; None where none was looked for.
     """
 
-    scenario: str
-    tool: str
-    level: str
-    service: str
-    beside: str | None
-    figure: str
     runs: tuple[str, ...]
     points: tuple[Figure, ...]
     changes: tuple[Change, ...]
@@ -59,16 +51,6 @@ class History:
     reason: str
     p: float | None
     adjusted_p: float | None
-
-    @property
-    def cell(self) -> str:
-        """`SCENARIO TOOL LEVEL`."""
-        return f"{self.scenario} {self.tool} {self.level}"
-
-    def to_json(self) -> str:
-        """One line of history.jsonl, without its newline."""
-        values: dict[str, Any] = {"schema": SCHEMA} | asdict(self)
-        return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def histories_of(runs: Sequence[Samples]) -> list[History]:

@@ -7,13 +7,14 @@ same seconds, which what the host does between two runs does not move.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from report.duets import Judged
 from report.estimates import LOOKS, Estimate, estimate
@@ -27,6 +28,9 @@ PAIR = MappingProxyType({Judge.GOODPUT: "goodput_ratio", Judge.CPU: "goodput_per
 AT_ASKED = 0.99
 """Share of an asked rate from which on a service was held there: its figure says nothing of what it can do."""
 
+SCHEMA = 1
+"""Of the lines of comparison.jsonl and history.jsonl."""
+
 Read = Callable[[Record], float | None]
 
 
@@ -39,6 +43,28 @@ class Key(NamedTuple):
     service: str
     beside: str | None
     figure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What is told of one key: a line of comparison.jsonl or of history.jsonl."""
+
+    scenario: str
+    tool: str
+    level: str
+    service: str
+    beside: str | None
+    figure: str
+
+    @property
+    def cell(self) -> str:
+        """`SCENARIO TOOL LEVEL`."""
+        return f"{self.scenario} {self.tool} {self.level}"
+
+    def to_json(self) -> str:
+        """The line, without its newline."""
+        values: dict[str, Any] = {"schema": SCHEMA} | asdict(self)
+        return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,5 @@ case ${1:-} in
 '') fail 2 "which run? see --help" ;;
 esac
 
-need_engine
-have_harness || "$root/scripts/setup.sh"
+need_tools
 in_tools python3 -m report pr-comment "$@"

@@ -21,8 +21,7 @@ case ${1:-} in
 '') fail 2 "which run? see --help" ;;
 esac
 
-need_engine
-have_harness || "$root/scripts/setup.sh"
+need_tools
 if [[ $1 == parse || $1 == comparable || $1 == export ]]; then
 	in_tools python3 -m report "$@"
 elif (($# > 1)); then

@@ -23,7 +23,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 case ${1:-} in
 latency | aa | power) kind=$1 ;;
 judge)
-	need_engine
+	need_tools
 	in_tools python3 -m report selftest "${@:2}"
 	exit
 	;;

@@ -7,8 +7,8 @@
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       the report package and the contract suite (pytest)
 #   shell        the load generator's scripts, with tools that only pretend (bats)
-#   contract     every server and every framework on one Python, and a random sample of all, against
-#                the contract (another sample: CONTRACT_SEED=N; all: scripts/verify.sh --all)
+#   contract     every server's bare app and every framework on one Python, and a random sample of all,
+#                against the contract (another sample: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, cut runs, faults, bad input (bats)
 #
 #   --setup      make the machine ready first (scripts/setup.sh --setup)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from report.duets import Judged
@@ -25,6 +25,7 @@ from report.page.text import short
 from report.page.windows import Window
 from report.record import Record
 from report.rundir import Run, ServiceFacts
+from report.templates import environment
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
@@ -92,14 +93,10 @@ def _details(found: Sequence[str]) -> str:
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
+    templates = environment(
+        HERE,
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
         # Whatever is printed is text of the run, unless it says that it is HTML.
         finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
     )
-    return environment.get_template("index.html.jinja")
+    return templates.get_template("index.html.jinja")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from report.answers import answers, by_question, floor_words
 from report.duets import Judged
@@ -30,6 +30,7 @@ from report.tables.summary import summary
 from report.tables.tldr import tldr
 from report.tables.verdicts import control_tables, verdict_tables
 from report.tables.wrk_latency import wrk_latency
+from report.templates import environment
 
 KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
     {
@@ -101,15 +102,9 @@ def content(
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["text"] = lambda value: escape(str(value))
-    return environment.get_template("report.md.jinja")
+    templates = environment(Path(__file__).parent)
+    templates.filters["text"] = lambda value: escape(str(value))
+    return templates.get_template("report.md.jinja")
 
 
 def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:

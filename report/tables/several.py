@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
 from report.changepoints import LEAST_RUNS
 from report.compare import DIFFERS, Comparison, Drift, Figure, count_words
@@ -18,6 +18,7 @@ from report.samples import GOODPUT, PAIR, PER_CORE
 from report.several import Other, Several
 from report.tables.model import NOTHING, Table, escape, number
 from report.tables.sparks import Picture, picture
+from report.templates import environment
 from report.verdicts import Judge
 
 NAMES = {
@@ -61,17 +62,10 @@ def page(found: Several) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=lambda name: bool(name and "html" in name),
-    )
-    environment.filters["text"] = lambda value: escape(shown(str(value)))
-    environment.filters["shown"] = lambda value: shown(str(value))
-    return environment
+    templates = environment(Path(__file__).parent, autoescape=lambda name: bool(name and "html" in name))
+    templates.filters["text"] = lambda value: escape(shown(str(value)))
+    templates.filters["shown"] = lambda value: shown(str(value))
+    return templates
 
 
 def shown(text: str) -> str:

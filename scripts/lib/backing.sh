@@ -5,6 +5,8 @@
 
 # shellcheck source=scripts/lib/counters.sh
 source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
 declare -A backing_pid
 

@@ -50,52 +50,6 @@ json_object() {
 	printf '{%s}\n' "$out"
 }
 
-# attend COMMAND...: like running it, but a signal is served at once and not when it ends.
-attend() {
-	in_background "$@"
-	wait "$child"
-}
-child=''
-
-# in_background COMMAND...: as a process group of its own, so that all of it can be told to end. Nobody types into it.
-in_background() {
-	set -m
-	"$@" </dev/null &
-	child=$!
-	set +m
-}
-
-# end_jobs SECONDS: what runs in the background of this shell is told to end, and killed when it has not after so long.
-end_jobs() {
-	local job started wait_until=$((${EPOCHREALTIME/./} + $1 * 1000000))
-	trap '' INT TERM
-	mapfile -t started < <(jobs -p)
-	for job in "${started[@]}"; do kill -- "-$job" 2>/dev/null || true; done
-	for job in "${started[@]}"; do
-		while kill -0 -- "-$job" 2>/dev/null && ((${EPOCHREALTIME/./} < wait_until)); do sleep 0.05; done
-		kill -KILL -- "-$job" 2>/dev/null || true
-	done
-}
-
-# spawn JOBS COMMAND...: in the background, once fewer than JOBS run there.
-spawn() {
-	while (($(jobs -rp | wc -l) >= $1)); do wait -n || keep_status $?; done
-	in_background "${@:2}"
-	spawned+=("$child")
-}
-spawned=() spawned_status=0
-
-# await_spawned: until all have ended; the script ends with the status of one that failed.
-await_spawned() {
-	local pid
-	for pid in "${spawned[@]}"; do wait "$pid" 2>/dev/null || keep_status $?; done
-	((spawned_status == 0)) || exit "$spawned_status"
-	spawned=()
-}
-
-# 127 is what bash says of a job that it has already told of.
-keep_status() { (($1 == 127)) || spawned_status=$1; }
-
 # save FILE: standard input into FILE, whole or not at all.
 save() {
 	local temporary

@@ -26,6 +26,12 @@ have_harness() {
 	[[ $have == "$wanted" ]]
 }
 
+# need_tools: an engine that answers, and the image that in_tools runs.
+need_tools() {
+	need_engine
+	have_harness || "$root/scripts/setup.sh"
+}
+
 build_harness() {
 	local log
 	log=$(mktemp)

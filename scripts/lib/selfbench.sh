@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
 work='' sampler=''
 

@@ -24,6 +24,9 @@ def test_every_server_and_every_framework_is_in_it_and_every_python(
     on_default = [s for s in chosen if s.python == matrix.load().default_python]
     assert {s.server.name for s in on_default} == matrix.load().servers.keys()
     assert {s.framework.name for s in on_default} == matrix.load().frameworks.keys()
+    bare = {s.name for s in services.values() if (s.python, s.base) == (on_default[0].python, "debian")}
+    bare = {name for name in bare if services[name].framework.name == services[name].interface}
+    assert {name for name in bare if not services[name].skip} <= {s.name for s in chosen}
     assert {s.python for s in chosen} == matrix.load().pythons.keys()
 
 
