@@ -44,7 +44,11 @@ build_harness() {
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
 # read-only at /bench and results/ writable, as the user who runs the script. No network.
 in_tools() {
-	"$docker" run --rm --interactive --network none --ulimit "nofile=$(knob NOFILE)" --user "$(id -u):$(id -g)" --workdir /bench \
+	local nofile
+	nofile=$(knob NOFILE)
+	# The one knob that is used before the report has looked at all of them.
+	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; mend it in .env or the environment"
+	"$docker" run --rm --interactive --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
 		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }

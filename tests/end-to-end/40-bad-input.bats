@@ -22,7 +22,10 @@ refused() {
 
 @test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
 
-@test "a knob's value" { WORKER_CLASS=threads refused "is not sync or gevent" scripts/matrix.sh; }
+@test "a knob's value" {
+	WORKER_CLASS=threads refused "is not sync or gevent" scripts/matrix.sh
+	NOFILE=1e9 refused "NOFILE='1e9' is not a number" scripts/matrix.sh --list
+}
 
 @test "a results folder that is not one" {
 	refused "is not a results folder" scripts/report.sh /tmp
