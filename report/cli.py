@@ -411,6 +411,7 @@ def _selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--duration", type=_number)
     parser.add_argument("--mode")
     parser.add_argument("--controls", choices=("all", "null", "none"), default="all")
+    parser.add_argument("--twin", default="")
     parser.add_argument("--max-time", type=_minutes_of)
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)

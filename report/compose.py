@@ -12,7 +12,8 @@ HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not e
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 # What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
-
+TWIN = "twin"
+"""Compose's name of the container beside which `bench` loads the quick preset's first service: its A/A pair."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
@@ -51,7 +52,9 @@ def bases_file(matrix: Matrix) -> str:
 def _bench_services(matrix: Matrix) -> str:
     quick = list(_quick_services(matrix))
     parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
-    return "".join([*parts, _bench(name for name, _, _ in quick)])
+    _, first, chosen = quick[0]
+    parts.append(_service(TWIN, first, matrix, chosen=chosen, alias=False))
+    return "".join([*parts, _bench([*(name for name, _, _ in quick), TWIN], _chosen_name(first, chosen))])
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
@@ -78,13 +81,21 @@ def _image_knob(image: str, own: str | None) -> str:
 
 
 def _service(
-    name: str, service: Service, matrix: Matrix, *, profile: bool = False, chosen: bool = False, folder: str = ""
+    name: str,
+    service: Service,
+    matrix: Matrix,
+    *,
+    profile: bool = False,
+    chosen: bool = False,
+    alias: bool = True,
+    folder: str = "",
 ) -> str:
-    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses."""
-    server, alias = service.server.name, name
+    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses (and, with `alias`, its name)."""
+    server = service.server.name
     if chosen:
         _, value, default = WORKER
-        server, alias = server.replace(default, value), service.name.replace(default, value)
+        server = server.replace(default, value)
+    own_name = _chosen_name(service, chosen)
     packages = service.server.packages.get(service.base)
     base = matrix.bases[service.base]
     image, version = python_image(service.python)
@@ -103,19 +114,24 @@ def _service(
     lines = [
         f"  {name}:",
         f"    extends: {{file: {folder}template.yml, service: app}}",
-        f"    image: {json.dumps('bench/' + alias)}",
+        f"    image: {json.dumps('bench/' + own_name)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
         f"      context: {folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
-        *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
+        *([f"    networks: {{bench: {{aliases: [{json.dumps(own_name)}]}}}}"] if chosen and alias else []),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _bench(names: Iterable[str]) -> str:
+def _chosen_name(service: Service, chosen: bool) -> str:
+    _, value, default = WORKER
+    return service.name.replace(default, value) if chosen else service.name
+
+
+def _bench(names: Iterable[str], twin_of: str) -> str:
     needs = "".join(f"      {name}: {{condition: service_started}}\n" for name in names)
     return (
         "  bench:\n"
@@ -124,7 +140,7 @@ def _bench(names: Iterable[str]) -> str:
         "    # Starts as root only to become the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
-        f"    environment: {json.dumps({name: _knob(name) for name in KNOBS})}\n"
+        f"    environment: {json.dumps({name: _knob(name) for name in KNOBS} | {'BENCH_TWIN_OF': twin_of})}\n"
         "    depends_on:\n"
         "      postgres: {condition: service_healthy}\n"
         "      upstream: {condition: service_started}\n"

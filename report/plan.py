@@ -49,6 +49,8 @@ class Selection:
     rounds: int | None = None
     mode: str | None = None
     controls: str = "all"
+    twin: str = ""
+    """The one service that has a second container, where not every one can be given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ def make_plan(
         kept,
         tuple(skips),
         loadgen_cpus,
-        pairs=(*_compared(preset, kept), *_controls(preset, kept, wanted.controls)),
+        pairs=(*_compared(preset, kept), *_controls(preset, kept, wanted)),
         nulls=_nulls(matrix, kept) if wanted.controls != "none" else (),
         duet_rounds=duet_rounds,
         duet_seconds=float(knobs.get("DUET_SECONDS", "2")),
@@ -196,7 +198,7 @@ def make_plan(
 
 def _narrows(wanted: Selection) -> bool:
     """Whether it says which cells, and not only how they are measured."""
-    how = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls")}
+    how = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin")}
     return wanted != Selection(**how)
 
 
@@ -221,11 +223,11 @@ def _compared(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
         yield Pair(f"p{number:03}", a, b)
 
 
-def _controls(preset: Preset, cells: Sequence[Cell], wanted: str) -> Iterable[Pair]:
+def _controls(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> Iterable[Pair]:
     """The first service beside itself: where its CPU is the judge, and (with duets) where goodput is."""
-    if wanted != "all":
+    if wanted.controls != "all":
         return
-    able = [cell for cell in cells if _pairable(cell)]
+    able = [cell for cell in cells if _pairable(cell) and wanted.twin in ("", cell.service.name)]
     chosen = {cell.route.waits: cell for cell in reversed(able)}
     if preset.mode == "solo":
         chosen = {cell.route.waits: cell for cell in able[:1]}

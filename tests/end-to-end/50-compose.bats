@@ -26,16 +26,18 @@ setup() {
 	run_folder=$(the_run)
 }
 
-@test "bench ends well, and every cell of the eight services is measured" {
+# Eight cells, the null server, and the first service beside its twin: two windows, two sides.
+@test "bench ends well, and every cell of the eight services and every control is measured" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
-	[[ $(count . "$run_folder/plan.jsonl") == 9 ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 9 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 13 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 13 ]]
+	grep -q '^| gunicorn-sync-flask-py313-debian | json wrk c[0-9]* | goodput | ' "$run_folder/report.md"
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 
 @test "the same kind of results; cgroup figures are null, with their reason" {
-	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 9 ]]
-	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 9 ]]
+	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 13 ]]
+	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 13 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
 	# What other tests take of this machine meanwhile may void some, not all.
 	grep -o '"causes":\[[^]]*\]' "$run_folder/records.jsonl"

@@ -303,6 +303,13 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
     assert len({m["dir"] for m in lines}) == len({m["id"] for m in lines}) == len(lines)
 
 
+def test_where_one_service_has_a_second_container_the_a_a_pair_is_its() -> None:
+    first, starlette = "gunicorn-sync-wsgi-py313-debian", "uvicorn-starlette-py313-debian"
+    assert {pair.a.service.name for pair in plan(preset="quick", twin=starlette).pairs} == {starlette}
+    assert {pair.a.service.name for pair in plan(preset="quick").pairs} == {first}
+    assert plan(preset="quick", stacks=("uvicorn-starlette",), twin=first).pairs == ()
+
+
 def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
     made = plan(
         stacks=("aiohttp", "uvicorn-asgi", "tornado"),
