@@ -165,15 +165,22 @@ def find(argv: Sequence[str]) -> int:
 
 
 def resume(argv: Sequence[str]) -> int:
-    """`resume RUN`: like find, for a run that goes on: what changed since is not mixed with what was."""
-    folder = find_run(argv[0] if argv else "")
+    """`resume RUN [--max-time MINUTES]`: like find, for a run that goes on: what changed since is not mixed with what was.
+
+    Prints the run's name and, where there is one, the limit in seconds: it is that of one call, not of the run.
+    """
+    parser = Parser(prog="matrix.sh --resume RUN", allow_abbrev=False, add_help=False)
+    parser.add_argument("run")
+    parser.add_argument("--max-time", type=_minutes_of)
+    options = parser.parse_args(argv)
+    folder = find_run(options.run)
     harness = json.loads((folder / "run.json").read_text())["harness"]
     if harness["hash"] != harness_hash():
         was = harness["version"]
         raise UserError(
             f"the project has changed since {folder.name} was planned: start a new run, or go back to {was}"
         )
-    print(folder.name)
+    print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
     return 0
 
 

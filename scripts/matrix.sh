@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/matrix.sh [--setup] [--preset NAME] [SELECTION...]
-#        scripts/matrix.sh --resume RUN
+#        scripts/matrix.sh --resume RUN [--max-time MINUTES]
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads every
 # cell on a fresh container, saves the tools' raw output under results/RUN and writes index.html and
@@ -56,7 +56,8 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	run=$(report resume "$resume")
+	resumed=$(report resume "$resume" "${selection[@]}")
+	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${selection[@]}")
 fi
@@ -72,6 +73,7 @@ measure_run() {
 }
 
 open_run "$run"
+[[ ! $resume ]] || MAX_TIME_S=$max_time_s
 say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 in_run measure_run

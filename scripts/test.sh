@@ -2,7 +2,7 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE all of them, the first three side by side:
+# Runs the project's tests; without a STAGE all of them, the first four side by side:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       the report package and the contract suite (pytest)
@@ -34,7 +34,7 @@ build_tests
 failed=() logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 for stage in "${stages[@]}"; do
-	[[ $stage =~ ^(static|python|shell)$ ]] || continue
+	[[ $stage =~ ^(static|python|shell|contract)$ ]] || continue
 	run_stage "$stage" >"$logs/$stage.out" &
 done
 wait

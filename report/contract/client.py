@@ -48,8 +48,9 @@ class Request:
 class Session:
     """One connection, kept for the next request unless the server announces that it closes it."""
 
-    def __init__(self, host: str, port: int, timeout: float) -> None:
-        self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    def __init__(self, address: str, port: int, timeout: float, name: str) -> None:
+        self._connection = http.client.HTTPConnection(address, port, timeout=timeout)
+        self._headers = {"Host": f"{name}:{port}"}
         self._timeout = timeout
 
     def ask(self, request: Request) -> Answer:
@@ -74,7 +75,7 @@ class Session:
         return answer
 
     def _send(self, request: Request) -> None:
-        headers = {} if request.body is None else {"Content-Type": "application/json"}
+        headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
         try:
             self._connection.request(request.method, request.path, body=request.body, headers=headers)
         except (BrokenPipeError, ConnectionResetError):
@@ -95,6 +96,7 @@ class Client:
     timeout: float = 10.0
     _host: str = field(init=False)
     _port: int = field(init=False)
+    _address: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -107,16 +109,21 @@ class Client:
         self._host, self._port = parts.hostname, port
 
     def address(self) -> str:
-        """The service's IP address; its name where none is found, of which the first request tells more."""
-        try:
-            return socket.gethostbyname(self._host)
-        except OSError:
-            return self._host
+        """The service's IP address; its name where none is found, of which the first request tells more.
+
+        Asked for once: hundreds of requests would keep the engine, which answers for names, busier than the service.
+        """
+        if self._address is None:
+            try:
+                self._address = socket.gethostbyname(self._host)
+            except OSError:
+                return self._host
+        return self._address
 
     @contextmanager
     def session(self, timeout: float | None = None) -> Iterator[Session]:
         """A connection of its own for several requests."""
-        session = Session(self._host, self._port, timeout or self.timeout)
+        session = Session(self.address(), self._port, timeout or self.timeout, self._host)
         try:
             yield session
         finally:

@@ -19,7 +19,7 @@ leave_network() {
 		--label "com.docker.compose.project=$1" "$1_bench"
 }
 
-selection=(--preset quick --stack uvicorn-asgi --scenario json --tool 'wrk,hey' --duration 3 --rounds 2 --controls none)
+selection=(--preset quick --stack uvicorn-asgi --scenario delay-20 --tool 'wrk,hey' --duration 3 --rounds 2 --controls none)
 
 @test "the subnet of a run that a reboot has ended is free again; an interrupt ends a run within 5 s and leaves no container" {
 	sleep $((LEFT + 11 > SECONDS ? LEFT + 11 - SECONDS : 0)) # a younger one may belong to a run that is starting

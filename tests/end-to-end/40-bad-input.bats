@@ -32,6 +32,7 @@ refused() {
 	refused "is not a results folder" scripts/matrix.sh --resume nope
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume ""
+	refused "unrecognized arguments: --preset quick" scripts/matrix.sh --resume nope --preset quick
 	refused "is not a results folder" scripts/report.sh comparable nope /tmp
 	refused "takes two runs" scripts/report.sh comparable nope
 	refused "is not a results folder" scripts/report.sh nope /tmp

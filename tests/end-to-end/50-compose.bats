@@ -18,7 +18,8 @@ setup_file() {
 
 teardown_file() {
 	cd "$BATS_FILE_TMPDIR/project"
-	COMPOSE_PROJECT_NAME=bench-up "$docker" compose --profile '*' down --timeout 0 >/dev/null 2>&1
+	# Compose takes ten seconds to read all services.
+	COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up "$docker" compose --profile '*' down --timeout 0 >/dev/null 2>&1
 }
 
 setup() {
@@ -50,9 +51,13 @@ setup() {
 
 @test "no container sees the Docker socket, and none publishes a port" {
 	local config
-	config=$("$docker" compose --profile '*' config)
+	config=$(COMPOSE_SERVICES=bench "$docker" compose --profile '*' config)
+	[[ $config == *gunicorn-worker-flask-py313-debian:* && $config == *postgres:* ]]
 	! grep -q 'docker.sock' <<<"$config"
 	! grep -Eq '^ +(published|ports):' <<<"$config"
+	# The other services extend the same template, and add nothing of the kind.
+	! grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
+	[[ $(grep -c '^    extends: {file: template.yml, service: app}$' services/compose.yml) == $(($(grep -c '^  [a-z0-9-]*:$' services/compose.yml) - 1)) ]]
 }
 
 @test "two branches differ in one line, which Compose honours" {
@@ -60,7 +65,7 @@ setup() {
 	scripts/branches.sh
 	git diff --stat sync gevent
 	[[ $(git diff --numstat sync gevent) == $'1\t1\t.env' ]]
-	export COMPOSE_SERVICES=bench # Compose takes ten seconds to read all services
+	export COMPOSE_SERVICES=bench
 	git switch --quiet gevent
 	"$docker" compose config | grep -q 'image: bench/gunicorn-gevent-flask-py313-debian'
 	git switch --quiet sync
