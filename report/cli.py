@@ -165,7 +165,7 @@ def find(argv: Sequence[str]) -> int:
 
 
 def resume(argv: Sequence[str]) -> int:
-    """`resume RUN [--max-time MINUTES]`: like find, for a run that goes on: what changed since is not mixed with what was.
+    """`resume RUN [--max-time MINUTES]`: for a run that goes on: what changed since is not mixed with what was.
 
     Prints the run's name and, where there is one, the limit in seconds: it is that of one call, not of the run.
     """

@@ -32,7 +32,7 @@ from report.contract.routes import (
 )
 
 BURST = 8
-TRIES = 3
+TRIES = 5
 ECHO_LIMIT = 64 * 1024
 NO_OBJECTS = (b'{"a":', b"hello", b"[1,2]", b"1", b"null", b'"text"', b"", b'{"a":1} x', b'{"a":"\xff"}')
 WORLD_QUERIES = ("db-raw", "db-orm", "queries-raw", "queries-orm")

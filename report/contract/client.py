@@ -77,7 +77,10 @@ class Session:
     def _send(self, request: Request) -> None:
         headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
         try:
+            # Headers and body leave together: a server that has answered before the body came may close the connection.
+            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
             self._connection.request(request.method, request.path, body=request.body, headers=headers)
+            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
         except (BrokenPipeError, ConnectionResetError):
             # A server may refuse a body before it has read it all: its answer counts, if one is there.
             if request.body is None:

@@ -19,6 +19,10 @@ report() { in_tools python3 -m report "$@"; }
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
 run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "$@"; }
 
+# build_images ARGUMENT...: under one project for all runs, as Compose writes its name into the images: what is the same
+# is to have the same id in every run.
+build_images() { "$docker" compose --project-name bench --file "$run_dir/compose.yml" build --progress plain "$@"; }
+
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
 # start_service SERVICE [loadgen]: a fresh container of it (and of loadgen). Sets image_id, server_pid, started_ns.

@@ -4,7 +4,7 @@
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
 
-# bats runs on this host, where Docker is; its files come out of the tests' image. Three files at a time, each on its
+# bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each on its
 # quarter of the network: what they test is mostly waited for.
 test_end_to_end() {
 	local bats container status=0
@@ -18,6 +18,7 @@ test_end_to_end() {
 	test_files 198.18.0.0/26 &
 	test_files 198.18.0.64/26 &
 	test_files 198.18.0.128/26 &
+	test_files 198.18.0.192/26 &
 	wait
 	# One stream of TAP, whose plan may be its last line.
 	cat "$bats"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'

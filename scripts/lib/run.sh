@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # A run from its folder to its last container: open, build, start what all need, close. Only declares.
-# Sets: run, run_dir, project, services, base_of.
+# Sets: run, run_dir, project, services, base_of, image_of.
 
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/bases.sh"
 # shellcheck source=scripts/lib/containers.sh
 source "${BASH_SOURCE[0]%/*}/containers.sh"
 
-declare -A base_of
+declare -A base_of image_of
 
 # open_run NAME: from here on, functions work on this run, and its own knobs hold.
 open_run() {
@@ -20,7 +20,7 @@ open_run() {
 	export BENCH_USER
 	services=()
 	while IFS=$'\t' read -r name image waits routes base; do
-		services+=("$name") base_of[$name]=$base
+		services+=("$name") base_of[$name]=$base image_of[$name]=$image
 	done < <(report services "$run")
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
 		config loadgen postgres upstream null "${services[@]}" | save "$run_dir/compose.yml"
@@ -56,23 +56,31 @@ build_services() {
 	for service in "${services[@]}"; do
 		if grep -qxF "${base_of[$service]}" <<<"$missing"; then
 			service_failed "$service" "base image not reachable" "${base_of[$service]} cannot be pulled or made here"
-		else
+		elif ! restore_image "$service"; then
 			had+=("$service")
 		fi
 	done
-	say "building ${#had[@]} services"
+	((${#had[@]} == 0)) || say "building ${#had[@]} services"
 	for ((i = 0; i < ${#had[@]}; i += 16)); do
 		batch=("${had[@]:i:16}")
-		attend run_compose build --progress plain "${batch[@]}" >>"$run_dir/build.log" 2>&1 && continue
+		attend build_images "${batch[@]}" >>"$run_dir/build.log" 2>&1 && continue
 		for service in "${batch[@]}"; do spawn "$(nproc)" build_service "$service"; done
 		await_spawned
 	done
 }
 
+# restore_image SERVICE: in a run that goes on, the image that it began with, if that is still here. To build it again may
+# give another id from the same files.
+restore_image() {
+	local id
+	id=$(sed -n 's/^ *"Id": "\(sha256:[0-9a-f]*\)",$/\1/p' "$run_dir/raw/services/$1/image.json" 2>/dev/null)
+	[[ $id ]] && "$docker" tag "$id" "${image_of[$1]}" 2>/dev/null
+}
+
 build_service() {
 	local log=$run_dir/raw/services/$1/build.log
 	mkdir -p "${log%/*}"
-	attend run_compose build --progress plain "$1" >"$log" 2>&1 ||
+	attend build_images "$1" >"$log" 2>&1 ||
 		service_failed "$1" "build failed" "$(build_error "$log" | cut -c1-300)"
 }
 

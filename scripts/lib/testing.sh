@@ -68,6 +68,5 @@ test_contract() {
 	read -r -a names < <(in_tests python3 -m report sample "$seed")
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
-	# Most of a verification is waited for, and what depends on the time is tried again: more of them than a run has at a time.
-	"$root/scripts/verify.sh" --quiet --jobs 8 "${names[@]}"
+	"$root/scripts/verify.sh" --quiet "${names[@]}"
 }

@@ -262,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.fake.serial:
                 time.sleep(ms / 1000)
         elif lie == "wakes early":
-            time.sleep(ms / 1050)
+            time.sleep(ms / 1600)
         elif lie == "wakes late":
             time.sleep(ms / 480)
         elif lie != "does not wait":

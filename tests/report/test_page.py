@@ -284,10 +284,11 @@ def test_axe_finds_nothing(made: Path, opened: Opened, dark: bool) -> None:
 
 @pytest.mark.parametrize("look", ["light", "dark", "narrow"])
 def test_every_picture_is_left_for_a_person_to_look_at(made: Path, opened: Opened, look: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("PAGE_PICTURES") or tmp_path)
+    wanted = os.environ.get("PAGE_PICTURES")
+    folder = Path(wanted or tmp_path)
     page = opened(made, width=400 if look == "narrow" else 1200, dark=look == "dark")
     draw_all(page)
-    for name in PICTURES:
+    for name in PICTURES if wanted else PICTURES[:1]:
         file = folder / f"{name}-{look}.png"
         page.locator(f"#picture-{name}").screenshot(path=file, style="#filters { position: static }")
         assert file.stat().st_size > 4000
