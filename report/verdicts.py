@@ -306,12 +306,19 @@ class _Case:
 def _verdicts(table: Sequence[Comparison], looks: Sequence[int | None]) -> tuple[Verdict, ...]:
     if not table:
         return ()
-    from scipy.stats import false_discovery_control
-
     cases = [_case(pair, look) for pair, look in zip(table, looks, strict=True)]
-    adjusted = [float(p) for p in false_discovery_control([case.p for case in cases], method="bh")]
+    adjusted = _false_discovery_control([case.p for case in cases])
     rejected = sum(p <= ERRORS for p in adjusted)
     return tuple(_verdict(case, p, rejected, len(cases)) for case, p in zip(cases, adjusted, strict=True))
+
+
+def _false_discovery_control(ps: Sequence[float]) -> list[float]:
+    if min(ps) == 1:
+        # Before the first look: asked after each round, and scipy.stats takes most of a second to load.
+        return [*ps]
+    from scipy.stats import false_discovery_control
+
+    return [float(p) for p in false_discovery_control(ps, method="bh")]
 
 
 def _case(pair: Comparison, look: int | None) -> _Case:

@@ -31,6 +31,7 @@ done
 # Nothing is measured here, so that no figure wants to know what its image was made of.
 keep_facts() { :; }
 keep_idle() { :; }
+server_limits() { :; }
 
 # One more check: each service ends as whoever runs it would end it.
 stop_service() {

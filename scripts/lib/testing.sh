@@ -59,7 +59,8 @@ test_static() {
 	return "$bad"
 }
 
-test_python() { in_tests pytest -p no:cacheprovider --numprocesses 3; }
+# A file stays with one process: what its tests share (a browser) is made once.
+test_python() { in_tests pytest -p no:cacheprovider --numprocesses 2 --dist loadfile; }
 
 test_shell() { in_tests bats --tap tests/shell; }
 
@@ -68,5 +69,6 @@ test_contract() {
 	read -r -a names < <(in_tests python3 -m report sample "$seed")
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
-	"$root/scripts/verify.sh" --quiet "${names[@]}"
+	# More than a run has at a time, as most of it is waited for.
+	"$root/scripts/verify.sh" --quiet --jobs $((3 * $(nproc))) "${names[@]}"
 }
