@@ -14,7 +14,10 @@ source "${BASH_SOURCE[0]%/*}/facts.sh"
 
 project='' server_pid=''
 
-report() { in_tools python3 -m report "$@"; }
+# report VERB...: where the load generator is up, in it: to start a container costs more than most verbs.
+report() {
+	if [[ $project ]] && is_running loadgen; then in_loadgen python3 -m report "$@"; else in_tools python3 -m report "$@"; fi
+}
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
 run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "$@"; }
