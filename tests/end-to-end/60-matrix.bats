@@ -6,7 +6,7 @@ load common
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
-	scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-starlette --scenario db-raw 2>"$BATS_FILE_TMPDIR/log" || {
+	DUET_SECONDS=1 scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-starlette --scenario db-raw 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}
