@@ -13,7 +13,9 @@ WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 # What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 TWIN = "twin"
-"""Compose's name of the container beside which `bench` loads the quick preset's first service: its A/A pair."""
+"""Compose's name of the container beside which `bench` loads TWIN_OF: its A/A pair."""
+TWIN_OF = "uvicorn-asgi"
+"""The quick preset's stack with a twin: quick enough for a window of a pair to count at the preset's connections."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
@@ -52,9 +54,9 @@ def bases_file(matrix: Matrix) -> str:
 def _bench_services(matrix: Matrix) -> str:
     quick = list(_quick_services(matrix))
     parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
-    _, first, chosen = quick[0]
-    parts.append(_service(TWIN, first, matrix, chosen=chosen, alias=False))
-    return "".join([*parts, _bench([*(name for name, _, _ in quick), TWIN], _chosen_name(first, chosen))])
+    [twin_of] = [service for _, service, _ in quick if service.stack == TWIN_OF]
+    parts.append(_service(TWIN, twin_of, matrix, image=twin_of.name))
+    return "".join([*parts, _bench([*(name for name, _, _ in quick), TWIN], twin_of.name)])
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
@@ -87,15 +89,14 @@ def _service(
     *,
     profile: bool = False,
     chosen: bool = False,
-    alias: bool = True,
+    image: str | None = None,
     folder: str = "",
 ) -> str:
-    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses (and, with `alias`, its name)."""
-    server = service.server.name
+    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses. `image`: if not by its name."""
+    server, alias = service.server.name, image or name
     if chosen:
         _, value, default = WORKER
-        server = server.replace(default, value)
-    own_name = _chosen_name(service, chosen)
+        server, alias = server.replace(default, value), service.name.replace(default, value)
     packages = service.server.packages.get(service.base)
     base = matrix.bases[service.base]
     image, version = python_image(service.python)
@@ -114,21 +115,16 @@ def _service(
     lines = [
         f"  {name}:",
         f"    extends: {{file: {folder}template.yml, service: app}}",
-        f"    image: {json.dumps('bench/' + own_name)}",
+        f"    image: {json.dumps('bench/' + alias)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
         f"      context: {folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
-        *([f"    networks: {{bench: {{aliases: [{json.dumps(own_name)}]}}}}"] if chosen and alias else []),
+        *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _chosen_name(service: Service, chosen: bool) -> str:
-    _, value, default = WORKER
-    return service.name.replace(default, value) if chosen else service.name
 
 
 def _bench(names: Iterable[str], twin_of: str) -> str:
