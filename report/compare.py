@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from report.estimates import ERRORS, LEAST_SPREAD, LOOKS, Interval, percent_of
 from report.samples import Key, Line, Sample, Samples
@@ -93,8 +93,7 @@ class Drift:
     def words(self) -> str:
         """`the null server (json wrk c64) +8.1 % (+6.0 to +10.2 %)`."""
         mean, low, high = (percent_of(end) for end in (self.mean, self.interval.low, self.interval.high))
-        where = f"{self.key.scenario} {self.key.tool} {self.key.level}"
-        return f"the null server ({where}) {mean:+z.1f} % ({low:+z.1f} to {high:+z.1f} %)"
+        return f"the null server ({self.key.cell}) {mean:+z.1f} % ({low:+z.1f} to {high:+z.1f} %)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ def _unjudged(one: Samples, other: Samples, key: Key, word: str, reason: str = "
     return Comparison(
         one=one.name,
         other=other.name,
-        **key._asdict(),
+        **asdict(key),
         before=figure_of(one.cells[key]),
         after=figure_of(other.cells[key]),
         word=word,

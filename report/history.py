@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from report.changepoints import LEAST_RUNS, Found, search, within
@@ -99,7 +99,7 @@ def _history(runs: Sequence[Samples], key: Key, found: Found | None, adjusted: f
         changes = tuple(_changes(runs, key, found, most))
     word = CHANGED if any(change.word == CHANGED for change in changes) else NO_CHANGE
     return History(
-        **key._asdict(),
+        **asdict(key),
         runs=tuple(run.name for run in runs),
         points=tuple(_point(run.cells.get(key)) for run in runs),
         changes=changes,

@@ -11,10 +11,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from report.duets import Judged
 from report.estimates import LOOKS, Estimate, estimate
@@ -34,20 +34,9 @@ SCHEMA = 1
 Read = Callable[[Record], float | None]
 
 
-class Key(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Key:
     """What is compared: a figure of a cell; `beside` is the service that a pair's ratio refers to."""
-
-    scenario: str
-    tool: str
-    level: str
-    service: str
-    beside: str | None
-    figure: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """What is told of one key: a line of comparison.jsonl or of history.jsonl."""
 
     scenario: str
     tool: str
@@ -60,6 +49,11 @@ class Line:
     def cell(self) -> str:
         """`SCENARIO TOOL LEVEL`."""
         return f"{self.scenario} {self.tool} {self.level}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Key):
+    """What is told of one key: a line of comparison.jsonl or of history.jsonl."""
 
     def to_json(self) -> str:
         """The line, without its newline."""
@@ -134,7 +128,7 @@ def _figures(cell: Cell) -> Iterator[tuple[Key, Sample]]:
         yield key, _sample(cell, lambda record: record.goodput)
     costs = _sample(cell, lambda record: record.goodput_per_core)
     if costs.values or first.connections is None:
-        yield key._replace(figure=PER_CORE), costs
+        yield replace(key, figure=PER_CORE), costs
 
 
 def _sample(cell: Cell, read: Read) -> Sample:

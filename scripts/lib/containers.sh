@@ -3,8 +3,6 @@
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
-# shellcheck source=scripts/lib/duet.sh
-source "${BASH_SOURCE[0]%/*}/duet.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/measure.sh"
 # shellcheck source=scripts/lib/backing.sh
@@ -21,10 +19,6 @@ report() {
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
 run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "$@"; }
-
-# build_images ARGUMENT...: under one project for all runs, as Compose writes its name into the images: what is the same
-# is to have the same id in every run.
-build_images() { "$docker" compose --project-name bench --file "$run_dir/compose.yml" build --progress plain "$@"; }
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 

@@ -57,7 +57,7 @@ caused() {
 
 @test "a service that is loaded before it is ready: the client's connections are refused" {
 	# shellcheck disable=SC2016 # for the script that it is written into
-	change 'attend in_loadgen loadgen/measure prepare .*' ': >"$dir/prepare.txt"' scripts/lib/measure.sh
+	change 'attend in_loadgen loadgen/measure prepare .*' ': >"$dir/prepare.txt"' scripts/lib/solo.sh
 	measure --stack uvicorn-sleeper --scenario json --tool hey --level 16 --duration 6
 	caused hey "client fault" "connection refused"
 }
