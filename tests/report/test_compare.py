@@ -99,7 +99,7 @@ def test_without_a_null_server_in_both_nothing_is_said(which: int) -> None:
 
 
 def test_another_tools_null_server_is_a_guard_where_the_own_has_none() -> None:
-    other_tool = NULL._replace(tool="hey")
+    other_tool = replace(NULL, tool="hey")
     one, other = (replace(run, null={other_tool: run.null[NULL]}) for run in (a_run(), a_run(TEN, seed=7)))
     assert one_row(one, other).word == DIFFERS
     moved = replace(other, null=other.null | {NULL: sample(rounds(TEN))})
