@@ -13,9 +13,7 @@ WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 # What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 TWIN = "twin"
-"""Compose's name of the container beside which `bench` loads TWIN_OF: its A/A pair."""
-TWIN_OF = "uvicorn-asgi"
-"""The quick preset's stack with a twin: quick enough for a window of a pair to count at the preset's connections."""
+"""Compose's name of the container beside which `bench` loads the quick preset's twin: its A/A pair."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
@@ -54,7 +52,7 @@ def bases_file(matrix: Matrix) -> str:
 def _bench_services(matrix: Matrix) -> str:
     quick = list(_quick_services(matrix))
     parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
-    [twin_of] = [service for _, service, _ in quick if service.stack == TWIN_OF]
+    [twin_of] = [service for _, service, _ in quick if service.stack == matrix.presets["quick"].twin]
     parts.append(_service(TWIN, twin_of, matrix, image=twin_of.name))
     return "".join([*parts, _bench([*(name for name, _, _ in quick), TWIN], twin_of.name)])
 

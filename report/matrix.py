@@ -159,6 +159,8 @@ class Preset:
     keepalive: bool = True
     mode: str = "solo"
     pairs: str = "baseline"
+    twin: str = ""
+    """The stack of its A/A pairs, where one is better than whichever comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +378,7 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         keepalive=value.get("keepalive", True),
         mode=value.get("mode", "solo"),
         pairs=value.get("pairs", "baseline"),
+        twin=value.get("twin", ""),
     )
 
 

@@ -224,10 +224,11 @@ def _compared(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
 
 
 def _controls(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> Iterable[Pair]:
-    """The first service beside itself: where its CPU is the judge, and (with duets) where goodput is."""
+    """The preset's twin, else the first service, beside itself: where CPU is the judge, and (with duets) goodput."""
     if wanted.controls != "all":
         return
     able = [cell for cell in cells if _pairable(cell) and wanted.twin in ("", cell.service.name)]
+    able.sort(key=lambda cell: cell.service.stack != preset.twin)
     chosen = {cell.route.waits: cell for cell in reversed(able)}
     if preset.mode == "solo":
         chosen = {cell.route.waits: cell for cell in able[:1]}

@@ -304,10 +304,19 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
 
 
 def test_where_one_service_has_a_second_container_the_a_a_pair_is_its() -> None:
-    first, starlette = "gunicorn-sync-wsgi-py313-debian", "uvicorn-starlette-py313-debian"
+    twin, starlette = "uvicorn-asgi-py313-debian", "uvicorn-starlette-py313-debian"
     assert {pair.a.service.name for pair in plan(preset="quick", twin=starlette).pairs} == {starlette}
-    assert {pair.a.service.name for pair in plan(preset="quick").pairs} == {first}
-    assert plan(preset="quick", stacks=("uvicorn-starlette",), twin=first).pairs == ()
+    assert {pair.a.service.name for pair in plan(preset="quick").pairs} == {twin}
+    assert plan(preset="quick", stacks=("uvicorn-starlette",), twin=twin).pairs == ()
+
+
+def test_where_the_presets_twin_is_left_out_the_first_service_is_beside_itself() -> None:
+    for stacks, first in (
+        (("tornado",), "tornado"),
+        (("tornado", "bjoern-wsgi"), "bjoern-wsgi"),
+        (("bjoern-wsgi", "uvicorn-asgi"), "uvicorn-asgi"),
+    ):
+        assert {pair.a.service.stack for pair in plan(preset="quick", stacks=stacks).pairs} == {first}
 
 
 def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
