@@ -8,6 +8,8 @@
 source "${BASH_SOURCE[0]%/*}/common.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/ready.sh
+source "${BASH_SOURCE[0]%/*}/ready.sh"
 
 run='' run_dir=''
 
@@ -62,21 +64,4 @@ verify_service() {
 		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
 	fi
 	stop_service "$name"
-}
-
-# await_answer NAME: until the service answers anything at all, READY_TIMEOUT (30) s at most, or its container ends.
-await_answer() {
-	local give_up=$((SECONDS + ${READY_TIMEOUT:-30})) left
-	# Two seconds of tries by one command: to enter a container costs more than to ask. One that accepts connections and
-	# answers none takes no longer than is left.
-	while left=$((give_up - SECONDS)) && ((left > 0)); do
-		# shellcheck disable=SC2016 # expanded in the container
-		! in_loadgen sh -c 'end=$(($(date +%s) + 2))
-			until curl --silent --output /dev/null --max-time "$1" "$0"; do
-				[ "$(date +%s)" -lt "$end" ] || exit 1
-				sleep 0.1
-			done' "http://$1:8080/" $((left < 5 ? left : 5)) || return 0
-		is_running "$1" || return 1
-	done
-	return 1
 }
