@@ -1,7 +1,8 @@
 """Figures whose truth is known beforehand: `selftest latency RUN` prints truth, measured and error of each.
 
 The run is one of services/frameworks/synthetic. Percentiles are exact (nearest rank) and over all requests of all
-rounds, out of vegeta's own results; requests that were not answered are among them, at the time that they took.
+rounds, out of vegeta's own results; requests that were not answered are among them, at the time that they took. A
+knee is the one that the report confirms.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from dataclasses import dataclass
 from report.build import build_records, service_names
 from report.cli import find_run
 from report.errors import UserError
+from report.levels import SEARCHED
 from report.record import Record
 from report.rundir import read_run, read_service
 from report.selftest_pairs import PAIRS
-from report.tables.model import milliseconds
+from report.tables.knee import confirmed, doubts
+from report.tables.model import milliseconds, number
 
 LEAST_REQUESTS = 5000
 """Of a round, below which a p99 says nothing."""
@@ -32,53 +35,73 @@ Latencies = Callable[[Record], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A percentile that a scenario is known to have, and how far a measurement of it may be off; times in seconds."""
+    """A figure that a scenario is known to have, and how far a measurement of it may be off.
+
+    A percentile of the latencies, in seconds; where none is named the knee, in requests/s.
+    """
 
     scenario: str
-    percentile: float
-    truth_s: float
+    percentile: float | None
+    truth: float
     relative: float
-    absolute_s: float = 0.0
+    absolute: float = 0.0
 
     @property
-    def allowed_s(self) -> float:
+    def allowed(self) -> float:
         """The largest error, either way."""
-        return self.relative * self.truth_s + self.absolute_s
+        return self.relative * self.truth + self.absolute
+
+    @property
+    def figure(self) -> str:
+        """Its name: `p99` or `knee`."""
+        return "knee" if self.percentile is None else f"p{100 * self.percentile:g}"
+
+    def words(self, value: float) -> str:
+        """A value of the figure: `51.8 ms`, `878/s`."""
+        return f"{number(value)}/s" if self.percentile is None else milliseconds(value)
+
+    def error_words(self, value: float) -> str:
+        """How far it is off: `+1.84 ms (+3.7 %)`, `-22/s (-2.4 %)`."""
+        error = value - self.truth
+        size = f"{error:+.0f}/s" if self.percentile is None else f"{1000 * error:+.2f} ms"
+        return f"{size} ({100 * error / self.truth:+.1f} %)"
 
 
 # At a steady rate a stall of 1 s in every 10 holds a tenth of the requests, for 0 to 1 s evenly: one in a hundred
-# waits longer than 0.9 s. Of 98 that take 1 ms and 2 that take 50, the p90 is the one and the p99 the other.
+# waits longer than 0.9 s. Of 98 that take 1 ms and 2 that take 50, the p90 is the one and the p99 the other. Above the
+# rate that one worker answers its queue grows for as long as the load does: in the 6 s of a trial past the limit of
+# 100 ms from 1.7 % too much on.
 LATENCY = (
     Promise("stall", 0.99, 0.900, 0.05),
     Promise("mix", 0.90, 0.001, 0.05, 0.001),
     Promise("mix", 0.99, 0.050, 0.05, 0.001),
+    Promise("capacity-900", None, 900, 0.05),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was measured of a promise; `value_s` None where nothing was, with the reason."""
+    """What was measured of a promise; `value` None where nothing was, with the reason."""
 
     promise: Promise
-    value_s: float | None
+    value: float | None
     requests: int
     reason: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether it was measured, and is near enough."""
-        return self.value_s is not None and abs(self.value_s - self.promise.truth_s) <= self.promise.allowed_s
+        return self.value is not None and abs(self.value - self.promise.truth) <= self.promise.allowed
 
     def row(self) -> str:
         """A row of the table."""
         promise = self.promise
-        words = [promise.scenario, f"p{100 * promise.percentile:g}", milliseconds(promise.truth_s)]
-        if self.value_s is None:
-            words += [f"not measured: {self.reason}", "", milliseconds(promise.allowed_s), "MISSED"]
+        words = [promise.scenario, promise.figure, promise.words(promise.truth)]
+        if self.value is None:
+            words += [f"not measured: {self.reason}", ""]
         else:
-            error = self.value_s - promise.truth_s
-            words += [milliseconds(self.value_s), f"{1000 * error:+.2f} ms ({error / promise.truth_s:+.1%})"]
-            words += [milliseconds(promise.allowed_s), "holds" if self.holds else "MISSED"]
+            words += [promise.words(self.value), promise.error_words(self.value)]
+        words += [promise.words(promise.allowed), "holds" if self.holds else "MISSED"]
         return f"| {' | '.join(words)} | {self.requests:,} |"
 
 
@@ -107,6 +130,8 @@ def run(argv: Sequence[str]) -> int:
 
 def judge(promise: Promise, records: Iterable[Record], read: Latencies) -> Found:
     """What the rounds of the promise's scenario say together; `read` gives the latencies of one measurement."""
+    if promise.percentile is None:
+        return _judge_knee(promise, [record for record in records if record.scenario == promise.scenario])
     rounds = [record for record in records if record.scenario == promise.scenario and record.tool == "vegeta"]
     if not rounds:
         return Found(promise, None, 0, "it is not in this run")
@@ -121,6 +146,19 @@ def judge(promise: Promise, records: Iterable[Record], read: Latencies) -> Found
             few = f"round {record.round} has {len(of_round)} requests, and a p99 needs {LEAST_REQUESTS}"
             return Found(promise, None, len(values), few)
     return Found(promise, percentile(values, promise.percentile), len(values))
+
+
+def _judge_knee(promise: Promise, records: Iterable[Record]) -> Found:
+    rounds = [record for record in records if record.level.startswith(SEARCHED)]
+    if not rounds:
+        return Found(promise, None, 0, "it is not in this run")
+    requests = sum(record.requests or 0 for record in rounds)
+    found, _, _ = confirmed(rounds)
+    doubt, rate = doubts(rounds), None if found is None else found.knee_rate
+    if doubt or rate is None:
+        at = "" if rate is None else f"{promise.words(rate)} is not confirmed: "
+        return Found(promise, None, requests, f"{at}{doubt}")
+    return Found(promise, rate, requests)
 
 
 def percentile(values: Sequence[float], part: float) -> float:

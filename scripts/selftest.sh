@@ -7,7 +7,8 @@
 # under results/, with the table in its selftest.md. Exit status 1 when a promise does not hold.
 #
 #   latency     an app that stalls for 1 s in every 10, and one that takes 1 ms for 98 % of its requests
-#               and 50 ms for the rest: percentiles of an open loop at a fixed rate, over all rounds
+#               and 50 ms for the rest: percentiles of an open loop at a fixed rate, over all rounds; and one
+#               that answers 900 requests a second: its knee
 #   aa          a service and its twin in 20 tables (give --seed for another 20): at most 5 % of the verdicts
 #               may be a difference
 #   power       slowdowns of 3, 5 and 10 % that were put there, ten times each: how many are found, after how

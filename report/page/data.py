@@ -196,7 +196,7 @@ def _knee(cell: Cell) -> list[Any] | None:
     """[requests/s, later rounds in which it held, later rounds] of a cell that searched for its knee and found one."""
     if not cell.first.level.startswith(SEARCHED):
         return None
-    found, held, later = confirmed(cell)
+    found, held, later = confirmed(cell.records)
     return None if found is None else [found.knee_rate, held, later]
 
 

@@ -47,11 +47,11 @@ def _table(
 
 
 def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:
-    found, held, later = confirmed(cell)
+    found, held, later = confirmed(cell.records)
     best = peak.goodput if peak is not None else None
     top = NOTHING if peak is None or best is None else f"{number(best)} ({peak.first.tool} {peak.first.level})"
     if found is None or found.knee_rate is None:
-        return cell.service, NOTHING, NOTHING, NOTHING, top, NOTHING, _why(cell)
+        return cell.service, NOTHING, NOTHING, NOTHING, top, NOTHING, doubts(cell.records)
     rate = found.knee_rate
     latencies = context.latencies.get(key_of(found))
     p99 = None if latencies is None else latencies.percentiles_s["p99"]
@@ -62,24 +62,31 @@ def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:
         milliseconds(p99),
         top,
         share(rate / best) if best else NOTHING,
-        "yes" if held == later >= CONFIRMATIONS else f"no{_not_held(cell, found)}",
+        f"no: {doubt}" if (doubt := doubts(cell.records)) else "yes",
     )
 
 
-def confirmed(cell: Cell) -> tuple[Record | None, int, int]:
-    """(the record that found the knee, the later rounds in which it held, the later rounds)."""
-    found = next((record for record in cell.records if record.knee_rate is not None), None)
-    later = [record for record in cell.records if found is not None and record.round > found.round]
-    held = [record for record in later if found is not None and _held(record, found)]
-    return found, len(held), len(later)
+def confirmed(records: Sequence[Record]) -> tuple[Record | None, int, int]:
+    """Of one cell's records: (the one that found the knee, the later rounds in which it held, the later rounds)."""
+    found, later = _found(records)
+    return found, sum(found is not None and _held(record, found) for record in later), len(later)
 
 
-def _not_held(cell: Cell, found: Record) -> str:
-    later = [record for record in cell.records if record.round > found.round]
+def doubts(records: Sequence[Record]) -> str:
+    """Why one cell's records have no confirmed knee; empty where they have one."""
+    found, later = _found(records)
+    if found is None:
+        return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in records if "knee_rate" in record.nulls))
     reasons = [f"round {record.round}: {_reason(record)}" for record in later if not _held(record, found)]
-    if reasons:
-        return f": {'; '.join(reasons)}"
-    return f": {CONFIRMATIONS} later rounds are needed"
+    if not reasons and len(later) < CONFIRMATIONS:
+        return f"{CONFIRMATIONS} later rounds are needed"
+    return "; ".join(reasons)
+
+
+def _found(records: Sequence[Record]) -> tuple[Record | None, Sequence[Record]]:
+    """(the record that found the knee, those of later rounds)."""
+    found = next((record for record in records if record.knee_rate is not None), None)
+    return found, [record for record in records if found is not None and record.round > found.round]
 
 
 def _held(record: Record, found: Record) -> bool:
@@ -95,7 +102,3 @@ def _reason(record: Record) -> str:
     if causes := _against(record):
         return "; ".join(f"{cause.cause}: {cause.detail}" for cause in causes)
     return record.nulls.get("knee_rate", f"another knee, {number(record.knee_rate or 0)}/s")
-
-
-def _why(cell: Cell) -> str:
-    return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in cell.records if "knee_rate" in record.nulls))
