@@ -129,7 +129,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--database-host", metavar="HOST[:PORT]")
     parser.add_argument("--database-password-file", type=Path, default=Path("/run/secrets/database_password"))
     parser.add_argument("--upstream-control", metavar="URL", help="http://upstream:8081")
-    parser.add_argument("--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for one answer (10)")
+    parser.add_argument("--timeout", type=_seconds, default=30.0, metavar="SECONDS", help="for one answer (30)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result there")
     options = parser.parse_args(argv)
     try:
