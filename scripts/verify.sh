@@ -35,7 +35,11 @@ server_limits() { :; }
 
 # One more check: each service ends as whoever runs it would end it.
 stop_service() {
-	if [[ -e $run_dir/raw/services/$1/verify.json ]]; then stop_under_load "$1"; else remove_service "$1"; fi
+	if [[ ! -e $run_dir/raw/services/$1/verify.json ]]; then
+		remove_service "$1"
+	elif ! stop_under_load "$1" && [[ $once_more ]]; then
+		set_aside "$1"
+	fi
 }
 
 "$root/scripts/setup.sh"

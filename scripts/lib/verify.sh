@@ -11,7 +11,7 @@ source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/ready.sh
 source "${BASH_SOURCE[0]%/*}/ready.sh"
 
-run='' run_dir=''
+run='' run_dir='' once_more=''
 
 # service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
 service_failed() {
@@ -28,13 +28,30 @@ jobs_at_a_time() {
 	echo $((free < 2 * cores ? free : 2 * cores))
 }
 
-# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded.
+# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What fails beside
+# others is asked once more, alone: on a busy machine it may have been for want of time.
 verify_services() {
-	local name image waits routes
-	while IFS=$'\t' read -r -u 3 name image waits routes _; do
+	local service services_of_run name image waits routes
+	mapfile -t services_of_run < <(report services "$run")
+	(($1 == 1 || ${#services_of_run[@]} == 1)) || once_more=yes
+	for service in "${services_of_run[@]}"; do
+		IFS=$'\t' read -r name image waits routes _ <<<"$service"
 		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "$1" verify_service "$name" "$image" "$waits" "$routes"
-	done 3< <(report services "$run")
+	done
 	await_spawned
+	once_more=''
+	for service in "${services_of_run[@]}"; do
+		IFS=$'\t' read -r name image waits routes _ <<<"$service"
+		[[ ! -e $run_dir/raw/services/$name/beside ]] || verify_service "$name" "$image" "$waits" "$routes"
+	done
+}
+
+# set_aside SERVICE: what was found beside others, so that it is asked anew.
+set_aside() {
+	local folder=$run_dir/raw/services/$1
+	say "$1: a check failed; once more, alone, when the others are done"
+	mkdir -p "$folder/beside"
+	mv "$folder"/{verify,stop}.json "$folder/verify.txt" "$folder/beside/" 2>/dev/null || true
 }
 
 verify_service() {
@@ -59,6 +76,8 @@ verify_service() {
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then
 		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
+	elif [[ $once_more ]]; then
+		set_aside "$name"
 	else
 		server_log "$name" >"$folder/server.log" 2>&1 || true
 		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"

