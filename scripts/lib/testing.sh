@@ -70,5 +70,5 @@ test_contract() {
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
 	# More than a run has at a time, as most of it is waited for.
-	"$root/scripts/verify.sh" --quiet --jobs $((3 * $(nproc))) "${names[@]}"
+	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet --jobs $((3 * $(nproc))) "${names[@]}"
 }
