@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import runpy
 import sys
@@ -172,6 +173,22 @@ def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
     assert all((cell.level.rate or 0) * made.preset.duration >= 5000 for cell in percentiles)
     assert [cell.level.name for cell in knees] == [KNEE_LEVEL]
     assert made.preset.rounds > CONFIRMATIONS
+
+
+def test_what_only_the_whole_run_shows_is_no_measurement_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A busy host voids its round, which no measurement by itself can tell."""
+    line = entry("uvicorn-asgi", "stall", "vegeta", "r500", number=1)
+    folder = write_run(tmp_path / "run", [line])
+    write_measurement(folder, line, output_of(line, 500))
+    assert run(["latency", str(folder)]) == 1
+    assert "is not valid" not in capsys.readouterr().out
+    facts = json.loads((folder / "run.json").read_text())
+    facts["knobs"] = facts.get("knobs", {}) | {"MAX_FOREIGN_CPU": "0"}
+    (folder / "run.json").write_text(json.dumps(facts))
+    assert run(["latency", str(folder)]) == 1
+    assert "| not measured: round 1 is not valid (host: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("argv", [[], ["latency"], ["power", "results/x"], ["latency", "no-such-run"]])
