@@ -97,9 +97,9 @@ def _service(
         server, alias = server.replace(default, value), service.name.replace(default, value)
     packages = service.server.packages.get(service.base)
     base = matrix.bases[service.base]
-    image, version = python_image(service.python)
+    python, version = python_image(service.python)
     args = {
-        "PYTHON_IMAGE": _image_knob(image, base.get("image")),
+        "PYTHON_IMAGE": _image_knob(python, base.get("image")),
         "PYTHON": version,
         "LOCKS": python_label(service.python),
         "STYLE": service.server.style,

@@ -31,18 +31,16 @@ jobs_at_a_time() {
 # verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What fails beside
 # others is asked once more, alone: on a busy machine it may have been for want of time.
 verify_services() {
-	local service services_of_run name image waits routes
-	mapfile -t services_of_run < <(report services "$run")
-	(($1 == 1 || ${#services_of_run[@]} == 1)) || once_more=yes
-	for service in "${services_of_run[@]}"; do
-		IFS=$'\t' read -r name image waits routes _ <<<"$service"
-		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "$1" verify_service "$name" "$image" "$waits" "$routes"
+	local line lines
+	mapfile -t lines < <(report services "$run")
+	(($1 == 1 || ${#lines[@]} == 1)) || once_more=yes
+	for line in "${lines[@]}"; do
+		[[ -e $run_dir/raw/services/${line%%$'\t'*}/failure.json ]] || spawn "$1" verify_service "$line"
 	done
 	await_spawned
 	once_more=''
-	for service in "${services_of_run[@]}"; do
-		IFS=$'\t' read -r name image waits routes _ <<<"$service"
-		[[ ! -e $run_dir/raw/services/$name/beside ]] || verify_service "$name" "$image" "$waits" "$routes"
+	for line in "${lines[@]}"; do
+		[[ ! -e $run_dir/raw/services/${line%%$'\t'*}/beside ]] || verify_service "$line"
 	done
 }
 
@@ -54,9 +52,12 @@ set_aside() {
 	mv "$folder"/{verify,stop}.json "$folder/verify.txt" "$folder/beside/" 2>/dev/null || true
 }
 
+# verify_service LINE: of `report services`.
 verify_service() {
-	local name=$1 folder=$run_dir/raw/services/$1 status=0
-	keep_facts "$name" "$2"
+	local name image waits routes folder status=0
+	IFS=$'\t' read -r name image waits routes _ <<<"$1"
+	folder=$run_dir/raw/services/$name
+	keep_facts "$name" "$image"
 	[[ ! -e $folder/verify.json ]] || return 0
 	mkdir -p "$folder"
 	if ! start_service "$name"; then
@@ -71,7 +72,7 @@ verify_service() {
 	fi
 	keep_idle "$name"
 	server_limits "$name" | save "$folder/limits.txt"
-	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$3" --routes "$4" \
+	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$waits" --routes "$routes" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then
