@@ -37,7 +37,7 @@ server_limits() { :; }
 stop_service() {
 	if [[ ! -e $run_dir/raw/services/$1/verify.json ]]; then
 		remove_service "$1"
-	elif ! stop_under_load "$1" && [[ $once_more ]]; then
+	elif ! stop_under_load "$1" && [[ $once_more ]] && grep -q '"exit_status": 137' "$run_dir/raw/services/$1/stop.json"; then
 		set_aside "$1"
 	fi
 }

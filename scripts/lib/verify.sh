@@ -28,8 +28,8 @@ jobs_at_a_time() {
 	echo $((free < 2 * cores ? free : 2 * cores))
 }
 
-# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What fails beside
-# others is asked once more, alone: on a busy machine it may have been for want of time.
+# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What was only late
+# beside others is asked once more, alone, as that may be the machine's fault; a wrong answer has no second chance.
 verify_services() {
 	local line lines
 	mapfile -t lines < <(report services "$run")
@@ -44,10 +44,16 @@ verify_services() {
 	done
 }
 
+# only_late FILE: whether all that the verifier found was an answer that took too long.
+only_late() {
+	local failed late='got no (complete answer within|request: [0-9]+ before it were not answered in time)|s in the last of [0-9]+ tries$'
+	failed=$(grep '^not ok' "$1") && ! grep -qvE "$late" <<<"$failed"
+}
+
 # set_aside SERVICE: what was found beside others, so that it is asked anew.
 set_aside() {
 	local folder=$run_dir/raw/services/$1
-	say "$1: a check failed; once more, alone, when the others are done"
+	say "$1: too late; once more, alone, when the others are done"
 	mkdir -p "$folder/beside"
 	mv "$folder"/{verify,stop}.json "$folder/verify.txt" "$folder/beside/" 2>/dev/null || true
 }
@@ -77,7 +83,7 @@ verify_service() {
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then
 		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
-	elif [[ $once_more ]]; then
+	elif [[ $once_more ]] && only_late "$folder/verify.txt"; then
 		set_aside "$name"
 	else
 		server_log "$name" >"$folder/server.log" 2>&1 || true

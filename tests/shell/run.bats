@@ -9,7 +9,7 @@ setup() {
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/run.sh"
 	run_dir=$BATS_TEST_TMPDIR/run
 	declare -gA image_of=([app]=bench/app)
-	mkdir -p "$run_dir/raw/services/app"
+	mkdir -p "$run_dir"/raw/services/{app,slow,good,hangs,liar}
 	docker=engine
 }
 
@@ -32,45 +32,56 @@ engine() { echo "$*" >>"$BATS_TEST_TMPDIR/asked" && return "${refuses:-0}"; }
 	((waited > 0 && waited <= 3))
 }
 
-# verified NAME...: verify_services for these; one fails for each line in $BATS_TEST_TMPDIR/fails-NAME, which that uses up.
+# verified NAME...: verify_services for these; one fails with each line of $BATS_TEST_TMPDIR/NAME, which that uses up.
 verified() {
-	local name
 	run="a-run"
-	for name in "$@"; do mkdir -p "$run_dir/raw/services/$name"; done
-	report() { printf '%s\timage\t--concurrent\tjson\n' "${names[@]}"; }
 	names=("$@")
-	for name in keep_facts start_service await_answer keep_idle stop_service server_log server_limits; do eval "$name() { :; }"; done
+	report() { printf '%s\timage\t--concurrent\tjson\n' "${names[@]}"; }
+	local stub
+	for stub in keep_facts start_service await_answer keep_idle stop_service server_log server_limits; do eval "$stub() { :; }"; done
 	in_loadgen() {
-		local of=$6
-		echo "$of" >>"$BATS_TEST_TMPDIR/order"
-		: >"$run_dir/raw/services/$of/verify.json"
-		if [[ -s $BATS_TEST_TMPDIR/fails-$of ]]; then
-			sed -i 1d "$BATS_TEST_TMPDIR/fails-$of"
-			echo "not ok - json" && return 1
-		fi
-		echo ok
+		local name=$6
+		echo "$name" >>"$BATS_TEST_TMPDIR/order"
+		: >"$run_dir/raw/services/$name/verify.json"
+		[[ -s $BATS_TEST_TMPDIR/$name ]] || { echo ok && return; }
+		echo "not ok - $(sed -n 1p "$BATS_TEST_TMPDIR/$name")"
+		sed -i 1d "$BATS_TEST_TMPDIR/$name"
+		return 1
 	}
 	verify_services 4
 }
 
-@test "what fails beside others is verified once more, alone, after them" {
-	echo 1 >"$BATS_TEST_TMPDIR/fails-slow"
-	printf '%s\n' 1 2 >"$BATS_TEST_TMPDIR/fails-wrong"
-	run -0 --separate-stderr verified slow good wrong
-	sort "$BATS_TEST_TMPDIR/order" | uniq -c | tr -s ' ' >"$BATS_TEST_TMPDIR/times"
-	cat "$BATS_TEST_TMPDIR/order" "$BATS_TEST_TMPDIR/times"
-	[[ $(<"$BATS_TEST_TMPDIR/times") == $' 1 good\n 2 slow\n 2 wrong' ]]
-	[[ $(tail -n2 "$BATS_TEST_TMPDIR/order") == $'slow\nwrong' ]]
+late="json Waits as long as asked: expected at most 0.35 s, got 0.5 s in the last of 5 tries"
+unanswered="json Status: expected an answer, got no complete answer within 30 s"
+wrong='json Status, content type and body: expected {"message":"Hello"}, got {"message":"Hell"}'
+
+@test "what was only late beside others is verified once more, alone, after them" {
+	echo "$late" >"$BATS_TEST_TMPDIR/slow"
+	printf '%s\n' "$unanswered" "$late" >"$BATS_TEST_TMPDIR/hangs"
+	run -0 --separate-stderr verified slow good hangs
+	[[ $(sort "$BATS_TEST_TMPDIR/order" | uniq -c | tr -s ' ') == $' 1 good\n 2 hangs\n 2 slow' ]]
+	[[ $(tail -n2 "$BATS_TEST_TMPDIR/order") == $'slow\nhangs' ]]
 	[[ -e $run_dir/raw/services/slow/verify.json && -e $run_dir/raw/services/slow/beside/verify.txt ]]
 	[[ ! -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/good/beside ]]
-	grep -q '"failed verification"' "$run_dir/raw/services/wrong/failure.json"
+	grep -q '"failed verification"' "$run_dir/raw/services/hangs/failure.json"
 	# shellcheck disable=SC2154 # run sets it
 	[[ $(grep -c ': failed verification' <<<"$stderr") == 1 ]]
 }
 
-@test "what fails alone has failed" {
-	echo 1 >"$BATS_TEST_TMPDIR/fails-wrong"
-	run -0 --separate-stderr verified wrong
+@test "a wrong answer has no second chance, late or not" {
+	echo "$wrong" >"$BATS_TEST_TMPDIR/liar"
+	run -0 verified liar good
+	[[ $(sort "$BATS_TEST_TMPDIR/order") == $'good\nliar' ]]
+	grep -q '"failed verification"' "$run_dir/raw/services/liar/failure.json"
+	printf 'not ok - %s\n' "$late" "$wrong" "$unanswered" >"$BATS_TEST_TMPDIR/verify.txt"
+	run ! only_late "$BATS_TEST_TMPDIR/verify.txt"
+	printf 'ok - json\nTraceback\n' >"$BATS_TEST_TMPDIR/verify.txt"
+	run ! only_late "$BATS_TEST_TMPDIR/verify.txt"
+}
+
+@test "what is late alone has failed" {
+	echo "$late" >"$BATS_TEST_TMPDIR/slow"
+	run -0 verified slow
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/order") == 1 ]]
-	[[ -e $run_dir/raw/services/wrong/failure.json && ! -e $run_dir/raw/services/wrong/beside ]]
+	[[ -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/slow/beside ]]
 }
