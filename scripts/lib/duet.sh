@@ -2,11 +2,10 @@
 # One round of a pair: two services under the same load in the same seconds, in two windows. Only declares; needs what
 # verify.sh needs.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
-# shellcheck source=scripts/lib/verify.sh
-source "${BASH_SOURCE[0]%/*}/verify.sh"
-project=''
+# shellcheck source=scripts/lib/solo.sh
+source "${BASH_SOURCE[0]%/*}/solo.sh"
+
+project='' docker=${docker:-}
 
 # measure_pair UNIT A B DIR: fresh containers of both, first good answers, warm-up, two windows, down. A service beside
 # itself has two containers.

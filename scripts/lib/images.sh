@@ -1,11 +1,9 @@
 # shellcheck shell=bash
-# The images of a run's services: had where the run goes on, else built. Only declares.
-# shellcheck disable=SC2154 # what run.sh sets, which reads this
+# The images of a run's services: had where the run goes on, else built. Only declares; needs containers.sh.
+# shellcheck disable=SC2154 # what run.sh and containers.sh set
 
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/bases.sh"
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/containers.sh"
 
 # build_images ARGUMENT...: under one project for all runs, as Compose writes its name into the images: what is the same
 # is to have the same id in every run.

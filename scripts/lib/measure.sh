@@ -1,8 +1,6 @@
 # shellcheck shell=bash
 # One measurement after the other, whoever starts the containers. Only declares; needs what verify.sh needs.
 
-# shellcheck source=scripts/lib/solo.sh
-source "${BASH_SOURCE[0]%/*}/solo.sh"
 # shellcheck source=scripts/lib/duet.sh
 source "${BASH_SOURCE[0]%/*}/duet.sh"
 # shellcheck source=scripts/lib/progress.sh

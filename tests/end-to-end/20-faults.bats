@@ -51,7 +51,7 @@ setup_file() {
 	EOF
 	scripts/generate.sh
 	READY_TIMEOUT=8 scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-wsgi' \
-		--python 3.13 --scenario json --tool wrk --level 8 --duration 2 --controls none 2>"$BATS_FILE_TMPDIR/log" || {
+		--python 3.13 --scenario json --tool wrk --level 8 --duration 1 --controls none 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}

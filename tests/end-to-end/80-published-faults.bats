@@ -70,7 +70,7 @@ caused() {
 }
 
 @test "30 % of the answers are a 500, or all are later than the timeout: errors, with every tool" {
-	measure --preset late-or-500 --duration 2
+	measure --preset late-or-500 --duration 1
 	local tool
 	for tool in wrk ab hey; do caused "$tool" errors "non2xx" errors-30; done
 	for tool in wrk hey vegeta; do caused "$tool" errors "attempts" late-2000; done

@@ -5,13 +5,16 @@ bats_require_minimum_version 1.5.0
 
 export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
 
-# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases.
+# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases. Its warm-ups are short:
+# they take all cores, and no test asks how fast anything is.
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
 	(cd "$from" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --no-dereference --target-directory "$1")
 	[[ ! -f $from/services/.env ]] || cp "$from/services/.env" "$1/services/"
 	cd "$1" || return
+	sed -i 's/^warmup = 1$/warmup = 0.2/' services/matrix.toml
+	grep -q '^warmup = 0.2$' services/matrix.toml
 }
 
 # any_host: what else this machine does is not what a test asks, and must not decide it.
