@@ -69,6 +69,5 @@ test_contract() {
 	read -r -a names < <(in_tests python3 -m report sample "$seed")
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
-	# More than a run has at a time, as most of it is waited for.
-	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet --jobs $((3 * $(nproc))) "${names[@]}"
+	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet "${names[@]}"
 }

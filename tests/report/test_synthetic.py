@@ -129,22 +129,23 @@ def test_its_exact_name_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_variant_is_the_same_app_with_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    made = plan(stacks=("uvicorn-synthetic", "uvicorn-synthetic-slower-10"), scenarios=("busy-1000",))
-    assert [c.service.stack for c in made.cells] == ["uvicorn-synthetic", "uvicorn-synthetic-slower-10"]
+    made = plan(stacks=("uvicorn-synthetic", "uvicorn-synthetic-slower-40us"), scenarios=("busy-1000",))
+    assert [c.service.stack for c in made.cells] == ["uvicorn-synthetic", "uvicorn-synthetic-slower-40us"]
     plain, slower = (compose.run_services(MATRIX, [service]) for service in made.services)
     assert '"FRAMEWORK": "synthetic"' in plain
     assert '"FRAMEWORK": "synthetic"' in slower
     assert "environment" not in plain
-    assert '    environment: {"SLOWER_PERCENT": "10"}\n' in slower
-    assert "synthetic-slower-10" not in MATRIX.needs("3.13")[1]
+    assert '    environment: {"SLOWER_US": "40"}\n' in slower
+    assert "synthetic-slower-40us" not in MATRIX.needs("3.13")[1]
 
 
-@pytest.mark.parametrize(("percent", "busy_ns"), [("0", 1_000_000), ("3", 1_030_000), ("10", 1_100_000)])
-def test_slower_is_so_much_more_cpu(percent: str, busy_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLOWER_PERCENT", percent)
+@pytest.mark.parametrize(("slower_us", "busy_ns"), [("0", 1_000_000), ("12", 1_012_000), ("40", 1_040_000)])
+def test_slower_is_so_much_more_cpu(slower_us: str, busy_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOWER_US", slower_us)
     monkeypatch.syspath_prepend(str(ROOT / "services"))
     slower = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
     assert slower["Behaviour"]("busy_us=1000").busy_ns == busy_ns
+    assert slower["Behaviour"]("sleep=1:1").busy_ns == 0
 
 
 def test_no_other_app_is_asked_for_its_routes() -> None:

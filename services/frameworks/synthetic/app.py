@@ -8,7 +8,7 @@ It has the contract's basic routes, and `/synthetic?...`, where each word is one
     errors=PERCENT          this share of the answers is a 500
     capacity=N              each worker answers at most N requests a second, in the order of their arrival
 
-With SLOWER_PERCENT in its environment `busy_us` takes so much more CPU, and nothing else does.
+With SLOWER_US in its environment `busy_us` takes so many microseconds of CPU more, and nothing else does.
 
 Shares are not random: a sequence of low discrepancy keeps any stretch of requests within a request or two of them.
 The timers of event loops count milliseconds: a wait is up to 2 ms longer than asked.
@@ -33,7 +33,7 @@ TEXT, JSON = b"text/plain; charset=utf-8", b"application/json"
 GREETING = contract.GREETING.encode()
 # Its multiples, without their whole part, are spread over 0..1 more evenly than random numbers are.
 GOLDEN = 0.6180339887498949
-SLOWER = 1 + float(os.environ.get("SLOWER_PERCENT", "0")) / 100
+SLOWER_US = int(os.environ.get("SLOWER_US", "0"))
 
 
 class Behaviour:
@@ -43,7 +43,8 @@ class Behaviour:
         words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
         if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity"}:
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-        self.busy_ns = round(1000 * int(words.get("busy_us", 0)) * SLOWER)
+        busy_us = int(words.get("busy_us", 0))
+        self.busy_ns = 1000 * (busy_us + SLOWER_US) if busy_us else 0
         self.errors = float(words.get("errors", 0)) / 100
         self.sleeps = _pairs(words.get("sleep", ""))
         stalls = _pairs(words.get("stall", ""))
