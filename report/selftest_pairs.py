@@ -31,7 +31,10 @@ WINDOWS = 2
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One pair: what was put there (percent of `REQUEST_US`), what was found; `truth` and `difference` are B/A - 1, load in seconds."""
+    """One pair: what was put there, what was found.
+
+    `percent` is of `REQUEST_US`, `truth` and `difference` are B/A - 1, the load is in seconds.
+    """
 
     percent: int
     verdict: str
