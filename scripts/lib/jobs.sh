@@ -28,6 +28,15 @@ end_jobs() {
 	done
 }
 
+# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
+jobs_at_a_time() {
+	local cores free
+	cores=$(nproc)
+	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
+	((free /= 1 << 20, free = free < 1 ? 1 : free))
+	echo $((free < 2 * cores ? free : 2 * cores))
+}
+
 # spawn JOBS COMMAND...: in the background, once fewer than JOBS run there.
 spawn() {
 	while (($(jobs -rp | wc -l) >= $1)); do wait -n || keep_status $?; done

@@ -2,12 +2,14 @@
 # Whoever starts the containers: each service is verified once, before any load.
 # Only declares. The caller sets `run` and `run_dir` and declares what differs:
 #   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
-#   keep_idle NAME, backing_state database|upstream, server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
+#   keep_idle NAME, backing_state NAME, server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/late.sh
+source "${BASH_SOURCE[0]%/*}/late.sh"
 # shellcheck source=scripts/lib/ready.sh
 source "${BASH_SOURCE[0]%/*}/ready.sh"
 
@@ -17,15 +19,6 @@ run='' run_dir='' once_more=''
 service_failed() {
 	warn "$1: $2: $3"
 	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
-}
-
-# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
-jobs_at_a_time() {
-	local cores free
-	cores=$(nproc)
-	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
-	((free /= 1 << 20, free = free < 1 ? 1 : free))
-	echo $((free < 2 * cores ? free : 2 * cores))
 }
 
 # verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What was only late
@@ -42,20 +35,6 @@ verify_services() {
 	for line in "${lines[@]}"; do
 		[[ ! -e $run_dir/raw/services/${line%%$'\t'*}/beside ]] || verify_service "$line"
 	done
-}
-
-# only_late FILE: whether all that the verifier found was an answer that took too long.
-only_late() {
-	local failed late='got no (complete answer within|request: [0-9]+ before it were not answered in time)|s in the last of [0-9]+ tries$'
-	failed=$(grep '^not ok' "$1") && ! grep -qvE "$late" <<<"$failed"
-}
-
-# set_aside SERVICE: what was found beside others, so that it is asked anew.
-set_aside() {
-	local folder=$run_dir/raw/services/$1
-	say "$1: too late; once more, alone, when the others are done"
-	mkdir -p "$folder/beside"
-	mv "$folder"/{verify,stop}.json "$folder/verify.txt" "$folder/beside/" 2>/dev/null || true
 }
 
 # verify_service LINE: of `report services`.
