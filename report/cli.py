@@ -126,11 +126,12 @@ def _write(
     folder: Path,
     the_matrix: matrix.Matrix,
     services: Iterable[matrix.Service],
-    lines: Iterable[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> None:
     """The plan's files; run.json comes last, so that a folder with it is whole, and names the others' content."""
-    write_file(folder / "services.yml", compose.run_services(the_matrix, services))
+    asked = any("pair" in line and line["database"] for line in lines)
+    write_file(folder / "services.yml", compose.run_services(the_matrix, services, second_database=asked))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))

@@ -16,6 +16,10 @@ TWIN = "twin"
 """Compose's name of the container beside which `bench` loads the quick preset's twin: its A/A pair."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
+SECOND_DATABASE = """  postgres2:
+    extends: {file: services/common.yml, service: postgres}
+    healthcheck: {disable: true}
+"""
 
 
 def compose_file(matrix: Matrix) -> str:
@@ -30,11 +34,15 @@ def bench_file(matrix: Matrix) -> str:
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
-def run_services(matrix: Matrix, services: Iterable[Service]) -> str:
-    """A Compose file with a run's services; those of `bench_file` stand there."""
+def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False) -> str:
+    """A Compose file with a run's services; those of `bench_file` stand there.
+
+    `second_database`: whether there are pairs that ask one, and need one for each side.
+    """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     body = "".join(_service(s.name, s, matrix, folder="services/") for s in services if s.name not in own)
-    return f"services:\n  # matrix.sh asks the database itself; a check would be charged to the window.\n{QUIET}{body}"
+    note = "  # matrix.sh asks the database itself; a check would be charged to the window.\n"
+    return "".join(["services:\n", note, QUIET, SECOND_DATABASE if second_database else "", body])
 
 
 def bases_file(matrix: Matrix) -> str:

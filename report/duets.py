@@ -49,13 +49,13 @@ class Planned:
 class Judged:
     """What a run says of its pairs: verdicts in the order of the plan, the controls' differences, the limits.
 
-    `goodput` is each pair's difference by successes per second, beside the judge's.
+    `differences` are each pair's, by either judge, whichever of them gives the verdict.
     """
 
     pairs: tuple[Planned, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    goodput: tuple[Estimate | None, ...] = ()
+    differences: tuple[Mapping[Judge, Estimate | None], ...] = ()
     controls: tuple[tuple[Planned, Judge, Estimate | None, int], ...] = ()
     limits: Mapping[Judge, Limits] | None = None
     winners: tuple[tuple[tuple[str, str, str], Winner], ...] = ()
@@ -69,7 +69,7 @@ class Judged:
         """Objects of verdicts.jsonl: differences as B/A - 1, so that 0.05 is 5 % more from the same time or CPU."""
         for pair, judge, floor, rounds in self.controls:
             yield _line(pair, judge, rounds) | {"verdict": "control", "difference": _share(floor)}
-        for pair, found, goodput in zip(self.pairs, self.verdicts, self.goodput, strict=True):
+        for pair, found, by in zip(self.pairs, self.verdicts, self.differences, strict=True):
             interval = found.interval
             yield _line(pair, found.judge, found.rounds) | {
                 "verdict": found.word,
@@ -78,7 +78,8 @@ class Judged:
                 "confidence": interval and interval.confidence,
                 "p": found.p,
                 "adjusted_p": found.adjusted_p,
-                "goodput_difference": _share(goodput),
+                "goodput_difference": _share(by.get(Judge.GOODPUT)),
+                "cpu_difference": _share(by.get(Judge.CPU)),
                 "reason": found.reason,
                 "flags": list(found.flags),
                 "settled": found.settled,
@@ -125,7 +126,7 @@ def judge_pairs(pairs: Sequence[Planned], records: Iterable[Record]) -> Judged:
     controls = []
     for pair in (p for p in pairs if p.control):
         for judge in Judge:
-            made = _comparison(pair, by_pair[pair.name], cpu_bound=judge is Judge.CPU, limits=None)
+            made = _by(judge, pair, by_pair[pair.name])
             controls.append((pair, judge, estimate(made.values), len(made.values)))
     limits = {
         judge: limits_of(found for _, by, found, _ in controls if by is judge and found is not None) for judge in Judge
@@ -142,12 +143,11 @@ def judge_pairs(pairs: Sequence[Planned], records: Iterable[Record]) -> Judged:
         services = {made.a for made in group} | {made.b for made in group}
         if len(group) == len(services) * (len(services) - 1) // 2 > 1:
             winners.append((table, winner(group, verdicts_here)))
-    goodput = [_comparison(pair, by_pair[pair.name], cpu_bound=False, limits=None).values for pair in compared]
     return Judged(
         tuple(compared),
         tuple(comparisons),
         tuple(found[pair.name] for pair in compared),
-        tuple(map(estimate, goodput)),
+        tuple({judge: estimate(_by(judge, pair, by_pair[pair.name]).values) for judge in Judge} for pair in compared),
         tuple(controls),
         limits,
         tuple(winners),
@@ -156,12 +156,12 @@ def judge_pairs(pairs: Sequence[Planned], records: Iterable[Record]) -> Judged:
 
 def _judged_by(pair: Planned, records: Sequence[Record], limits: Mapping[Judge, Limits]) -> Comparison:
     """By its CPU where the servers are busy and their counters known, else by goodput."""
-    known = any(record.server_cpu_s is not None for record in records)
-    return _comparison(pair, records, cpu_bound=not pair.waits and known, limits=limits)
+    known = any(_cpu_s(record) is not None for record in records)
+    return _by(Judge.CPU if known and not pair.waits else Judge.GOODPUT, pair, records, limits)
 
 
-def _comparison(
-    pair: Planned, records: Sequence[Record], *, cpu_bound: bool, limits: Mapping[Judge, Limits] | None
+def _by(
+    judge: Judge, pair: Planned, records: Sequence[Record], limits: Mapping[Judge, Limits] | None = None
 ) -> Comparison:
     rounds: dict[int, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -185,7 +185,7 @@ def _comparison(
     cause = None
     if invalid and sum(invalid.values()) > sum(map(len, windows)):
         cause = invalid.most_common(1)[0][0]
-    made = comparison(pair.a, pair.b, windows, cpu_bound=cpu_bound, limits=limits, cause=cause)
+    made = comparison(pair.a, pair.b, windows, cpu_bound=judge is Judge.CPU, limits=limits, cause=cause)
     flags = [*made.flags]
     if thin:
         flags.append(f"{thin} windows with too few answers for their connections")
@@ -202,4 +202,11 @@ def _in_flight(record: Record) -> bool:
 def _side(record: Record) -> Side:
     # The goodput knows the duration better than its two printed digits do.
     seconds = (record.successes or 0) / record.goodput if record.goodput else record.duration_s
-    return Side(record.successes or 0, seconds or 0.0, record.server_cpu_s)
+    return Side(record.successes or 0, seconds or 0.0, _cpu_s(record))
+
+
+def _cpu_s(record: Record) -> float | None:
+    """Of the server, and of its database; None where it shares that with the other side."""
+    if record.server_cpu_s is None or record.cpu_per_success_s is None:
+        return None
+    return record.server_cpu_s + (record.database_cpu_s or 0.0)

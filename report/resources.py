@@ -23,6 +23,7 @@ TICKS_PER_S = 100
 MIN_HOST_S = 1.0
 """CPU time of the host, over all of its CPUs, below which ticks of 10 ms tell nothing of its shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
+_SHARED = "both sides of the pair share the database"
 _SILENT = "tool.json does not tell"
 _V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
 
@@ -40,8 +41,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             ("upstream", raw.upstream),
         )
     ]
-    if asked.mode == "duet":
-        used[1] = (None, unmeasured or "both sides of the pair share the database")
+    if asked.mode == "duet" and not raw.own_database:
+        used[1] = (None, unmeasured or (_SHARED if asked.database else "no answer of the pair needs the database"))
     (server_s, no_counters), database, _ = used
     loadgen_s = _loadgen_cpu_s(raw.tool)
     request_s, no_request = used[0]
@@ -66,7 +67,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not tell")),
         "throttled_s": (evidence.throttled_s, no_counters),
         **_loadgen(raw.tool, asked, loadgen_s, evidence.wall_s, no_tool),
-        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool),
+        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool, alone=asked.mode != "duet"),
     }
 
 
@@ -136,7 +137,9 @@ def _loadgen(
     }
 
 
-def _host(raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str]], no_tool: str) -> Figures:
+def _host(
+    raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str]], no_tool: str, *, alone: bool
+) -> Figures:
     """Shares of the host's CPU time that the hypervisor took, and others than those who `used` it here.
 
     Idle time is what the kernel measures to the microsecond; its columns of busy time are samples, which miss by
@@ -154,7 +157,8 @@ def _host(raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
         return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
     steal = (spent[7] / sum(spent), "")
-    unknown = [reason for cpu_s, reason in used if cpu_s is None]
+    unknown = [] if alone else ["the pair's other side used the host too"]
+    unknown += [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     away = spent[3] + spent[4] + spent[7]

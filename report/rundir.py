@@ -82,6 +82,8 @@ class Raw:
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """Counters of what stands beside the server."""
+    own_database: bool = False
+    """Whether the database's were saved: each side of a pair that asks one has its own."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
 
@@ -175,6 +177,7 @@ def read_raw(run: str, planned: Planned) -> Raw:
         faults=tuple(faults),
         database=_ends(folder, "database"),
         upstream=_ends(folder, "upstream"),
+        own_database=os.path.exists(f"{folder}/database.before"),
     )
 
 

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from report.duets import Judged, Planned
 from report.estimates import CONFIDENCE, Estimate, percent_of
 from report.record import Record
 from report.tables.model import NOTHING, Table, number
-from report.verdicts import LEAST, Comparison, Verdict, Winner
+from report.verdicts import LEAST, Comparison, Judge, Verdict, Winner
 
 
 def verdict_tables(judged: Judged) -> list[Table]:
     """A table for each scenario, tool and level: its pairs with their verdicts."""
     winners = dict(judged.winners)
-    every = list(zip(judged.pairs, judged.comparisons, judged.verdicts, judged.goodput, strict=True))
+    every = list(zip(judged.pairs, judged.comparisons, judged.verdicts, judged.differences, strict=True))
     tables = []
     for key in dict.fromkeys(pair.table for pair in judged.pairs):
         rows = tuple(_row(*entry) for entry in every if entry[0].table == key)
         notes = (_winner_words(winners[key]),) if key in winners else ()
-        columns = ("service", "compared with", "verdict", "by", "goodput", "rounds", "mind")
+        columns = ("service", "compared with", "verdict", "by", "goodput", "CPU per request", "rounds", "mind")
         tables.append(
             Table(" ".join(key), columns, rows, labels=4, notes=notes, prose=("mind",)),
         )
     return tables
 
 
-def _row(pair: Planned, made: Comparison, found: Verdict, goodput: Estimate | None) -> tuple[str, ...]:
+def _row(
+    pair: Planned, made: Comparison, found: Verdict, differences: Mapping[Judge, Estimate | None]
+) -> tuple[str, ...]:
     mind = "; ".join([*([found.reason] if found.reason else []), *found.flags])
-    rate = f"{goodput.percent:+z.1f} %" if goodput else NOTHING
-    return pair.b, pair.a, found.words(), str(made.judge), rate, str(found.rounds), mind or NOTHING
+    either = (differences.get(judge) for judge in (Judge.GOODPUT, Judge.CPU))
+    by = [f"{one.percent:+z.1f} %" if one else NOTHING for one in either]
+    return pair.b, pair.a, found.words(), str(made.judge), *by, str(found.rounds), mind or NOTHING
 
 
 def _winner_words(found: Winner) -> str:

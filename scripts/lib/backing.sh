@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/counters.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
-declare -A backing_pid
+declare -A backing_pid backing_address
 
 # start_backing: database, upstream and load generator, for the length of the run.
 start_backing() {
@@ -18,13 +18,20 @@ start_backing() {
 		fail 1 "the database, upstream or load generator does not start: $(tail -n1 "$log")"
 	fi
 	for ((i = 0; i < 100; i++)); do
-		"$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1 && find_backing && return
+		databases_ready && find_backing && return
 		sleep 0.1
 	done
 	fail 1 "the database has no rows after 10 s: $("$docker" logs --tail 1 "$project-postgres-1" 2>&1)"
 }
 
-up_backing() { attend run_compose up --detach --no-build loadgen postgres upstream >"$log" 2>&1; }
+up_backing() { attend run_compose up --detach --no-build "${backing[@]}" >"$log" 2>&1; }
+
+databases_ready() {
+	local name
+	for name in "${backing[@]}"; do
+		[[ $name != postgres* ]] || "$docker" exec "$project-$name-1" /usr/local/bin/ready >/dev/null 2>&1 || return
+	done
+}
 
 subnet_taken() { grep -Eq 'Pool overlaps|Address already in use' "$log"; }
 
@@ -42,13 +49,14 @@ remove_dead_runs() {
 
 # find_backing: who stands beside the services for the length of the run; looked up once.
 find_backing() {
-	local database upstream
+	local name format='{{.State.Pid}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
 	find_irq_time
-	{ read -r database && read -r upstream; } < <("$docker" inspect --format '{{.State.Pid}}' "$project"-{postgres,upstream}-1)
-	backing_pid=([database]=$database [upstream]=$upstream)
+	for name in "${backing[@]}"; do
+		read -r "backing_pid[$name]" "backing_address[$name]" < <("$docker" inspect --format "$format" "$project-$name-1") || return
+	done
 }
 
-# backing_state NAME: of database or upstream.
+# backing_state NAME: its counters.
 backing_state() { counters "${backing_pid[$1]:-0}"; }
 
 # keep_idle SERVICE: its counters when nothing was asked of it but one answer, once its memory has settled (5 s at

@@ -32,7 +32,7 @@ start_service() {
 
 start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
-remove_service() { "$docker" rm --force --volumes "$project-$1-${2:-1}" >/dev/null 2>&1 || true; }
+remove_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
 
 stop_service() { remove_service "$1"; }
 
@@ -56,13 +56,14 @@ stop_under_load() {
 	((status == 0 || status == 128 + 15))
 }
 
-is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-${2:-1}" 2>/dev/null) == true ]]; }
+is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 
 server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
 
+# server_state SERVICE [PID]: its counters, and how its container is.
 server_state() {
-	counters "${3:-$server_pid}"
+	counters "${2:-$server_pid}"
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
-restarts {{.RestartCount}}' "$project-$1-${2:-1}"
+restarts {{.RestartCount}}' "$project-$1-1"
 }

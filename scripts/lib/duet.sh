@@ -7,15 +7,14 @@ source "${BASH_SOURCE[0]%/*}/solo.sh"
 
 project='' docker=${docker:-}
 
-# measure_pair UNIT A B DIR: fresh containers of both, first good answers, warm-up, two windows, down. A service beside
-# itself has two containers.
+# measure_pair UNIT A B DIR: fresh containers of both, first good answers, warm-up, two windows, down. B's is Compose's
+# service `second`, so that a service can stand beside itself.
 measure_pair() {
-	local unit=$1 a=$2 b=$3 dir=$4 window replica=1 detail='' begin
-	local -A pid=() image=() address=()
+	local unit=$1 a=$2 dir=$4 window detail='' begin
+	local -A pid=() image=() address=() database=()
 	begin=$(date +%s%N) outcome=measured
-	[[ $a != "$b" ]] || replica=2
 	mkdir -p "$dir"/{1,2}{a,b}
-	if ! start_pair "$a" "$b"; then
+	if ! start_pair "$a" "$3"; then
 		outcome="did not start" detail=$(tail -n1 "$(start_log "$a")")
 	else
 		pair_verb prepare 1
@@ -25,15 +24,34 @@ measure_pair() {
 		end_window "$window"
 	done
 	remove_service "$a"
-	remove_service "$b" "$replica"
+	remove_service second
 }
 
 start_pair() {
-	local scale=() format='{{.State.Pid}} {{.Image}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
-	[[ $1 != "$2" ]] || scale=(--scale "$1=2")
-	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "${scale[@]}" "$1" "$2" loadgen >"$(start_log "$1")" 2>&1 &&
-		read -r "pid[a]" "image[a]" "address[a]" < <("$docker" inspect --format "$format" "$project-$a-1") &&
-		read -r "pid[b]" "image[b]" "address[b]" < <("$docker" inspect --format "$format" "$project-$b-$replica")
+	local format='{{.State.Pid}} {{.Image}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
+	choose_databases
+	describe_second "$2" >"$run_dir/second.yml"
+	run_compose --file "$run_dir/second.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" second loadgen >"$(start_log "$1")" 2>&1 &&
+		read -r "pid[a]" "image[a]" "address[a]" < <("$docker" inspect --format "$format" "$project-$1-1") &&
+		read -r "pid[b]" "image[b]" "address[b]" < <("$docker" inspect --format "$format" "$project-second-1")
+}
+
+# choose_databases: sets `database`. Where answers need one, each side has its own, to be charged with its CPU time; which
+# of the two is drawn by the seed, as is the side that starts first.
+choose_databases() {
+	local line
+	line=$(grep -F "\"$unit-1a\"" "$run_dir/plan.jsonl")
+	[[ $line == *'"database": true'* ]] || return 0
+	database=([a]=postgres [b]=postgres2)
+	[[ $line == *'"slot": 1'* ]] || database=([a]=postgres2 [b]=postgres)
+}
+
+# describe_second NAME: the Compose file of B's container. To the side with the second database that is `postgres`.
+describe_second() {
+	local hosts="    extra_hosts: ['postgres:${backing_address[postgres2]:-}']"
+	printf '%s\n' services: '  second:' "    extends: {file: compose.yml, service: $1}"
+	[[ ${database[b]:-} != postgres2 ]] || echo "$hosts"
+	[[ ${database[a]:-} != postgres2 ]] || printf '%s\n' "  $a:" "$hosts"
 }
 
 # load_pair WINDOW: counters, both loads at once, counters.
@@ -44,8 +62,10 @@ load_pair() {
 }
 
 pair_state() {
-	server_state "$a" 1 "${pid[a]}" | save "$dir/$1a/server.$2"
-	server_state "$b" "$replica" "${pid[b]}" | save "$dir/$1b/server.$2"
+	local side
+	server_state "$a" "${pid[a]}" | save "$dir/$1a/server.$2"
+	server_state second "${pid[b]}" | save "$dir/$1b/server.$2"
+	for side in "${!database[@]}"; do backing_state "${database[$side]}" | save "$dir/$1$side/database.$2"; done
 }
 
 # pair_verb VERB WINDOW: loadgen/measure VERB for both sides at once; sets `outcome` and `detail` where one fails.
@@ -59,7 +79,7 @@ pair_verb() {
 	grep "^a " "$dir/$1-$2.txt" | sed 's/^a //' >"$dir/$2a/$1.txt" || true
 	grep "^b " "$dir/$1-$2.txt" | sed 's/^b //' >"$dir/$2b/$1.txt" || true
 	read_outcome "${statuses[0]}" "$a" "$dir/$2a/$1.txt"
-	[[ $outcome != measured ]] || read_outcome "${statuses[1]}" "$b" "$dir/$2b/$1.txt" "$replica"
+	[[ $outcome != measured ]] || read_outcome "${statuses[1]}" second "$dir/$2b/$1.txt"
 }
 
 # end_window WINDOW: both meta.json, which say that the window is whole.

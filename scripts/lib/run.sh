@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # A run from its folder to its last container: open, start, close. Only declares.
-# Sets: run, run_dir, project, services, base_of, image_of.
+# Sets: run, run_dir, project, services, backing, base_of, image_of.
 
 # shellcheck source=scripts/lib/containers.sh
 source "${BASH_SOURCE[0]%/*}/containers.sh"
@@ -22,8 +22,10 @@ open_run() {
 	while IFS=$'\t' read -r name image waits routes base; do
 		services+=("$name") base_of[$name]=$base image_of[$name]=$image
 	done < <(report services "$run")
+	backing=(loadgen postgres upstream)
+	! grep -q '^  postgres2:' "$run_dir/services.yml" || backing+=(postgres2)
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
-		config loadgen postgres upstream null "${services[@]}" | save "$run_dir/compose.yml"
+		config "${backing[@]}" null "${services[@]}" | save "$run_dir/compose.yml"
 }
 
 # in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in

@@ -36,11 +36,11 @@ measure_one() {
 # keep_counters WHEN SERVICE DIR: of the service, and of what stands beside it.
 keep_counters() {
 	server_state "$2" | save "$3/server.$1"
-	backing_state database | save "$3/database.$1"
+	backing_state postgres | save "$3/database.$1"
 	backing_state upstream | save "$3/upstream.$1"
 }
 
-# read_outcome STATUS SERVICE FILE [REPLICA]: sets `outcome` and `detail` from what loadgen/measure said in FILE.
+# read_outcome STATUS SERVICE FILE: sets `outcome` and `detail` from what loadgen/measure said in FILE.
 read_outcome() {
 	case $1 in
 	0) return ;;
@@ -49,5 +49,5 @@ read_outcome() {
 	*) outcome="load tool failed" ;;
 	esac
 	detail=$(grep . "$3" | tail -n1)
-	if [[ $outcome != "did not start" ]] && ! is_running "$2" "${4:-1}"; then outcome=died; fi
+	if [[ $outcome != "did not start" ]] && ! is_running "$2"; then outcome=died; fi
 }

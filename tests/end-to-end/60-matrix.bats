@@ -49,6 +49,14 @@ setup() {
 	run -1 grep -q '"memory_peak_bytes": *null' "$run_folder/records.jsonl"
 }
 
+@test "each side of a pair asks a database of its own, and is charged with it" {
+	grep '"mode": *"duet"' "$run_folder/records.jsonl" | sed -nE 's/.*"database_cpu_s": *([0-9.e-]+).*/\1/p' | sort -g >"$BATS_TEST_TMPDIR/used"
+	cat "$BATS_TEST_TMPDIR/used"
+	[[ $(count . "$BATS_TEST_TMPDIR/used") == 4 ]]
+	# One that nobody asked would have used next to nothing.
+	awk '{ used[NR] = $1 } END { exit !(used[1] > used[4] / 4) }' "$BATS_TEST_TMPDIR/used"
+}
+
 @test "the run in other forms" {
 	scripts/report.sh export csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == 16 ]]

@@ -33,7 +33,7 @@ count() { cat "${@:2}" | grep -c -- "$1" || true; }
 # Metadata of all measurements, one a line.
 metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 
-containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project.config_files=$PWD/$1/compose.yml"; }
+containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$1"; }
 
 # remove_images PATTERN: those whose names match; none need be there.
 remove_images() {

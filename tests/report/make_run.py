@@ -277,7 +277,10 @@ def write_measurement(
     (saved / "server.after").write_text(
         _lines(counters | {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9)} | dict(after or {}))
     )
-    for name, used_s in (("database", DATABASE_S), ("upstream", UPSTREAM_S)):
+    beside = {"database": DATABASE_S, "upstream": UPSTREAM_S}
+    if line.get("mode") == "duet":
+        beside = {"database": DATABASE_S} if line["database"] else {}
+    for name, used_s in beside.items():
         used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "database" else {})
         (saved / f"{name}.before").write_text(_lines({"cpu_usage_ns": 10**9}))
         (saved / f"{name}.after").write_text(_lines(used))

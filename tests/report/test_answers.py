@@ -48,7 +48,7 @@ def judged(table: Sequence[tuple[str, str, Sequence[float]]], cause: str | None 
     made = [Comparison(a=a, b=b, judge=Judge.GOODPUT, values=tuple(v), cause=cause) for a, b, v in table]
     found = verdicts(made)
     winners = ((("json", "wrk", "c64"), winner(made, found)),) if len(made) > 1 else ()
-    return Judged(pairs, tuple(made), found, tuple(None for _ in made), (), {}, winners)
+    return Judged(pairs, tuple(made), found, tuple({} for _ in made), (), {}, winners)
 
 
 def rounds(percent: float, spread: float = 0.002, n: int = 8, seed: int = 1) -> list[float]:

@@ -238,7 +238,7 @@ def test_a_pair_gives_its_rounds_before_the_first_look() -> None:
     planned = Planned("p1", "a", "b", "json", "wrk", "c64", waits=False)
     pair = verdicts.Comparison(a="a", b="b", judge=Judge.CPU, values=rounds(0.1, n=16), limits=Limits())
     floor = {Judge.CPU: Limits(0.05, 0.05)}
-    judged = Judged((planned,), (pair,), verdicts.verdicts([pair]), (None,), limits=floor)
+    judged = Judged((planned,), (pair,), verdicts.verdicts([pair]), ({},), limits=floor)
     found = samples_of("run", [], [], judged)
     name = Key("json", "wrk", "c64", "b", "a", PAIR[Judge.CPU])
     assert {key: value.values for key, value in found.cells.items()} == {name: pair.values[:8]}

@@ -56,7 +56,7 @@ def write_pairs(
                     if round_number <= measured:
                         written.append((line, speed))
         names = [entry(stack)["service"] for stack in (a, b)]
-        cell = {"scenario": scenario, "tool": "wrk", "level": level, "waits": scenario.startswith("delay")}
+        cell = {"scenario": scenario, "tool": "wrk", "level": level, "waits": scenario.startswith(("delay", "db"))}
         listed.append({"name": name, "a": names[0], "b": names[1]} | cell)
     write_run(folder, lines, pairs=listed, rounds=0, duet_rounds=rounds, mode="duet")
     for line, speed in written:
@@ -110,6 +110,19 @@ def test_a_service_that_waits_is_judged_by_goodput(tmp_path: Path) -> None:
     pairs = [("p001", "aiohttp", "tornado", SAME, faster)]
     found = verdicts_of(write_pairs(tmp_path / "a-run", pairs, 30, 8, scenario="delay-20"))
     assert found["p001 goodput"]["verdict"] == "faster"
+
+
+def test_the_database_of_a_side_is_part_of_its_cpu_per_request(tmp_path: Path) -> None:
+    pairs = [("p001", "aiohttp", "tornado", steady(4000, 0.9), steady(4000, 0.6))]
+    folder = write_pairs(tmp_path / "a-run", pairs, 8, 8, scenario="db-raw")
+    found = verdicts_of(folder)["p001 goodput"]
+    assert found["goodput_difference"] == pytest.approx(0, abs=0.02)
+    # 0.3 s of the database's on either side: 1.2 s to 0.9 s, and not 0.9 s to 0.6 s.
+    assert found["cpu_difference"] == pytest.approx(1.2 / 0.9 - 1, abs=0.02)
+    assert "| goodput | CPU per request | rounds |" in (folder / "report.md").read_text()
+    for file in folder.rglob("database.*"):
+        file.unlink()
+    assert verdicts_of(folder)["p001 goodput"]["cpu_difference"] is None
 
 
 def test_windows_of_errors_are_an_invalid_pair(tmp_path: Path) -> None:

@@ -89,6 +89,19 @@ def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeyp
         assert hashlib.sha256((options.folder / name).read_bytes()).hexdigest() == wanted
 
 
+@pytest.mark.parametrize(
+    ("mode", "scenario", "found"), [("duet", "db-raw", True), ("duet", "json", False), ("solo", "db-raw", False)]
+)
+def test_a_second_database_runs_beside_pairs_that_ask_one(
+    mode: str, scenario: str, found: bool, tmp_path: Path
+) -> None:
+    wanted = ["--stack", "uvicorn-starlette,uvicorn-asgi", "--scenario", scenario, "--mode", mode]
+    options = cli._selection([*wanted, "--controls", "none"])
+    options.folder = tmp_path / "run"
+    cli._make(options)
+    assert ("  postgres2:\n" in (tmp_path / "run/services.yml").read_text()) == found
+
+
 def test_how_a_run_is_shown_does_not_make_it_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "report/gate.py", "limit = 1\n")

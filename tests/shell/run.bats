@@ -85,3 +85,23 @@ wrong='json Status, content type and body: expected {"message":"Hello"}, got {"m
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/order") == 1 ]]
 	[[ -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/slow/beside ]]
 }
+
+# second SLOT DATABASE: the Compose file of the second container of a pair, whose first side has this slot.
+second() {
+	local -A database=()
+	local unit=r01-0007 a=app
+	backing_address[postgres2]=198.18.0.9
+	printf '{"id": "r01-0007-1%s", "database": %s, "slot": %d}\n' a "$2" "$1" b "$2" "$((3 - $1))" >"$run_dir/plan.jsonl"
+	choose_databases
+	describe_second other
+	echo "# a asks ${database[a]:-none}, b asks ${database[b]:-none}"
+}
+
+@test "where answers need a database, each side of a pair has its own: the second one is that of the side that starts second" {
+	run -0 second 1 false
+	[[ $output == $'services:\n  second:\n    extends: {file: compose.yml, service: other}\n# a asks none, b asks none' ]]
+	run -0 second 1 true
+	[[ $output == *$'service: other}\n    extra_hosts: [\'postgres:198.18.0.9\']\n# a asks postgres, b asks postgres2' ]]
+	run -0 second 2 true
+	[[ $output == *$'service: other}\n  app:\n    extra_hosts: [\'postgres:198.18.0.9\']\n# a asks postgres2, b asks postgres' ]]
+}
