@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from report.cli import find_run
-from report.duets import judge_pairs, pairs_of
+from report.duets import Judged, judge_pairs, pairs_of
 from report.errors import UserError
 from report.files import write_file
 from report.gate import limits_of, review
@@ -44,14 +45,9 @@ def run(argv: Sequence[str]) -> int:
     if len(argv) != 1:
         raise UserError("usage: python -m report build RUN")
     folder = find_run(argv[0])
-    source = read_run(str(folder))
-    services = {name: read_service(source.path, name) for name in service_names(source)}
     windows: list[Window] = []
-    records = reviewed(source, services, windows)
-    judged = judge_pairs(pairs_of(source.facts), records)
     try:
-        write_file(folder / "records.jsonl", "".join(dump(records)))
-        write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
+        source, services, records, judged = judge_run(folder, windows)
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         words = content(source, services, records, judged, latencies)
         write_file(folder / "report.md", markdown(words))
@@ -60,6 +56,19 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
     return 0
+
+
+def judge_run(
+    folder: Path, windows: list[Window] | None = None
+) -> tuple[Run, dict[str, ServiceFacts], list[Record], Judged]:
+    """Write records.jsonl and verdicts.jsonl of a run, and return what pages are made of."""
+    source = read_run(str(folder))
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    records = reviewed(source, services, windows)
+    judged = judge_pairs(pairs_of(source.facts), records)
+    write_file(folder / "records.jsonl", "".join(dump(records)))
+    write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
+    return source, services, records, judged
 
 
 def service_names(source: Run) -> list[str]:

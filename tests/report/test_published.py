@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from report.build import run as build
+from report.build import judge_run
 from report.selftest_pairs import aa, power
 
 PUBLISHED = Path(__file__).parents[2] / "results" / "published"
@@ -22,14 +22,14 @@ SLOWED = [name for name in RUNS if name.startswith("selftest-power")]
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The published runs, unpacked and built anew, by name."""
+    """The published runs, unpacked and judged anew, by name."""
     folders = {}
     for name in RUNS:
         folders[name] = tmp_path_factory.mktemp("published") / name
         with tarfile.open(PUBLISHED / name / "raw.tar.xz") as packed:
             packed.extractall(folders[name], filter="data")
         shutil.copy(PUBLISHED / name / "run.json", folders[name])
-        assert build([str(folders[name])]) == 0
+        judge_run(folders[name])
     return folders
 
 
