@@ -72,7 +72,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "image_bytes": Field("size of the image", "bytes"),
         "goodput_per_core": Field("goodput over the cores that were really used", "1/s"),
         "loadgen_busy_ratio": Field("share of its CPUs that the load generator used"),
-        "loadgen_wait_ratio": Field("share of the window that the tool's threads waited for a CPU"),
+        "loadgen_wait_ratio": Field("share of the window that the tool's threads waited for a CPU that others had"),
         "foreign_ratio": Field("share of the host's CPUs that other programs used"),
         "lag_s": Field("how late an open loop's requests left", "s"),
         "knee_rate": Field("the rate at which the asked p99 holds", "1/s"),

@@ -83,8 +83,8 @@ class Record:
     of a second after the start for the first time, so that this is an upper bound.
 
     Ratios of the window: `loadgen_busy_ratio` the CPU time of the load generator, `loadgen_wait_ratio` the time that
-    its tool's threads were ready to run and waited for a CPU, both over those CPUs that the tool can use (ab has one
-    thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of the host's CPUs.
+    its tool's threads were ready to run and waited for a CPU that others had, both over those CPUs that the tool can
+    use (ab has one thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of the host's CPUs.
     """
 
     id: str

@@ -120,7 +120,11 @@ def _start_s(meta: Mapping[str, Any] | None) -> float | None:
 def _loadgen(
     tool: Mapping[str, Any] | None, asked: Planned, cpu_s: float | None, wall_s: float | None, no_tool: str
 ) -> Figures:
-    """How busy the load generator's CPUs were, and how long its tool waited for one."""
+    """How busy the load generator's CPUs were, and how long its tool waited for one that others had.
+
+    The threads of Go's tools wait for one another on few CPUs, which is no lack of CPU: at most what others took of
+    the tool's CPUs counts.
+    """
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
     # A tool with fewer threads than CPUs cannot use more; Go's tools have a thread for each.
@@ -130,11 +134,28 @@ def _loadgen(
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))
     wait = waited / 1e9 / seen_s / usable if waited is not None and waited >= 0 and seen_s and usable else None
+    others = _others_s(tool, cpu_s, wall_s)
+    if wait is not None and wall_s and others is not None:
+        wait = min(wait, others / wall_s / usable)
     reason = waits.get("missing")
     return {
         "loadgen_busy_ratio": (busy, no_tool),
         "loadgen_wait_ratio": (wait, reason if isinstance(reason, str) and reason else no_tool),
     }
+
+
+def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:
+    """CPU seconds, on those CPUs that the load generator may use, that were neither idle nor its own."""
+    ends = [str(mapping((tool or {}).get(when)).get("proc_stat_own", "")).splitlines() for when in ("before", "after")]
+    times = [[_cpu_times(line) for line in lines] for lines in ends]
+    if cpu_s is None or not wall_s or not times[0] or len(times[0]) != len(times[1]):
+        return None
+    idle = 0
+    for before, after in zip(*times, strict=True):
+        if before is None or after is None or after[3] < before[3]:
+            return None
+        idle += after[3] + after[4] - before[3] - before[4]
+    return max(0.0, wall_s * len(times[0]) - idle / TICKS_PER_S - cpu_s)
 
 
 def _host(
@@ -185,7 +206,7 @@ def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
 def _cpu_times(line: Any) -> list[int] | None:
     """User nice system idle iowait irq softirq steal, in clock ticks (guest time is in user already)."""
     words = line.split() if isinstance(line, str) else []
-    if len(words) < 9 or words[0] != "cpu":
+    if len(words) < 9 or not words[0].startswith("cpu"):
         return None
     times = [whole(word) for word in words[1:9]]
     return [time for time in times if time is not None] if None not in times else None

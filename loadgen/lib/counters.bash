@@ -12,7 +12,17 @@ snapshot() {
 	done
 	keep "$when/pressure_cpu" "$proc/pressure/cpu"
 	read -r text <"$proc/stat"
-	facts+=("$when/proc_stat" "$text")
+	facts+=("$when/proc_stat" "$text" "$when/proc_stat_own" "$(own_cpus)")
+}
+
+# The lines of /proc/stat for the CPUs that the load generator may use.
+own_cpus() {
+	local proc=${PROC_ROOT:-/proc} name list='' range cpu own=' '
+	while read -r name list && [[ $name != Cpus_allowed_list: ]]; do :; done 2>/dev/null <"$proc/self/status" || return 0
+	for range in ${list//,/ }; do
+		for ((cpu = ${range%-*}; cpu <= ${range#*-}; cpu++)); do own+="cpu$cpu "; done
+	done
+	while read -r name list && [[ $name == cpu* ]]; do [[ $own != *" $name "* ]] || echo "$name $list"; done <"$proc/stat"
 }
 
 # Appends the text of a file, or why there is none.

@@ -94,6 +94,22 @@ def test_a_tool_is_measured_by_the_cpus_that_it_can_use(
     assert record.loadgen_wait_ratio == pytest.approx(wait)
 
 
+@pytest.mark.parametrize(
+    "idle, wait",
+    # In 6 s of its CPU the load generator took 1.5 s: 3.9 s idle leave 0.6 s to others, and 0.9 s more than it waited.
+    [(390, 0.1), (300, 0.2), (450, 0.0), (460, 0.0)],
+)
+def test_a_tool_whose_threads_wait_for_one_another_does_not_lack_a_cpu(idle: int, wait: float, tmp_path: Path) -> None:
+    def lines(ticks: int) -> str:
+        return f"cpu1 900 0 0 {ticks} 7 0 0 0 0 0"
+
+    ends = {"before": {"loadgen": {"cpuacct.usage": "0"}, "proc_stat_own": lines(1000)}}
+    ends |= {"after": {"loadgen": {"cpuacct.usage": "1500000000"}, "proc_stat_own": lines(1000 + idle)}}
+    waits = {"waits": {"seen_ns": str(6 * 10**9), "waited_ns": str(10**9), "threads": "6"}}
+    record = measured(tmp_path, entry(tool="hey"), tool=ends | waits)
+    assert record.loadgen_wait_ratio == pytest.approx(wait)
+
+
 def test_waits_that_were_not_seen_are_null_with_the_reason(tmp_path: Path) -> None:
     record = measured(tmp_path, entry(), tool={"waits": {"missing": "no thread was seen"}})
     assert record.nulls["loadgen_wait_ratio"] == "no thread was seen"

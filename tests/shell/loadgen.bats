@@ -137,7 +137,9 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	mkdir -p "$BATS_TEST_TMPDIR/cgroup" "$BATS_TEST_TMPDIR/proc/pressure"
 	touch "$BATS_TEST_TMPDIR/cgroup/cgroup.controllers"
 	printf 'usage_usec 5\nnr_throttled 0\n' >"$BATS_TEST_TMPDIR/cgroup/cpu.stat"
-	printf 'cpu  1 2 3\ncpu0 1 2 3\n' >"$BATS_TEST_TMPDIR/proc/stat"
+	printf 'cpu  1 2 3\n' >"$BATS_TEST_TMPDIR/proc/stat"
+	printf 'cpu%d 1 2 3\n' {0..12} >>"$BATS_TEST_TMPDIR/proc/stat"
+	mkdir "$BATS_TEST_TMPDIR/proc/self" && printf 'Cpus_allowed:\t1\nCpus_allowed_list:\t1,3-4\n' >"$BATS_TEST_TMPDIR/proc/self/status"
 	printf 'some avg10=0.00 total=7\n' >"$BATS_TEST_TMPDIR/proc/pressure/cpu"
 	mkdir -p "$BATS_TEST_TMPDIR/proc/sys/net/ipv4" && echo '1024	65535' >"$BATS_TEST_TMPDIR/proc/sys/net/ipv4/ip_local_port_range"
 	plan '{}'
@@ -150,6 +152,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	[[ $(tool_json '.after.loadgen["cpu.stat"]') == $'usage_usec 5\nnr_throttled 0' ]]
 	[[ $(tool_json '.before.missing.loadgen["memory.peak"]') == 'cannot read '* ]]
 	[[ $(tool_json '.before | .proc_stat, .pressure_cpu') == $'cpu  1 2 3\nsome avg10=0.00 total=7' ]]
+	[[ $(tool_json '.before.proc_stat_own') == $'cpu1 1 2 3\ncpu3 1 2 3\ncpu4 1 2 3' ]]
 	[[ $(tool_json '.limits.nofile') == 900 ]]
 	[[ $(tool_json '.sysctls["net.ipv4.ip_local_port_range"]') == $'1024\t65535' ]]
 	[[ $(tool_json '.sysctls.missing["net.ipv4.tcp_tw_reuse"]') == 'cannot read '* ]]
