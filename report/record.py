@@ -84,7 +84,8 @@ class Record:
 
     Ratios of the window: `loadgen_busy_ratio` the CPU time of the load generator, `loadgen_wait_ratio` the time that
     its tool's threads were ready to run and waited for a CPU that others had, both over those CPUs that the tool can
-    use (ab has one thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of the host's CPUs.
+    use (ab has one thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of
+    the host's CPUs.
     """
 
     id: str
