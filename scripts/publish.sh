@@ -20,7 +20,7 @@ run=$1 published=$root/results/published/$2
 
 mkdir -p "$published"
 for name in run.json report.md verdicts.jsonl selftest.md; do
-	[[ ! -e $run/$name ]] || cp "$run/$name" "$published/"
+	[[ ! -s $run/$name ]] || cp "$run/$name" "$published/"
 done
 # Neither the resolved Compose file nor the logs of the builds: they hold paths of this machine.
 (cd "$run" && tar --create --sort=name --owner=0 --group=0 --numeric-owner raw plan.jsonl services.yml knobs.env) |

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from report.build import judge_run
+from report.selftest import run as selftest
 from report.selftest_pairs import aa, power
 
 PUBLISHED = Path(__file__).parents[2] / "results" / "published"
 RUNS = sorted(path.parent.name for path in PUBLISHED.glob("*/raw.tar.xz"))
+PAIRED = [name for name in RUNS if (PUBLISHED / name / "verdicts.jsonl").exists()]
 TWINS = [name for name in RUNS if name.startswith("selftest-aa")]
 SLOWED = [name for name in RUNS if name.startswith("selftest-power")]
 
@@ -38,7 +40,7 @@ def verdicts(folder: Path) -> list[tuple[Any, ...]]:
     return [(line["pair"], line["verdict"], line["rounds"], pytest.approx(line["difference"])) for line in lines]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", PAIRED)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
     assert verdicts(rebuilt[name]) == verdicts(PUBLISHED / name)
 
@@ -56,6 +58,15 @@ def test_slowdowns_are_found_in_time_and_estimated_well(rebuilt: dict[str, Path]
     text, holds = power(paths(rebuilt, SLOWED))
     assert holds, text
     assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == ["3 %", "5 %", "10 %"]
+
+
+def test_known_latencies_and_a_known_knee_were_measured(
+    rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert selftest(["latency", str(rebuilt["selftest-latency"])]) == 0
+    table = capsys.readouterr().out
+    assert table == (PUBLISHED / "selftest-latency/selftest.md").read_text()
+    assert [line.split("|")[2].strip() for line in table.splitlines()[2:]] == ["p99", "p90", "p99", "knee"]
 
 
 def paths(rebuilt: dict[str, Path], names: Sequence[str]) -> list[str]:
