@@ -19,7 +19,7 @@ def verdict_tables(judged: Judged) -> list[Table]:
     for key in dict.fromkeys(pair.table for pair in judged.pairs):
         rows = tuple(_row(*entry) for entry in every if entry[0].table == key)
         notes = (_winner_words(winners[key]),) if key in winners else ()
-        columns = ("service", "compared with", "verdict", "by", "goodput", "CPU per request", "rounds", "mind")
+        columns = ("service", "compared with", "verdict", "by", "by goodput", "by CPU", "rounds", "mind")
         tables.append(
             Table(" ".join(key), columns, rows, labels=4, notes=notes, prose=("mind",)),
         )

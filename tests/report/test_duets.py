@@ -119,7 +119,7 @@ def test_the_database_of_a_side_is_part_of_its_cpu_per_request(tmp_path: Path) -
     assert found["goodput_difference"] == pytest.approx(0, abs=0.02)
     # 0.3 s of the database's on either side: 1.2 s to 0.9 s, and not 0.9 s to 0.6 s.
     assert found["cpu_difference"] == pytest.approx(1.2 / 0.9 - 1, abs=0.02)
-    assert "| goodput | CPU per request | rounds |" in (folder / "report.md").read_text()
+    assert "| by goodput | by CPU | rounds |" in (folder / "report.md").read_text()
     for file in folder.rglob("database.*"):
         file.unlink()
     assert verdicts_of(folder)["p001 goodput"]["cpu_difference"] is None
