@@ -261,10 +261,12 @@ def write_measurement(
     begin, end = 10**9, 10**9 + round(seconds * 1e9)
     busy = round(100 * (max(cpu_s, 0) + LOADGEN_S + DATABASE_S + UPSTREAM_S + 0.1))
     idle = 800 + 100 * seconds - busy - 1
-    ends = {
-        "before": {"loadgen": {"cpuacct.usage": "1000000000"}, "proc_stat": "cpu  100 0 100 800 0 0 0 0 0 0"},
-        "after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": f"cpu {busy} 0 200 {idle:.0f} 0 0 0 1 0 0"},
+    times = {"before": " 100 0 100 800 0 0 0 0 0 0", "after": f" {busy} 0 200 {idle:.0f} 0 0 0 1 0 0"}
+    ends: dict[str, dict[str, Any]] = {
+        when: {"proc_stat": f"cpu {ticks}", "proc_stat_own": f"cpu0{ticks}"} for when, ticks in times.items()
     }
+    ends["before"]["loadgen"] = {"cpuacct.usage": "1000000000"}
+    ends["after"]["loadgen"] = {"cpuacct.usage": "2500000000"}
     facts = {"schema": 1, "tool": line["tool"], "tool_version": "1.0", "argv": [line["tool"], "-x"], "stdin": None}
     facts |= {"start_ns": begin, "end_ns": end, "exit_status": 0}
     facts |= {"limits": {"nofile": 16384, "cpus": "1", "host_cpus": "1"}, "sysctls": {"net.ipv4.tcp_tw_reuse": "1"}}
