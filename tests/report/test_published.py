@@ -54,6 +54,11 @@ def test_twenty_verdicts_and_more_on_a_service_and_its_twin_are_none(rebuilt: di
     assert f"of {judged} verdicts" in text
 
 
+def test_published_verdicts_are_taken_together_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert selftest(["aa", *(str(PUBLISHED / name) for name in TWINS)]) == 0
+    assert "0 of 200 verdicts are a difference" in capsys.readouterr().out
+
+
 def test_slowdowns_are_found_in_time_and_estimated_well(rebuilt: dict[str, Path]) -> None:
     text, holds = power(paths(rebuilt, SLOWED))
     assert holds, text
