@@ -56,6 +56,8 @@ find_backing() {
 	done
 }
 
+address_of() { printf '%s' "${backing_address[$1]:-}"; }
+
 # backing_state NAME: its counters.
 backing_state() { counters "${backing_pid[$1]:-0}"; }
 

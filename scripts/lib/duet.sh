@@ -48,7 +48,8 @@ choose_databases() {
 
 # describe_second NAME: the Compose file of B's container. To the side with the second database that is `postgres`.
 describe_second() {
-	local hosts="    extra_hosts: ['postgres:${backing_address[postgres2]:-}']"
+	local hosts
+	hosts="    extra_hosts: ['postgres:$(address_of postgres2)']"
 	printf '%s\n' services: '  second:' "    extends: {file: compose.yml, service: $1}"
 	[[ ${database[b]:-} != postgres2 ]] || echo "$hosts"
 	[[ ${database[a]:-} != postgres2 ]] || printf '%s\n' "  $a:" "$hosts"

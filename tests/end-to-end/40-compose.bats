@@ -54,10 +54,10 @@ setup() {
 	local config
 	config=$(COMPOSE_SERVICES=bench "$docker" compose --profile '*' config)
 	[[ $config == *gunicorn-worker-flask-py313-debian:* && $config == *postgres:* ]]
-	! grep -q 'docker.sock' <<<"$config"
-	! grep -Eq '^ +(published|ports):' <<<"$config"
+	run ! grep -q 'docker.sock' <<<"$config"
+	run ! grep -Eq '^ +(published|ports):' <<<"$config"
 	# The other services extend the same template, and add nothing of the kind.
-	! grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
+	run ! grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
 	[[ $(grep -c '^    extends: {file: template.yml, service: app}$' services/compose.yml) == $(($(grep -c '^  [a-z0-9-]*:$' services/compose.yml) - 1)) ]]
 }
 

@@ -36,7 +36,7 @@ setup() {
 @test "a plain line for each measurement, none of them drawn over" {
 	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: .+; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 12 ]]
 	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log") -ge 5 ]]
-	! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
+	run ! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
 @test "records hold good answers and the kernel's own counters" {

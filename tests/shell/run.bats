@@ -90,7 +90,7 @@ wrong='json Status, content type and body: expected {"message":"Hello"}, got {"m
 second() {
 	local -A database=()
 	local unit=r01-0007 a=app
-	backing_address[postgres2]=198.18.0.9
+	address_of() { [[ $1 == postgres2 ]] && echo 198.18.0.9; }
 	printf '{"id": "r01-0007-1%s", "database": %s, "slot": %d}\n' a "$2" "$1" b "$2" "$((3 - $1))" >"$run_dir/plan.jsonl"
 	choose_databases
 	describe_second other
