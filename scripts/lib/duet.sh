@@ -2,6 +2,8 @@
 # One round of a pair: two services under the same load in the same seconds, in two windows. Only declares; needs what
 # verify.sh needs.
 
+# shellcheck source=scripts/lib/second.sh
+source "${BASH_SOURCE[0]%/*}/second.sh"
 # shellcheck source=scripts/lib/solo.sh
 source "${BASH_SOURCE[0]%/*}/solo.sh"
 
@@ -25,34 +27,6 @@ measure_pair() {
 	done
 	remove_service "$a"
 	remove_service second
-}
-
-start_pair() {
-	local format='{{.State.Pid}} {{.Image}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
-	choose_databases
-	describe_second "$2" >"$run_dir/second.yml"
-	run_compose --file "$run_dir/second.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "$1" second loadgen >"$(start_log "$1")" 2>&1 &&
-		read -r "pid[a]" "image[a]" "address[a]" < <("$docker" inspect --format "$format" "$project-$1-1") &&
-		read -r "pid[b]" "image[b]" "address[b]" < <("$docker" inspect --format "$format" "$project-second-1")
-}
-
-# choose_databases: sets `database`. Where answers need one, each side has its own, to be charged with its CPU time; which
-# of the two is drawn by the seed, as is the side that starts first.
-choose_databases() {
-	local line
-	line=$(grep -F "\"$unit-1a\"" "$run_dir/plan.jsonl")
-	[[ $line == *'"database": true'* ]] || return 0
-	database=([a]=postgres [b]=postgres2)
-	[[ $line == *'"slot": 1'* ]] || database=([a]=postgres2 [b]=postgres)
-}
-
-# describe_second NAME: the Compose file of B's container. To the side with the second database that is `postgres`.
-describe_second() {
-	local hosts
-	hosts="    extra_hosts: ['postgres:$(address_of postgres2)']"
-	printf '%s\n' services: '  second:' "    extends: {file: compose.yml, service: $1}"
-	[[ ${database[b]:-} != postgres2 ]] || echo "$hosts"
-	[[ ${database[a]:-} != postgres2 ]] || printf '%s\n' "  $a:" "$hosts"
 }
 
 # load_pair WINDOW: counters, both loads at once, counters.
