@@ -260,10 +260,10 @@ def _pair_words(pair: plan.Pair) -> str:
     return f"{cell.service.name}  {pair.b.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}"
 
 
-def find_run(name: str) -> Path:
-    """The folder of a run, by its name or path; UserError when it is not one."""
+def find_run(name: str, needs: str = "plan.jsonl") -> Path:
+    """The folder of a run that has the file `needs`, by its name or path; UserError when it is not one."""
     for folder in (Path(name), RESULTS / Path(name).name):
-        if name and (folder / "run.json").is_file() and (folder / "plan.jsonl").is_file():
+        if name and (folder / "run.json").is_file() and (folder / needs).is_file():
             return folder
     runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
     raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")

@@ -116,7 +116,8 @@ def run(argv: Sequence[str]) -> int:
     if len(argv) < 2 or argv[0] not in ("latency", *PAIRS) or (argv[0] == "latency" and len(argv) > 2):
         raise UserError("usage: selftest latency RUN, or selftest aa|power RUN...")
     if argv[0] in PAIRS:
-        text, holds = PAIRS[argv[0]]([_judged(name) if argv[0] == "aa" else str(find_run(name)) for name in argv[1:]])
+        judge_pairs, needs = PAIRS[argv[0]]
+        text, holds = judge_pairs([str(find_run(name, needs)) for name in argv[1:]])
         print(text)
         return 0 if holds else 1
     folder = str(find_run(argv[1]))
@@ -126,11 +127,6 @@ def run(argv: Sequence[str]) -> int:
     found = [judge(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
     print(*HEADS, *(one.row() for one in found), sep="\n")
     return 0 if all(one.holds for one in found) else 1
-
-
-def _judged(name: str) -> str:
-    """The folder of a run whose verdicts are enough: one that is published has no more."""
-    return name if os.path.isfile(os.path.join(name, "verdicts.jsonl")) else str(find_run(name))
 
 
 def judge(promise: Promise, records: Iterable[Record], read: Latencies) -> Found:

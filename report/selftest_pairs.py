@@ -132,4 +132,8 @@ def _percent(estimates: Sequence[tuple[float, float]]) -> str:
     return f"{100 * fmean(value for value, _ in estimates):+.1f} %" if estimates else "none"
 
 
-PAIRS: Mapping[str, Callable[[Sequence[str]], tuple[str, bool]]] = {"aa": aa, "power": power}
+PAIRS: Mapping[str, tuple[Callable[[Sequence[str]], tuple[str, bool]], str]] = {
+    "aa": (aa, "verdicts.jsonl"),
+    "power": (power, "records.jsonl"),
+}
+"""Each self-test of pairs, with the file that it reads of a run: what is published has no records."""

@@ -28,6 +28,7 @@ from report.tables.open_loop import vegeta
 from report.tables.repeats import repeats
 from report.tables.summary import summary
 from report.tables.tldr import tldr
+from report.tables.verdicts import NOTE as VERDICTS_NOTE
 from report.tables.verdicts import control_tables, verdict_tables
 from report.tables.wrk_latency import wrk_latency
 from report.templates import environment
@@ -93,6 +94,7 @@ def content(
         "skipped": _skipped(facts),
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "verdicts": verdict_tables(judged),
+        "verdicts_note": VERDICTS_NOTE,
         "controls": control_tables(judged, records),
         "costs": costs(solo, context),
         "noisy": len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),

@@ -10,6 +10,13 @@ from report.record import Record
 from report.tables.model import NOTHING, Table, number
 from report.verdicts import LEAST, Comparison, Judge, Verdict, Winner
 
+NOTE = (
+    "Two services under the same load in the same seconds, fresh containers each round. CPU judges what keeps"
+    " a server busy, successes per second what lets it wait. A verdict holds for its whole table; an interval"
+    " that holds 0 is no difference shown. Beside it both figures: how many more successes in a second, and "
+    "in a second of CPU time."
+)
+
 
 def verdict_tables(judged: Judged) -> list[Table]:
     """A table for each scenario, tool and level: its pairs with their verdicts."""

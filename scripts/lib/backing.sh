@@ -5,6 +5,8 @@
 
 # shellcheck source=scripts/lib/counters.sh
 source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/dead_runs.sh
+source "${BASH_SOURCE[0]%/*}/dead_runs.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
@@ -34,18 +36,6 @@ databases_ready() {
 }
 
 subnet_taken() { grep -Eq 'Pool overlaps|Address already in use' "$log"; }
-
-# remove_dead_runs: what a reboot or a killed daemon leaves of runs, none of whose containers is up any more: their
-# network keeps the subnet. One made within the last ten seconds may belong to a run that is just starting.
-remove_dead_runs() {
-	local key=com.docker.compose.project name made
-	while IFS=$'\t' read -r name made; do
-		[[ $name == bench* && -z $("$docker" ps --quiet --filter "label=$key=$name") ]] || continue
-		(($(date --date="${made% *}" +%s) < $(date +%s) - 10)) || continue
-		say "removing what is left of $name, which is not running any more"
-		"$docker" compose --project-name "$name" down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1
-	done < <("$docker" network ls --filter label=com.docker.compose.network=bench --format "{{.Label \"$key\"}}\t{{.CreatedAt}}")
-}
 
 # find_backing: who stands beside the services for the length of the run; looked up once.
 find_backing() {

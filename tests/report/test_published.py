@@ -45,18 +45,20 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
     assert verdicts(rebuilt[name]) == verdicts(PUBLISHED / name)
 
 
-def test_twenty_verdicts_and_more_on_a_service_and_its_twin_are_none(rebuilt: dict[str, Path]) -> None:
+def test_two_hundred_verdicts_on_a_service_and_its_twin_are_none(rebuilt: dict[str, Path]) -> None:
     text, holds = aa(paths(rebuilt, TWINS))
     assert holds, text
     assert text.count(" verdicts are a difference") == 1
     judged = sum(line[1] != "control" for name in TWINS for line in verdicts(PUBLISHED / name))
-    assert judged >= 20
+    assert judged >= 200
     assert f"of {judged} verdicts" in text
 
 
-def test_published_verdicts_are_taken_together_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_verdicts_are_taken_together_as_they_are(
+    rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert selftest(["aa", *(str(PUBLISHED / name) for name in TWINS)]) == 0
-    assert "0 of 200 verdicts are a difference" in capsys.readouterr().out
+    assert capsys.readouterr().out == aa(paths(rebuilt, TWINS))[0] + "\n"
 
 
 def test_slowdowns_are_found_in_time_and_estimated_well(rebuilt: dict[str, Path]) -> None:
