@@ -20,7 +20,7 @@ esac
 need_engine
 for file in services/{compose.yml,bench.yml,bases.tsv} README.md; do
 	generated=$(mktemp)
-	in_tools python3 -m report generate "${file##*/}" >"$generated"
+	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
 		diff -u "$root/$file" "$generated" || fail 1 "$file is not what services/matrix.toml says: run scripts/generate.sh"
 	else

@@ -16,7 +16,7 @@ source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 
 uv=uv==0.13.8
 
-folders=(report tests)
+folders=(bench tests)
 for argument; do
 	case $argument in
 	--check | --upgrade) ;;
@@ -44,7 +44,7 @@ image=$(setup_bases | tail -n1)
 		cp "../$folder/requirements.txt" "$lock"
 		[[ "${*:2}" != *--upgrade* ]] || rm "$lock"
 		uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --no-header --no-annotate \
-			--constraint /bench/report/requirements.txt --output-file "$lock" "../$folder/requirements.in"
+			--constraint /bench/bench/requirements.txt --output-file "$lock" "../$folder/requirements.in"
 		cmp --silent "$lock" "../$folder/requirements.txt" && continue
 		if [[ "${*:2}" == *--check* ]]; then
 			echo "$folder/requirements.txt: out of step" && status=1

@@ -24,4 +24,4 @@ case ${1:-} in
 esac
 
 need_tools
-in_tools python3 -m report pr-comment "$@"
+in_tools python3 -m bench pr-comment "$@"

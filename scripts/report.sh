@@ -23,12 +23,12 @@ esac
 
 need_tools
 if [[ $1 == parse || $1 == comparable || $1 == export ]]; then
-	in_tools python3 -m report "$@"
+	in_tools python3 -m bench "$@"
 elif (($# > 1)); then
-	in_tools python3 -m report compare "$@"
+	in_tools python3 -m bench compare "$@"
 else
-	run=$(in_tools python3 -m report find "$1")
-	in_tools python3 -m report build "results/$run"
+	run=$(in_tools python3 -m bench find "$1")
+	in_tools python3 -m bench build "results/$run"
 	say "results/$run/report.md"
 	say "results/$run/index.html"
 fi

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import musl
 
-from report.matrix import Matrix, load, python_image, python_label
+from bench.matrix import Matrix, load, python_image, python_label
 
 LOCKS = Path("locks")
 

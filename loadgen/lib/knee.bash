@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A level that asks for a knee: the rate that the load is to have. report/knee.py says which one to try next.
+# A level that asks for a knee: the rate that the load is to have. bench/knee.py says which one to try next.
 
 # Finds the rate, with every trial kept under DIR/trials/NUMBER-RATE-SECONDS, and writes it to DIR/knee.json.
 seek_knee() {

@@ -15,7 +15,7 @@ harness=(loadgen postgres upstream)
 
 # A digest of all that the harness's images are built from.
 harness_source() {
-	(cd "$root" && find loadgen postgres upstream report/requirements.txt -type f -print0 | sort -z |
+	(cd "$root" && find loadgen postgres upstream bench/requirements.txt -type f -print0 | sort -z |
 		xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
 }
 
@@ -67,5 +67,5 @@ plan_verb() {
 	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement"
 		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images")
 	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |
-		in_tools python3 -m report "$verb" --images=/dev/stdin "$@"
+		in_tools python3 -m bench "$verb" --images=/dev/stdin "$@"
 }

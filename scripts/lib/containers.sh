@@ -14,7 +14,7 @@ project='' server_pid=''
 
 # report VERB...: where the load generator is up, in it: to start a container costs more than most verbs.
 report() {
-	if [[ $project ]] && is_running loadgen; then in_loadgen python3 -m report "$@"; else in_tools python3 -m report "$@"; fi
+	if [[ $project ]] && is_running loadgen; then in_loadgen python3 -m bench "$@"; else in_tools python3 -m bench "$@"; fi
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.

@@ -30,7 +30,7 @@ test_end_to_end() {
 # test_files SUBNET: one test file after the other that nobody has taken; from the last, which takes longest.
 test_files() {
 	local files i name
-	files=("$root"/tests/end-to-end/*.bats)
+	files=("$root"/tests/end_to_end/*.bats)
 	for ((i = ${#files[@]} - 1; i >= 0; i--)); do
 		name=${files[i]##*/}
 		mkdir "$bats/$name" 2>/dev/null || continue
@@ -41,7 +41,7 @@ test_files() {
 # test_file NAME SUBNET: its TAP into $bats/NAME.tap; fails when a test does.
 test_file() {
 	local began=$SECONDS status=0
-	BENCH_SUBNET=$2 "$bats/bin/bats" --tap --timing "$root/tests/end-to-end/$1" >"$bats/$1.tap" 2>&1 || status=1
+	BENCH_SUBNET=$2 "$bats/bin/bats" --tap --timing "$root/tests/end_to_end/$1" >"$bats/$1.tap" 2>&1 || status=1
 	echo "# file $1: $((SECONDS - began)) s" >>"$bats/$1.tap"
 	return "$status"
 }

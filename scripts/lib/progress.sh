@@ -31,7 +31,7 @@ step_ends() {
 }
 
 # glance ID: state and words of the step by the report's own parsers and gate.
-glance() { in_loadgen python3 -m report glance "results/$run" "$1" 2>/dev/null; }
+glance() { in_loadgen python3 -m bench glance "results/$run" "$1" 2>/dev/null; }
 
 # time_left LEFT SPENT: as expected, corrected by how long the steps behind us really took.
 time_left() {

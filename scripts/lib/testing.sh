@@ -66,7 +66,7 @@ test_shell() { in_tests bats --tap tests/shell; }
 
 test_contract() {
 	local names seed=${CONTRACT_SEED:-1}
-	read -r -a names < <(in_tests python3 -m report sample "$seed")
+	read -r -a names < <(in_tests python3 -m bench sample "$seed")
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
 	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet "${names[@]}"

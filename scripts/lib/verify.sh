@@ -57,7 +57,7 @@ verify_service() {
 	fi
 	keep_idle "$name"
 	server_limits "$name" | save "$folder/limits.txt"
-	attend in_loadgen python3 -m report verify --service "$name" --base-url "http://$name:8080" "$waits" --routes "$routes" \
+	attend in_loadgen python3 -m bench verify --service "$name" --base-url "http://$name:8080" "$waits" --routes "$routes" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
 	if ((status == 0)); then

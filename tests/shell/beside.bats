@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
 	project=$BATS_FILE_TMPDIR/project
 	mkdir "$project"
-	cp -r "$BATS_TEST_DIRNAME"/../../{.env,docs,loadgen,report,scripts,services,docker-compose.yml,postgres,upstream} "$project"
+	cp -r "$BATS_TEST_DIRNAME"/../../{.env,docs,loadgen,bench,scripts,services,docker-compose.yml,postgres,upstream} "$project"
 	cd "$project" || return
 	chmod -R u+w .
 	rm -f services/.env
@@ -48,7 +48,7 @@ refuses() { # MESSAGE ARGUMENT...
 	scripts/beside.sh HEAD~1 server uvicorn
 	cmp <(git show HEAD~1:services/servers/uvicorn/start) services/servers/uvicorn-base/start
 	[[ -x services/servers/uvicorn-base/start ]]
-	python3 -m report list --stack uvicorn-starlette,uvicorn-base-starlette --python 3.13 --base debian --scenario json \
+	python3 -m bench list --stack uvicorn-starlette,uvicorn-base-starlette --python 3.13 --base debian --scenario json \
 		--tool wrk --level 32 --mode duet |
 		grep -qx 'pair: uvicorn-base-starlette-py313-debian  uvicorn-starlette-py313-debian  json  wrk  c32'
 }
@@ -78,7 +78,7 @@ refuses() { # MESSAGE ARGUMENT...
 	scripts/beside.sh HEAD~1 framework "$NAME"
 	# The selection as it stands there, its lines joined.
 	sed -n '/scripts\/matrix.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*matrix.sh --quiet \(.*\))$/\1/' >words
-	eval "python3 -m report list $(<words)" >plan
+	eval "python3 -m bench list $(<words)" >plan
 	[[ $(grep '^pair: ' plan) == 'pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  json  wrk  c32
 pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  queries-20-raw  wrk  c32' ]]
 }
@@ -91,6 +91,6 @@ pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  queri
 	sed -nE 's/^\| .([a-z:0-9%-]+). \| (a verdict|a pair|two runs) .*/\1/p' docs/ci.md >>policies
 	[[ $(wc -l <policies) -ge 6 ]]
 	python3 -c 'import sys
-from report.pr_comment import parse_policy
+from bench.pr_comment import parse_policy
 for line in sys.stdin: parse_policy(line.split()[-1])' <policies
 }

@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
 	project=$BATS_TEST_TMPDIR/project
 	mkdir "$project"
-	cp -r "$BATS_TEST_DIRNAME"/../../{CONTRIBUTING.md,report,scripts,services} "$project"
+	cp -r "$BATS_TEST_DIRNAME"/../../{CONTRIBUTING.md,bench,scripts,services} "$project"
 	cd "$project" || return
 	chmod -R u+w .
 	cp services/matrix.toml before.toml
@@ -25,7 +25,7 @@ refuses() { # STATUS MESSAGE ARGUMENT...
 # Names of the stacks that hold NAME.
 stacks_of() {
 	python3 -c 'import sys
-from report import matrix
+from bench import matrix
 print(*(stack for stack in matrix.load().stacks if sys.argv[1] in stack))' "$1"
 }
 
@@ -38,7 +38,7 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 	[[ $(added) == 'new-one = { interface = "asgi", lacks = { "*" = "not yet offered" } }' ]]
 	[[ $(diff before.toml services/matrix.toml | grep -c '^<') == 0 ]]
 	[[ " $(stacks_of new-one) " == *' uvicorn-new-one '* ]]
-	python3 -m report generate compose.yml | grep -q '"FRAMEWORK": "new-one", "SERVER": "uvicorn"'
+	python3 -m bench generate compose.yml | grep -q '"FRAMEWORK": "new-one", "SERVER": "uvicorn"'
 }
 
 @test "a framework for WSGI" {

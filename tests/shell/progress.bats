@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../..:$BATS_TEST_DIRNAME/../report
+	export PYTHONPATH=$BATS_TEST_DIRNAME/../..:$BATS_TEST_DIRNAME/../support
 	cd "$BATS_FILE_TMPDIR" || return
 	python3 - <<-'MAKE'
 		import json
@@ -40,7 +40,7 @@ setup_file() {
 		report() { said "$@"; }
 		in_loadgen() { said "${@:4}"; }
 		said() {
-			[[ -e "said ${*//\//-}" ]] || python3 -m report "$@" >"said ${*//\//-}"
+			[[ -e "said ${*//\//-}" ]] || python3 -m bench "$@" >"said ${*//\//-}"
 			cat "said ${*//\//-}"
 		}
 		measure_one() { appear "$3"; }

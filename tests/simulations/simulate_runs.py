@@ -1,0 +1,124 @@
+"""How often comparisons of runs are wrong, on made-up runs of known truth.
+
+    PYTHONPATH=. python3 tests/simulations/simulate_runs.py [TABLES]
+
+prints the figures for about TABLES tables in each line (default 300); the tests run a few of the same lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from simulate_verdicts import Noise, normal, skewed, sticky, wild
+
+from bench.changepoints import LEAST_RUNS
+from bench.compare import compare_runs
+from bench.history import CHANGED, History, histories_of
+from bench.samples import GOODPUT, Key, Sample, Samples
+from bench.verdicts import Limits
+
+NULL = Key("json", "wrk", "c64", "null", None, GOODPUT)
+
+
+def key(number: int) -> Key:
+    return Key("json", "wrk", "c64", f"service-{number}", None, GOODPUT)
+
+
+def sample(values: Sequence[float], **facts: object) -> Sample:
+    return Sample(tuple(map(float, values)), planned=len(values), **facts)  # type: ignore[arg-type]
+
+
+def made_up(
+    rng: np.random.Generator,
+    levels: Sequence[float],
+    *,
+    rounds: int = 10,
+    spread: float = 0.02,
+    drift: float = 0.0,
+    noise: Noise = normal,
+    name: str = "run",
+) -> Samples:
+    """A run of cells at these levels (logarithms), all of them and the null server moved by `drift`."""
+    values = spread * noise(rng, (len(levels) + 1, rounds)) + drift
+    cells = {key(number): sample(row + level) for number, (row, level) in enumerate(zip(values, levels, strict=False))}
+    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])}, limits={GOODPUT: Limits()})
+
+
+def compared(
+    tables: int, truths: Sequence[float], *, drift: float = 0.0, seed: int = 1, **facts: object
+) -> tuple[float, float, dict[str, float]]:
+    """(share of tables with a false `differs`, share of true changes found, share of each word) of pairs of runs.
+
+    `drift` is the standard deviation of what the host does to all of a run.
+    """
+    rng, false, found, words = np.random.default_rng(seed), 0, 0, dict[str, int]()
+    for _ in range(tables):
+        hosts = drift * rng.normal(size=2)
+        one = made_up(rng, [0.0] * len(truths), drift=hosts[0], **facts)  # type: ignore[arg-type]
+        other = made_up(rng, truths, drift=hosts[1], **facts)  # type: ignore[arg-type]
+        wrong = 0
+        for truth, row in zip(truths, compare_runs(one, other), strict=True):
+            words[row.word] = words.get(row.word, 0) + 1
+            if row.word == "differs":
+                assert row.ratio is not None
+                right = truth * log(row.ratio) > 0
+                found += right
+                wrong += not right
+        false += wrong > 0
+    changed = sum(truth != 0 for truth in truths)
+    total = tables * len(truths)
+    return false / tables, found / max(1, tables * changed), {word: count / total for word, count in words.items()}
+
+
+def history(
+    rng: np.random.Generator, cells: int, runs: int, *, between: float = 0.01, noise: Noise = normal, **facts: object
+) -> list[Samples]:
+    """Runs without a change: `between` is what two runs of the same differ by, each cell for itself."""
+    levels = between * noise(rng, (cells, runs))
+    return [made_up(rng, levels[:, run], name=f"r{run:02}", **facts) for run in range(runs)]  # type: ignore[arg-type]
+
+
+def changed(found: Sequence[History]) -> list[tuple[str, str]]:
+    """(service, run) of each change that is called one."""
+    return [(one.service, change.run) for one in found for change in one.changes if change.word == CHANGED]
+
+
+def any_change(tables: int, cells: int, runs: int, *, seed: int = 1, **facts: object) -> tuple[float, float]:
+    """The share of tables of unchanged histories in which one is said to have changed; and of those looked at twice."""
+    rng, wrong, cut = np.random.default_rng(seed), 0, 0
+    for _ in range(tables):
+        found = histories_of(history(rng, cells, runs, **facts))  # type: ignore[arg-type]
+        wrong += bool(changed(found))
+        cut += any(one.adjusted_p is not None and one.adjusted_p <= 0.05 for one in found)
+    return wrong / tables, cut / tables
+
+
+def main(tables: int) -> None:
+    for noise in (normal, wild, skewed, sticky):
+        print(f"no change, {noise.__name__}: {compared(tables, [0.0] * 20, noise=noise)}", flush=True)
+    for drift in (0.01, 0.03, 0.1):
+        print(f"no change, host SD {drift:.0%}: {compared(tables, [0.0] * 20, drift=drift)}", flush=True)
+    for percent in (5, 7, 10, 15):
+        for spread in (0.02, 0.04):
+            truths = [log(1 + percent / 100)] + [0.0] * 9
+            told = compared(tables, truths, spread=spread)
+            print(f"{percent} % in one of ten, SD {spread:.0%}: {told}", flush=True)
+    for runs in (LEAST_RUNS, 12, 30):
+        for noise in (normal, wild, sticky):
+            told = any_change(tables, 10, runs, noise=noise)
+            print(
+                f"history of {runs} runs, 10 cells, {noise.__name__}: changed {told[0]:.1%}, cut {told[1]:.1%}",
+                flush=True,
+            )
+            told = any_change(tables, 1, runs, noise=noise, between=0.05)
+            print(
+                f"history of {runs} runs, 1 cell, SD 5 %, {noise.__name__}: changed {told[0]:.1%}, cut {told[1]:.1%}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

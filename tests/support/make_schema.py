@@ -1,0 +1,117 @@
+"""The JSON Schema of a record (draft 2020-12), from the dataclass: msgspec reads its types, the rest is its rules.
+
+`GOLDEN=write python -m pytest tests/unit/test_schema.py` writes docs/records.schema.json.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bench.exports.columns import LAGS
+from bench.fields import FIELDS
+from bench.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
+from bench.rundir import MODES
+
+NUMBER = {"type": ["number", "null"]}
+COUNT = {"type": ["integer", "null"]}
+BY_NAME = {"type": ["object", "null"], "additionalProperties": {"type": "integer"}}
+ERRORS = dict.fromkeys(ERROR_KINDS, COUNT) | {
+    "status": BY_NAME,
+    "other": BY_NAME | {"type": ["integer", "object", "null"]},
+}
+LEAST_ONE = ("round", "position", "connections", "count", "slot", "window")
+
+
+def schema() -> dict[str, Any]:
+    """The whole schema, of one line of records.jsonl."""
+    derived = msgspec.json.schema(Record)["$defs"]
+    properties = {name: _field(name, value) for name, value in derived["Record"]["properties"].items()}
+    cause = derived["Cause"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One measurement: a line of records.jsonl",
+        "description": "A figure that is null has its reason in `nulls`; counts are numbers of requests.",
+        "type": "object",
+        "properties": {"schema": {"const": SCHEMA}, **properties},
+        "required": ["schema", *properties],
+        "additionalProperties": False,
+        "allOf": [*_reasons(), *_verdict(), _pairs()],
+        "$defs": {
+            "Cause": {
+                "type": "object",
+                "properties": cause["properties"],
+                "required": cause["required"],
+                "additionalProperties": False,
+            }
+        },
+    }
+
+
+def _field(name: str, derived: dict[str, Any]) -> dict[str, Any]:
+    field = FIELDS[name]
+    unit = f", in {field.unit}" if field.unit else ""
+    return {"description": f"{field.text}{unit}"} | _exact(name, _plain(derived))
+
+
+def _plain(derived: dict[str, Any]) -> dict[str, Any]:
+    """msgspec's schema of one field without its default, and `x or null` as one list of types."""
+    found = {key: value for key, value in derived.items() if key != "default"}
+    if "anyOf" in found:
+        (kind,) = (option for option in found["anyOf"] if option != {"type": "null"})
+        found = kind | {"type": [kind["type"], "null"]}
+    return found
+
+
+def _exact(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """What the types do not say: the keys of mappings, where counting begins, the words of modes."""
+    exact = {
+        "errors": _object(ERRORS),
+        "latency_s": _object(dict.fromkeys(LATENCIES, NUMBER)),
+        "lag_s": _object({key: {"type": "number"} for key in LAGS}) | {"type": ["object", "null"]},
+        "nulls": _object({key: {"type": "string"} for key in reasoned()}) | {"required": []},
+        "mode": found | {"enum": list(MODES)},
+        "side": found | {"enum": ["a", "b", None]},
+    }
+    return exact.get(name, found | {"minimum": 1} if name in LEAST_ONE else found)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def reasoned() -> list[str]:
+    """Names that stand in `nulls` when they are null."""
+    return [*FIGURES, *(f"errors.{k}" for k in ERROR_KINDS), *(f"latency_s.{k}" for k in LATENCIES)]
+
+
+def _reasons() -> list[dict[str, Any]]:
+    """Every figure has a value or a reason, and never both."""
+    rules = []
+    for name in reasoned():
+        null: dict[str, Any] = {"type": "null"}
+        for part in reversed(name.split(".")):
+            null = {"properties": {part: null}, "required": [part]}
+        told = {"properties": {"nulls": {"required": [name]}}}
+        untold = {"properties": {"nulls": {"not": {"required": [name]}}}}
+        rules.append({"if": null, "then": told, "else": untold})
+    return rules
+
+
+def _verdict() -> list[dict[str, Any]]:
+    """Valid is what was measured and has no cause against it."""
+    return [
+        {
+            "if": {"properties": {"valid": {"const": True}}},
+            "then": {"properties": {"outcome": {"const": MEASURED}, "causes": {"maxItems": 0}}},
+            "else": {"properties": {"causes": {"minItems": 1}}},
+        }
+    ]
+
+
+def _pairs() -> dict[str, Any]:
+    """A duet has a pair and its side."""
+    text = {"type": "string"}
+    duet = {"properties": {"mode": {"const": "duet"}}}
+    return {"if": duet, "then": {"properties": {"pair": text, "side": text}}}

@@ -1,0 +1,162 @@
+"""Makes a run that has something for every picture of the page: no figure in it was measured.
+
+`python tests/support/page_run.py FOLDER` writes it, to look at with `python3 -m bench build FOLDER`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make_run import DATABASE_S, LOADGEN_S, UPSTREAM_S, entry, output_of, sent_on_time, write_measurement, write_run
+
+ROUNDS = 3
+SPEEDS = {
+    "uvicorn-asgi": 5200,
+    "aiohttp": 4300,
+    "bjoern-wsgi": 6100,
+    "tornado": 2600,
+    "gunicorn-gevent-flask": 1450,
+    "gunicorn-sync-flask": 1230,
+    "gunicorn-sync-wsgi": 2050,
+    "uvicorn-blacksheep": 3900,
+    "werkzeug-flask": 610,
+}
+PYTHONS = {"3.12": 0.93, "3.13": 1.0, "3.14": 1.09}
+VARIED = ("uvicorn-asgi", "aiohttp", "tornado", "gunicorn-gevent-flask", "gunicorn-sync-flask", "werkzeug-flask")
+KNEES = {"uvicorn-asgi": 3000, "aiohttp": 2000}
+DUETS = (
+    ("aa1", "aiohttp", "aiohttp", 1.002),
+    ("p1", "gunicorn-sync-flask", "gunicorn-gevent-flask", 1.09),
+    ("p2", "uvicorn-asgi", "uvicorn-blacksheep", 0.8),
+    ("p3", "aiohttp", "tornado", 0.998),
+    ("p4", "bjoern-wsgi", "gunicorn-sync-wsgi", 1.015),
+)
+NULL = {"service": "null", "server": "null", "framework": "null", "python": "null", "base": "null", "mode": "null"}
+
+
+def solo_lines() -> list[dict[str, Any]]:
+    cells = [
+        *((stack, "3.13", "json", "wrk", level) for stack in SPEEDS for level in ("c16", "c64")),
+        *((stack, python, "json", "wrk", "c64") for stack in VARIED for python in ("3.12", "3.14")),
+        *((stack, "3.13", "db-raw", "wrk", "c64") for stack in SPEEDS),
+        *((stack, "3.13", "json", "vegeta", "r2000") for stack in SPEEDS if SPEEDS[stack] > 2000),
+        *((stack, "3.13", "json", "vegeta", "knee-p99-50ms") for stack in KNEES),
+    ]
+    lines = []
+    for round_number in range(1, ROUNDS + 1):
+        order = random.Random(round_number).sample(cells, len(cells))
+        for number, (stack, python, scenario, tool, level) in enumerate(order, 1):
+            lines.append(entry(stack, scenario, tool, level, python=python, number=number, round=round_number))
+        place = {"dir": f"raw/r{round_number:02}/null/plaintext/wrk-c64"} | NULL
+        lines.append(entry("aiohttp", "plaintext", "wrk", "c64", number=len(order) + 1, round=round_number, **place))
+    return lines
+
+
+def pair_lines(rounds: int = 8) -> list[dict[str, Any]]:
+    lines = []
+    for number, (name, a, b, _) in enumerate(DUETS, 500):
+        for round_number in range(1, rounds + 1):
+            for side, stack in (("a", a), ("b", b)):
+                unit = f"r{round_number:02}-{number:04}"
+                place = {"id": f"{unit}-1{side}", "unit": unit, "mode": "duet", "pair": name, "side": side, "window": 1}
+                place |= {"slot": 1, "dir": f"raw/r{round_number:02}/pairs/{name}/1{side}"}
+                lines.append(entry(stack, "json", "wrk", "c64", number=number, round=round_number, **place))
+    return lines
+
+
+def write(folder: Path) -> Path:
+    solo, duets = solo_lines(), pair_lines()
+    names = {line["pair"]: {} for line in duets}
+    for line in duets:
+        names[line["pair"]][line["side"]] = line["service"]
+    cell = {"scenario": "json", "tool": "wrk", "level": "c64", "waits": False}
+    pairs = [{"name": name} | sides | cell for name, sides in names.items()]
+    knobs = {"WORKERS": "1", "SERVER_CPUS": "0", "MAX_FOREIGN_CPU": "5", "MAX_STEAL": "1"}
+    tables = ["tldr", "summary", "levels", "vegeta", "wrk-latency"]
+    write_run(folder, [*solo, *duets], pairs=pairs, title="A made-up run for the page", tables=tables, knobs=knobs)
+    rng, clock = random.Random(3), Clock()
+    for line in solo:
+        _write_solo(folder, line, rng, clock)
+    for line in duets:
+        factor = next(ratio for name, _, _, ratio in DUETS if name == line["pair"]) if line["side"] == "b" else 1.0
+        spread = 0.03 if line["pair"] == "p4" else 0.004
+        cpu_s = 0.9 / factor * (1 + rng.gauss(0, spread))
+        write_measurement(
+            folder, line, output_of(line, 3000.0 * (1 + rng.gauss(0, 0.01))), cpu_s=cpu_s, tool=clock.window(rng)
+        )
+    for line in solo[:3]:
+        checks = [{"route": "json", "check": "Status", "ok": True, "expected": None, "got": None}]
+        saved = folder / "raw/services" / line["service"] / "verify.json"
+        saved.write_text(json.dumps({"passed": 18, "failed": 0, "skipped": 1, "checks": checks}))
+    return folder
+
+
+class Clock:
+    """Windows one after the other, each with what the host's pressure was in it."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_700_000_000 * 10**9
+        self.stalled_us = 0
+
+    def window(self, rng: random.Random, cpu_s: float = 1.0, foreign_s: float = 0.0, steal: int = 0) -> dict[str, Any]:
+        start, self.now_ns = self.now_ns, self.now_ns + 8 * 10**9
+        before, self.stalled_us = self.stalled_us, self.stalled_us + round(rng.uniform(0.2, 1.2) * 1e6)
+        busy = 100 + round(100 * (cpu_s + LOADGEN_S + DATABASE_S + UPSTREAM_S + 0.15 * rng.random() + foreign_s))
+        idle = 800 + 600 - (busy - 100) - steal
+        sides = {
+            when: {"loadgen": {"cpuacct.usage": usage}, "proc_stat": stat, "pressure_cpu": _pressure(stalled)}
+            for when, usage, stat, stalled in (
+                ("before", "1000000000", "cpu  100 0 100 800 0 0 0 0 0 0", before),
+                ("after", "2500000000", f"cpu  {busy} 0 100 {idle} 0 0 0 {steal} 0 0", self.stalled_us),
+            )
+        }
+        return sides | {
+            "start_ns": start,
+            "end_ns": start + 6 * 10**9,
+            "waits": {"seen_ns": str(start), "waited_ns": "0"},
+        }
+
+
+def _pressure(total: int) -> str:
+    return f"some avg10=1.00 avg60=1.00 avg300=1.00 total={total}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+
+
+def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock: Clock) -> None:
+    stack = "null" if line.get("mode") == "null" else line["service"].rpartition("-py")[0]
+    # The second round has another program in a few of its windows.
+    noisy = line["round"] == 2 and line["position"] in (12, 13, 14, 40)
+    cpu_s = 0.5 + 1500 / SPEEDS.get(stack, 6000) / 3
+    tool = clock.window(rng, cpu_s, foreign_s=0.6 if noisy else 0.0, steal=9 if noisy and line["position"] == 40 else 0)
+    factor = PYTHONS.get(line["python"], 1.0) * {"c16": 0.93}.get(line["level"], 1.0)
+    factor *= {"db-raw": 0.4}.get(line["scenario"], 1.0) * (1 + rng.gauss(0, 0.015))
+    if stack == "null":
+        write_measurement(folder, line, output_of(line, 16_000 * factor), cpu_s=cpu_s, tool=tool)
+    elif line["tool"] == "wrk":
+        # Flask's own server answers one in fifty with a 500; two do not outlive their load.
+        bad = 60 if stack == "werkzeug-flask" else 0
+        died = stack == "tornado" and line["python"] == "3.12"
+        meta = {"outcome": "died", "detail": "exit status 139 under load"} if died else {}
+        output = output_of(line, SPEEDS[stack] * factor, bad)
+        peak = {"memory_peak_bytes": (40 + len(stack) * 3) << 20}
+        write_measurement(folder, line, output, cpu_s=cpu_s, tool=tool, meta=meta, after=peak)
+    else:
+        asked = dict(line) | ({"rate": KNEES[stack]} if line["knee_p99_s"] else {})
+        write_measurement(folder, asked, output_of(asked, asked["rate"]), cpu_s=cpu_s, tool=tool)
+        tail = round(3_000_000 * 6000 / SPEEDS[stack])
+        for name, text in sent_on_time(round(asked["rate"] * asked["duration_s"]), asked["rate"], tail).items():
+            (folder / line["dir"] / name).write_text(text)
+        if line["knee_p99_s"]:
+            facts = {"rate": asked["rate"], "seconds": 5, "share": None, "reason": None}
+            facts |= {"found_in": "r01" if line["round"] > 1 else None}
+            (folder / line["dir"] / "knee.json").write_text(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

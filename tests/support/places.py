@@ -1,0 +1,7 @@
+"""Where tests find the project and what lies beside them."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = Path(__file__).parent / "samples"
+GOLDEN = ROOT / "tests/unit/golden"
