@@ -242,13 +242,13 @@ chart(
         `Shown: ${from.scenario}, ${from.tool}${several ? "" : `, one level (${levelText(cells[0].level)})`}.`,
         merged
           ? "p99 is that of all valid rounds merged."
-          : "p99 of a closed loop, which hides what a stall keeps from being asked: the middle round, and a line from the least to the greatest.",
+          : "A closed loop sends nothing while it waits for responses, so its p99 understates stalls (coordinated omission). The point is the median round; the vertical line spans the lowest to the highest round.",
         ...(cells.some((cell) => cell.knee)
           ? []
-          : ["No knee is drawn: none was searched for here (level knee:p99=50ms)."]),
+          : ["No knee: this run did not search for one under this load (level knee:p99=50ms)."]),
         ...(shown.length < groups.length
           ? [
-              `${shown.length} of ${groups.length} services are drawn, those with the most goodput; the filters bring the others in.`,
+              `Shown are the ${shown.length} of ${groups.length} services with the highest goodput; use the filters to chart the others.`,
             ]
           : []),
       ],

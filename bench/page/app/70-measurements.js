@@ -91,7 +91,8 @@ function measurements() {
     body.replaceChildren(...cells.slice(0, limit).flatMap(cellRows));
     count.textContent = `${plural(cells.length, "row")} of ${CELLS.length.toLocaleString("en-US")}, from ${plural(MEASUREMENTS.length, "measurement")}.`;
     more.hidden = cells.length <= limit;
-    more.textContent = `Show ${Math.min(PAGE_ROWS, cells.length - limit)} more (${cells.length - limit} hidden)`;
+    const left = cells.length - limit;
+    more.textContent = left > PAGE_ROWS ? `Show ${PAGE_ROWS} more of ${left}` : `Show ${left} more`;
     search.value = state.find ?? "";
     valid.value = state.valid ?? "";
     heads.forEach((head, index) => {
