@@ -197,7 +197,7 @@ def test_a_run_without_a_measurement_has_a_page(tmp_path: Path) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     assert run([str(tmp_path)]) == 0
     page = (tmp_path / "index.html").read_text()
-    assert "No service was measured: there is nothing to answer." in page and "not run" in page
+    assert "No service was measured, so there are no conclusions." in page and "not run" in page
     (tmp_path / "plan.jsonl").write_text("")
     assert run([str(tmp_path)]) == 0
-    assert "No service was measured: there is nothing to answer." in (tmp_path / "index.html").read_text()
+    assert "No service was measured, so there are no conclusions." in (tmp_path / "index.html").read_text()
