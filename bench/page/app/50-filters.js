@@ -33,7 +33,7 @@ function chartedLoad(groups) {
 
 function fillSelect(select, options, chosen) {
   select.replaceChildren(
-    ...options.map(([value, words]) => make("option", { value, selected: value === chosen }, words)),
+    ...options.map(([value, text]) => make("option", { value, selected: value === chosen }, text)),
   );
   select.value = chosen;
 }

@@ -242,3 +242,4 @@ const OPEN_LOOP =
 const loadText = (cell) => `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}`;
 const roundsText = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");
+const intervalText = (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`);

@@ -71,8 +71,6 @@ function rowsToShow(ranked, invalid) {
   return [...ranked.slice(0, room), ...invalid.slice(0, MOST_ROWS - Math.min(ranked.length, room))];
 }
 
-const intervalText = (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`);
-
 /** Sizes and scale of the chart. `near`: the null server's rate is close enough to be on the scale. */
 function rankedLayout(width, shown, ranked, label) {
   const narrow = width < NARROW;
@@ -203,7 +201,7 @@ function rankedNotes(cells, ranked, shown) {
   const floor = DATA.floor.goodput;
   const notes = [`Shown: ${loadText(first)}.`];
   if (ranked.length && ranked.every((cell) => cell.low === null))
-    notes.push("No intervals: an interval takes at least two valid rounds with different results.");
+    notes.push("No intervals: an interval needs at least two valid rounds with different results.");
   if (first.rate !== null)
     notes.push(
       `Services that reach the target rate of ${rate(first.rate)} are held there, so the chart shows no difference between them.`,

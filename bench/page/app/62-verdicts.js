@@ -39,7 +39,7 @@ chart(
     );
     const floors = Object.values(DATA.floor);
     const floor = Math.max(0, ...floors);
-    const verdictWords = (pair) =>
+    const verdictText = (pair) =>
       pair.verdict.startsWith("invalid")
         ? pair.verdict
         : pair.difference === null
@@ -47,7 +47,7 @@ chart(
           : `${signed(pair.difference)} ${pair.verdict}`;
     const narrow = width < 680;
     const marginLeft = narrow ? 8 : Math.min(width * 0.42, widest(shown.map(name)) + 16);
-    const marginRight = narrow ? 8 : Math.min(width * 0.3, widest(shown.map(verdictWords)) + 14);
+    const marginRight = narrow ? 8 : Math.min(width * 0.3, widest(shown.map(verdictText)) + 14);
     const row = narrow ? 58 : 26;
     const y = (pair) => pair.pair;
     const SHAPE = { faster: "triangle", slower: "square", "no difference shown": "circle", "not enough data": "times" };
@@ -77,7 +77,7 @@ chart(
       const under = { y, frameAnchor: "left", textAnchor: "start", fill: INK, stroke: "var(--paper)", strokeWidth: 4 };
       marks.push(
         Plot.text(shown, { ...under, dy: -17, text: (pair) => clip(name(pair), width - 16) }),
-        Plot.text(shown, { ...under, dy: 16, fill: SOFT, text: (pair) => clip(verdictWords(pair), width - 16) }),
+        Plot.text(shown, { ...under, dy: 16, fill: SOFT, text: (pair) => clip(verdictText(pair), width - 16) }),
       );
     } else
       marks.push(
@@ -86,7 +86,7 @@ chart(
           frameAnchor: "right",
           textAnchor: "start",
           dx: 10,
-          text: (pair) => clip(verdictWords(pair), marginRight - 10),
+          text: (pair) => clip(verdictText(pair), marginRight - 10),
           fill: INK,
         }),
       );
@@ -135,7 +135,7 @@ chart(
       ],
       alt: shown
         .slice(0, 6)
-        .map((pair) => `${name(pair)}: ${verdictWords(pair)}, ${span(pair)}`)
+        .map((pair) => `${name(pair)}: ${verdictText(pair)}, ${span(pair)}`)
         .join("; "),
       columns: [
         ["pair"],

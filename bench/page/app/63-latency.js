@@ -165,7 +165,7 @@ chart(
         labelArrow: "none",
         tickFormat: tick,
         tickSize: 0,
-        ticks: width < 560 ? 4 : 7,
+        ticks: width < NARROW ? 4 : 7,
         grid: true,
       },
       y: latencyScale(domain, height, "p99, ms"),

@@ -137,12 +137,12 @@ chart(
     const servers = [...new Set(shown.map((cell) => cell.server))].sort(natural);
     const frameworks = [...new Set(shown.map((cell) => cell.framework))].sort(natural);
     if (servers.length < 2 && frameworks.length < 2)
-      return { missing: "a heat map takes at least two servers or two frameworks." };
+      return { missing: "a heat map needs at least two servers or two frameworks." };
     const valid = shown.filter((cell) => cell.valid);
     const [low, high] = d3.extent(valid, (cell) => cell.goodput);
     const part = (cell) => (high > low ? Math.log(cell.goodput / low) / Math.log(high / low) : 0.5);
     const ramp = d3.interpolateRgbBasis(["#edf4fa", "#b5d3ea", "#5d9fce", "#14598f", "#062f52"]);
-    const narrow = width < 560;
+    const narrow = width < NARROW;
     const marginLeft = Math.min(width * 0.34, widest(servers) + 12);
     // A cell needs room for its number: many frameworks on a narrow screen scroll sideways.
     const full = Math.max(width, marginLeft + frameworks.length * 30);
@@ -150,7 +150,7 @@ chart(
     const tilt = widest(frameworks) > step - 6;
     const size = Math.max(8, Math.min(12, step / 4.4));
     const marginTop = tilt ? Math.min(120, widest(frameworks) * 0.75 + 16) : 26;
-    const inked = (cell) => (part(cell) > 0.55 ? "#ffffff" : "#10151a");
+    const textColour = (cell) => (part(cell) > 0.55 ? "#ffffff" : "#10151a");
     const map = Plot.plot({
       width: full,
       height: marginTop + servers.length * 34 + 6,
@@ -198,7 +198,7 @@ chart(
           x: "framework",
           y: "server",
           text: (cell) => brief(cell.goodput),
-          fill: inked,
+          fill: textColour,
           fontSize: size,
         }),
         Plot.text(

@@ -10,12 +10,7 @@ const COLUMNS = [
   { key: "tool", name: "Tool" },
   { key: "level", name: "Level" },
   { key: "goodput", name: "Requests/s", figure: true, write: (cell) => number(cell.goodput) },
-  {
-    key: "low",
-    name: "95 % interval",
-    figure: true,
-    write: (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`),
-  },
+  { key: "low", name: "95 % interval", figure: true, write: intervalText },
   { key: "p99_s", name: "p99", figure: true, write: (cell) => milliseconds(cell.p99_s) },
   { key: "cpu_s", name: "CPU/request", figure: true, write: (cell) => milliseconds(cell.cpu_s) },
   { key: "memory_bytes", name: "Peak memory", figure: true, write: (cell) => megabytes(cell.memory_bytes) },
