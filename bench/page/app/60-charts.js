@@ -237,8 +237,7 @@ function chartedCells() {
 }
 
 const NO_SOLO = "this run has no solo measurement that matches the filters.";
-const OPEN_LOOP =
-  "in an open loop the rate is fixed, so goodput does not rank services; only a closed-loop load does.";
+const OPEN_LOOP = "in an open loop the rate is fixed, so goodput does not rank services; only a closed-loop load does.";
 const loadText = (cell) => `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}`;
 const roundsText = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");
