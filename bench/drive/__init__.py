@@ -1,0 +1,1 @@
+"""What the loop does next, and what bash is told about it."""
