@@ -220,8 +220,8 @@ def run(argv: Sequence[str]) -> int:
 
     It is `try RATE SECONDS WORKERS DEADLINE_S`, or `done RATE SECONDS` after knee.json and knee.sh (the same for bash)
     are written. FOLDER is a measurement's own, with its trials so far; DEADLINE_S is that of a load of DURATION_S. An
-    earlier round that found the knee ends the search at once. With a SHARE there is no search: the rate is that share of
-    the least knee of all services in this run and scenario.
+    earlier round that found the knee ends the search at once. With a SHARE there is no search: the rate is that share
+    of the least knee of all services in this run and scenario.
     """
     if len(argv) not in (4, 5):
         raise UserError("knee takes a folder, a limit, a duration and a deadline in seconds, and a share or none")

@@ -38,7 +38,7 @@ def tool_object(words: Sequence[str]) -> dict[str, Any]:
     limits["nofile"] = None if limits["nofile"] == "unlimited" else int(limits["nofile"])
     told["health_after"] = {
         "status": int(health["status"]) or None,
-        "time_s": float(health["time_s"]),
+        "time_s": float(health["time_s"]) if health["time_s"] else None,
         "error": health["error"] or None,
     }
     return told

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The service's own answers, outside the load: when it is ready, and whether it still is.
 
-# The last answer: STATUS (000: none), SECONDS and ERROR (curl's message, or '').
+# The last answer: STATUS (000: none), SECONDS that it took, and ERROR: curl's message, or ''.
 declare -A ANSWER=()
 
 # ask FILE: one request of the load's route; sets ANSWER, and the body goes to FILE.
@@ -13,7 +13,7 @@ ask() {
 	# What curl's status says is in its message too.
 	told=$(curl --silent --show-error --noproxy '*' --max-time "${ANSWER_TIMEOUT:-15}" --output "$body" \
 		--write-out '%{stderr}\n%{http_code} %{time_total}' "${request[@]}" "${LOAD[URL]}" 2>&1) || true
-	ANSWER=([STATUS]=000 [SECONDS]=0 [ERROR]="$told") # where curl itself could not run
+	ANSWER=([STATUS]=000 [SECONDS]='' [ERROR]="$told") # where curl itself could not run
 	[[ ${told##*$'\n'} =~ ^([0-9]{3})\ ([0-9.]+)$ ]] || return 0
 	ANSWER=([STATUS]="${BASH_REMATCH[1]}" [SECONDS]="${BASH_REMATCH[2]}" [ERROR]="${told%%$'\n'*}")
 }
@@ -21,7 +21,8 @@ ask() {
 # Polls until the first good answer and prints its time. A wrong answer other than a server error (5xx, which a service
 # may give while it starts) fails at once.
 wait_until_ready() {
-	local body give_up=$((SECONDS + ${READY_TIMEOUT:-30})) timeout=${READY_TIMEOUT:-30}
+	local body timeout=${READY_TIMEOUT:-30} give_up
+	give_up=$((SECONDS + timeout))
 	body=$(mktemp)
 	while true; do
 		ask "$body"

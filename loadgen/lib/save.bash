@@ -52,7 +52,7 @@ write_tool_json() {
 	# wrk prints its version with status 1; a tool that does not tell has null.
 	version=$(adapter version 2>/dev/null) || true
 	printf '%s\0' "${LOAD[TOOL]}" "$version" "$STDIN" "${#ARGV[@]}" "${ARGV[@]}" "${FACTS[@]}" |
-		report tool-json "${LOAD[DIR]}/.tool.json.tmp"
+		report tool-json "${LOAD[DIR]}/.tool.json.tmp" || fail 12 "cannot write ${LOAD[DIR]}/tool.json"
 }
 
 # Renames the files that are there, tool.json last.

@@ -70,9 +70,11 @@ plan() { line "$1" | write_step; }
 # A pair's round, whose lines differ from the usual by the JSON object given.
 plan_pair() {
 	local name
+	local -A slots=([a]=1 [b]=2)
 	for name in 1a 1b 2a 2b; do
-		line "{\"id\":\"r01-0001-$name\",\"unit\":\"r01-0001\",\"mode\":\"duet\",\"window\":${name:0:1},\"side\":\"${name:1}\",
-			\"dir\":\"raw/pair/$name\",\"slot\":$(([[ $name == *a ]]) && echo 1 || echo 2)}" | jq -c ". + $1"
+		line "$(jq -nc --arg name "$name" --argjson slot "${slots[${name:1}]}" --argjson change "$1" '{id: "r01-0001-\($name)",
+			unit: "r01-0001", mode: "duet", window: ($name[:1] | tonumber), side: $name[1:], slot: $slot,
+			dir: "raw/pair/\($name)"} + $change')"
 	done | write_step
 }
 
@@ -184,6 +186,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	plan "{$knee}"
 	BENCH_DEBUG=1 run -0 --separate-stderr "$measure" command "$run_dir"
 	[[ $output == 'vegeta attack -rate 500 '* && ${#lines[@]} -eq 1 ]]
+	# shellcheck disable=SC2154 # bats sets it
 	[[ $stderr == *'+ load.bash:'* ]]
 	BENCH_DEBUG=1 run -12 "$measure" run "$run_dir"
 	[[ ${lines[-1]} == 'measure: no rate was found for '* ]]
@@ -258,7 +261,7 @@ tool_json() { jq -r "$1" "$dir/tool.json"; }
 	[[ $(tool_json .waits.missing) == 'no thread of the tool was seen at work'* ]]
 }
 
-@test "run: vegeta keeps its results, and both reports made of them" {
+@test "run: vegeta's results are saved, and both reports made of them" {
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -0 "$measure" run "$run_dir"
 	[[ $(<"$dir/results.bin") == 'target: GET http://svc:8080/json' ]]
@@ -294,7 +297,7 @@ pretend_capacity() {
 
 knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/svc/json/vegeta-knee-p99-50ms"'
 
-@test "prepare: the knee is found, and every trial kept; run loads at it" {
+@test "prepare: the knee is found, and every trial saved; run loads at it" {
 	pretend_capacity 700
 	plan "{$knee}"
 	local dir=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
@@ -308,15 +311,15 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 
 @test "prepare: a later round takes the rate of the first, and trials of a cut one are not mixed in" {
 	pretend_capacity 600
-	local dir first=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
-	dir=${first/r01/r02}
+	local first=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	local later=${first/r01/r02}
 	plan "{$knee}"
 	mkdir -p "$first/trials/99-9000-3"
 	run -0 "$measure" prepare "$run_dir"
 	[[ ! -e $first/trials/99-9000-3 ]]
 	plan "{${knee/r01/r02}}"
 	run -0 "$measure" prepare "$run_dir"
-	[[ $(jq -c '[.rate, .found_in]' "$dir/knee.json") == "[$(jq .rate "$first/knee.json"),\"r01\"]" && ! -e $dir/trials ]]
+	[[ $(jq -c '[.rate, .found_in]' "$later/knee.json") == "[$(jq .rate "$first/knee.json"),\"r01\"]" && ! -e $later/trials ]]
 	plan "{${knee/vegeta-knee/vegeta-knee50},\"knee_share\":0.5}"
 	run -0 "$measure" prepare "$run_dir"
 	[[ $(jq .rate "${first/knee/knee50}/knee.json") == "$(jq '.rate * 0.5 | floor' "$first/knee.json")" ]]
@@ -365,7 +368,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	plan '{"tool":"hey"}' && "$measure" run "$run_dir" && [[ $(tool_json .tool_version) == 0.1.4-2 ]]
 }
 
-@test "run: a tool that fails keeps its output and status" {
+@test "run: the output and status of a tool that fails are saved" {
 	pretend wrk <<<'echo half a report; echo "unable to connect" >&2; exit 3'
 	plan '{}'
 	run -12 "$measure" run "$run_dir"
@@ -388,6 +391,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 }
 
 @test "run: the tool gets the host's address, so that no connection asks the resolver" {
+	# shellcheck disable=SC2016 # expanded in it
 	pretend getent <<<'echo "198.18.0.7     STREAM $2"; echo "198.18.0.7     DGRAM"'
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -0 "$measure" run "$run_dir"
@@ -492,7 +496,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	READY_TIMEOUT=1 run -10 "$measure" prepare "$run_dir"
 	[[ $output == 'measure: http://svc:8080/json gave no answer in 1 s: curl: bad interpreter' ]]
 	run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.health_after | tojson') == '{"status":null,"time_s":0,"error":"curl: bad interpreter"}' ]]
+	[[ $(tool_json '.health_after | tojson') == '{"status":null,"time_s":null,"error":"curl: bad interpreter"}' ]]
 }
 
 @test "run: reports that cannot be saved are the load tool's failure, and what there is stays" {
@@ -513,8 +517,8 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 @test "run: facts that make no tool.json end it, and nothing is published" {
 	plan '{}'
 	pretend python3 <<<'cat >/dev/null; echo "bench: broken" >&2; exit 3'
-	run -1 "$measure" run "$run_dir"
-	[[ ${lines[-2]} == 'bench: broken' && ${lines[-1]} == 'measure: save.bash:'*'status 3' ]]
+	run -12 "$measure" run "$run_dir"
+	[[ ${lines[-2]} == 'bench: broken' && ${lines[-1]} == "measure: cannot write $dir/tool.json" ]]
 	[[ ! -e $dir/tool.json && ! -e $dir/output.txt ]]
 }
 
@@ -544,19 +548,17 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 }
 
 @test "pair: the side in slot 1 starts first" {
-	# Where the sides run one after the other, the order is that of the starts.
-	mkdir -p "$BATS_TEST_TMPDIR/loadgen" && cp -r "$root"/loadgen/{pair,lib} "$BATS_TEST_TMPDIR/loadgen/"
-	cat >"$BATS_TEST_TMPDIR/loadgen/measure" <<-EOS
-		#!/usr/bin/env bash
-		echo "\$TARGET" >>'$BATS_TEST_TMPDIR/started'
-	EOS
-	chmod +x "$BATS_TEST_TMPDIR/loadgen/measure"
-	sed -i 's/^\tone_side "$@" &$/\tone_side "$@"; true \&/' "$BATS_TEST_TMPDIR/loadgen/pair"
+	local other=$BATS_TEST_TMPDIR/loadgen
+	mkdir "$other" && cp -r "$root"/loadgen/{pair,lib} "$other/"
+	# The later a process was started, the greater its number.
+	printf '%s\n' '#!/usr/bin/env bash' "echo \"\$PPID\" >'$other/'\$TARGET" >"$other/measure"
+	chmod +x "$other/measure"
 	plan_pair '{}'
-	"$BATS_TEST_TMPDIR/loadgen/pair" run "$run_dir" 1 A B
+	"$other/pair" run "$run_dir" 1 A B
+	(($(<"$other/A") < $(<"$other/B")))
 	sed -i 's/\[SLOT\]=1/[SLOT]=x/; s/\[SLOT\]=2/[SLOT]=1/; s/\[SLOT\]=x/[SLOT]=2/' "$run_dir/step.sh"
-	"$BATS_TEST_TMPDIR/loadgen/pair" run "$run_dir" 1 A B
-	[[ $(<"$BATS_TEST_TMPDIR/started") == $'A\nB\nB\nA' ]]
+	"$other/pair" run "$run_dir" 1 A B
+	(($(<"$other/A") > $(<"$other/B")))
 }
 
 @test "pair: wrong usage, a solo step, a side whose output is lost" {
