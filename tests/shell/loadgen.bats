@@ -83,7 +83,8 @@ command_of() {
 	"$measure" command "$run_dir"
 }
 
-tool_json() { jq -r "$1" "$dir/tool.json"; }
+# tool_json FILTER [DIR]
+tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 
 @test "wrk: connections for a time" {
 	[[ $(command_of '{}') == 'wrk -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json' ]]
@@ -300,13 +301,13 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 @test "prepare: the knee is found, and every trial saved; run loads at it" {
 	pretend_capacity 700
 	plan "{$knee}"
-	local dir=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	local found=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
 	run -0 "$measure" prepare "$run_dir"
-	[[ $(ls "$dir/trials") == $'01-500-10\n02-1000-5\n03-1000-5\n04-707-8\n05-707-8\n06-595-9\n07-649-8\n08-677-8\n09-707-8' ]]
-	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$dir/knee.json") == '[677,8,null,9]' ]]
-	[[ $(cd "$dir/trials/01-500-10" && echo *) == 'lag.json latencies.json output.json output.txt results.bin' ]]
+	[[ $(ls "$found/trials") == $'01-500-10\n02-1000-5\n03-1000-5\n04-707-8\n05-707-8\n06-595-9\n07-649-8\n08-677-8\n09-707-8' ]]
+	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$found/knee.json") == '[677,8,null,9]' ]]
+	[[ $(cd "$found/trials/01-500-10" && echo *) == 'lag.json latencies.json output.json output.txt results.bin' ]]
 	run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.argv | join(" ")') == 'vegeta attack -rate 677 -duration 8s '* && -e $dir/trials/08-677-8/results.bin ]]
+	[[ $(tool_json '.argv | join(" ")' "$found") == 'vegeta attack -rate 677 -duration 8s '* && -e $found/trials/08-677-8/results.bin ]]
 }
 
 @test "prepare: a later round takes the rate of the first, and trials of a cut one are not mixed in" {
