@@ -20,6 +20,7 @@ VERBS = {
     "services": "cli.steps:services_verb",
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
+    "tool-json": "cli.drive:tool_json_verb",
     "glance": "cli.drive:live_status_verb",
     "verify": "contract:run",
     "check": "contract:check",

@@ -1,1 +1,1 @@
-"""While a run goes on: which rate a search for a knee tries next, and what a measurement just gave."""
+"""While a run goes on: what the loop does next, what bash is told of it, and the search for a knee."""
