@@ -92,10 +92,9 @@ def _make(options: argparse.Namespace) -> Path:
     the_plan, the_matrix, knobs = plan_of(options)
     seed = options.seed if options.seed is not None else int(knobs["SEED"])
     folder = make_folder(the_plan.preset.name, options.folder)
-    lines = measurements(the_plan, seed)
     facts = run_facts(folder.name, the_plan, knobs, seed, options)
     facts["services"] = service_facts(the_matrix, knobs, the_plan.services, routes_to_verify(the_plan))
-    write_run(folder, the_matrix, the_plan.services, lines, facts)
+    write_run(folder, the_matrix, the_plan.services, measurements(the_plan, seed), facts)
     return folder
 
 

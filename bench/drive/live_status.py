@@ -31,7 +31,7 @@ class LiveStatus:
 
 def records_of(source: Run, step: str) -> list[Record]:
     """The records of one step (a measurement, or all windows of a pair's round) as the gate leaves them."""
-    mine = [planned for planned in source.planned if step in (planned.id, planned.unit)]
+    mine = [planned for planned in source.planned if step in (planned.id, planned.step)]
     if not mine:
         raise UserError(f"no step '{step}' is planned")
     nulls = [planned for planned in source.planned if planned.mode == "null" and planned not in mine]

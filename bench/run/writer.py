@@ -13,6 +13,7 @@ from bench.core.files import write_file
 from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
 from bench.plan.cells import Plan
+from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
 
 
@@ -20,15 +21,15 @@ def write_run(
     folder: Path,
     the_matrix: Matrix,
     services: Iterable[Service],
-    lines: Sequence[Mapping[str, Any]],
+    planned: Sequence[Measurement],
     facts: Mapping[str, Any],
 ) -> None:
     """The plan's files; run.json comes last, so that a folder with it is whole, and names the others' content."""
-    asked = any("pair" in line and line["database"] for line in lines)
-    write_file(folder / "services.yml", run_services(the_matrix, services, second_database=asked))
+    second_database = any(one.pair and one.database for one in planned)
+    write_file(folder / "services.yml", run_services(the_matrix, services, second_database=second_database))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
-    write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

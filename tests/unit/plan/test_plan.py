@@ -64,8 +64,8 @@ def test_presets_keep_to_the_originals_groups() -> None:
     assert plan(preset="sync-vs-gevent").preset.workers == 4
     assert len(cells(preset="sync-vs-gevent")) == 2 * 3 * 3
     assert plan(preset="sync-vs-gevent").preset.rounds == 5
-    assert not any(m["keepalive"] for m in measurements(plan(preset="sync-vs-gevent"), 1))
-    assert all(m["keepalive"] for m in measurements(plan(preset="quick"), 1))
+    assert not any(m.keepalive for m in measurements(plan(preset="sync-vs-gevent"), 1))
+    assert all(m.keepalive for m in measurements(plan(preset="quick"), 1))
 
 
 def test_a_filter_narrows_the_preset() -> None:
@@ -164,9 +164,9 @@ def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None
     made = plan(preset="quick", rounds=3, tools=("wrk",), controls="none")
     first, second = measurements(made, 1), measurements(made, 2)
     assert first == measurements(made, 1)
-    assert [m["dir"] for m in first] != [m["dir"] for m in second]
-    assert len({m["id"] for m in first}) == len(first) == 3 * 24
-    orders = [[m["service"] + m["scenario"] for m in first if m["round"] == n] for n in (1, 2, 3)]
+    assert [m.dir for m in first] != [m.dir for m in second]
+    assert len({m.id for m in first}) == len(first) == 3 * 24
+    orders = [[m.service + m.scenario for m in first if m.round == n] for n in (1, 2, 3)]
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
     assert orders[0] != orders[1] != orders[2]
 
@@ -215,10 +215,10 @@ def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it(
     wanted = ("knee50:p99=50ms", "knee:p99=50ms")
     made = plan(preset="quick", scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
     lines = measurements(made, 1)
-    shares = [line["knee_share"] for line in lines if line["round"] == 1]
+    shares = [line.knee_share for line in lines if line.round == 1]
     assert shares == [None] * 8 + [0.5] * 8
-    assert [line["knee_share"] for line in lines if line["round"] == 2] != shares
-    assert {(line["rate"], line["knee_p99_s"]) for line in lines} == {(None, 0.05)}
+    assert [line.knee_share for line in lines if line.round == 2] != shares
+    assert {(line.rate, line.knee_p99_s) for line in lines} == {(None, 0.05)}
     with pytest.raises(UserError, match="knee-p99-50ms, which is not asked"):
         plan(preset="quick", levels=wanted[:1], tools=("vegeta",))
 
@@ -248,9 +248,9 @@ def test_no_tool_is_asked_for_what_it_cannot_send() -> None:
 def test_threads_always_divide_the_connections() -> None:
     made = make_plan(MATRIX, Selection(levels=("6", "7", "64")), {"WORKER_CLASS": "sync"}, lambda _: True, 4)
     for line in measurements(made, 1):
-        if line["connections"]:
-            assert line["connections"] % line["threads"] == 0
-            assert 1 <= line["threads"] <= 4
+        if line.connections:
+            assert line.connections % line.threads == 0
+            assert 1 <= line.threads <= 4
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_cpu_that_is_not_there_is_named() -> None:
 
 def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
     made = plan(scenarios=("json", "simple-request-0", "db-raw", "queries-20-orm", "create-data-1"), tools=("wrk",))
-    asks = {line["scenario"]: line["database"] for line in measurements(made, 1) if line["service"] != "null"}
+    asks = {line.scenario: line.database for line in measurements(made, 1) if line.service != "null"}
     needed = {"db-raw": True, "queries-20-orm": True, "create-data-1": True}
     assert asks == {"json": False, "simple-request-0": False} | needed
     assert {r.name for r in MATRIX.routes.values() if r.database} == {
@@ -297,16 +297,16 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
     made = plan(preset="quick", rounds=2)
     lines = measurements(made, 1)
     for number in (1, 2):
-        here = [m for m in lines if m["round"] == number]
-        nulls = [m for m in here if m.get("mode") == "null"]
-        assert sorted(m["tool"] for m in nulls) == ["ab", "hey", "wrk"]
-        assert {m["service"] for m in nulls} == {"null"}
-        assert {m["scenario"] for m in nulls} <= {"json", "plaintext"}
-        (unit,) = {m["unit"] for m in here if m.get("mode") == "duet"}
-        sides = [m for m in here if m.get("unit") == unit]
-        assert sorted((m["window"], m["side"]) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
-        assert len({m["service"] for m in sides}) == 1
-    assert len({m["dir"] for m in lines}) == len({m["id"] for m in lines}) == len(lines)
+        here = [m for m in lines if m.round == number]
+        nulls = [m for m in here if m.mode == "null"]
+        assert sorted(m.tool for m in nulls) == ["ab", "hey", "wrk"]
+        assert {m.service for m in nulls} == {"null"}
+        assert {m.scenario for m in nulls} <= {"json", "plaintext"}
+        (unit,) = {m.unit for m in here if m.mode == "duet"}
+        sides = [m for m in here if m.unit == unit]
+        assert sorted((m.window, m.side) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+        assert len({m.service for m in sides}) == 1
+    assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
 
 
 def test_where_one_service_has_a_second_container_the_a_a_pair_is_its() -> None:
@@ -348,8 +348,8 @@ def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
     assert made.solo_rounds == 0
     assert made.rounds == 30
     lines = measurements(made, 1)
-    assert not [m for m in lines if m.get("mode", "solo") == "solo"]
-    first = {m["side"] for m in lines if m.get("pair") == "p001" and m["slot"] == 1}
+    assert not [m for m in lines if m.mode == "solo"]
+    first = {m.side for m in lines if m.pair == "p001" and m.slot == 1}
     assert first == {"a", "b"}, "the slot is random"
 
 
