@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench import __version__
+
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
 # Intel's own driver says whether turbo is off, the others whether boost is on.
@@ -136,7 +138,8 @@ def provenance() -> dict[str, Any]:
     images = dict(pair.split("=", 1) for pair in os.environ.get("BENCH_IMAGES", "").split() if "=" in pair)
     return {
         "harness": {
-            # No git beside `docker-compose up bench`: the commit has to do.
+            "release": __version__,
+            # `docker compose up bench` has no git to describe the checkout with.
             "version": os.environ.get("BENCH_VERSION") or (state["commit"] or "unknown")[:12],
             "hash": harness_hash(hashes),
             **state,

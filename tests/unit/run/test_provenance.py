@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from bench import __version__
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import _make
 from bench.run.provenance import HARNESS, STAGES, checkout, harness_hash, host_facts, provenance
@@ -73,6 +74,7 @@ def test_run_json_names_the_projects_state_by_content(monkeypatch: pytest.Monkey
     monkeypatch.delenv("BENCH_VERSION", raising=False)
     harness = provenance()["harness"]
     assert (harness["version"], harness["commit"], harness["branch"]) == (COMMIT[:12], COMMIT, "sync")
+    assert harness["release"] == __version__
     assert harness["images"] == {"bench/loadgen:latest": "sha256:ab"}
     assert harness["hash"] == harness_hash()
     assert harness["parts"].keys() == set(HARNESS)
