@@ -1,4 +1,4 @@
-"""`compare` and `comparable`: what changed between runs, and whether they may be compared."""
+"""`compare` and `comparable`: the differences between runs, and whether runs are compatible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.run.folder import RESULTS, find_run
 
 
 def compatibility_verb(argv: Sequence[str]) -> int:
-    """`comparable A B`: print the differences; 0 when figures of both may be compared, else 1."""
+    """`comparable A B`: print what differs in their conditions; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("comparable takes two runs, such as: scripts/report.sh comparable RUN OTHER")
     verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
@@ -26,7 +26,7 @@ FOLDER = "comparisons"
 
 
 def compare_verb(argv: Sequence[str]) -> int:
-    """`compare A B [C...]`: print and write the comparison; 0 where all may be compared with the first, else 1."""
+    """`compare A B [C...]`: write and print the comparison; 0 if all are compatible with the first run, else 1."""
     from bench.render.comparison import markdown, page
 
     if len(argv) < 2:
@@ -45,6 +45,6 @@ def compare_verb(argv: Sequence[str]) -> int:
         if not found.histories:
             (folder / "history.jsonl").unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
+        raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
     print(text, end="")
     return 0 if len(found.compared) == len(found.others) else 1

@@ -1,4 +1,4 @@
-"""`generate`: the files that follow from services/matrix.toml."""
+"""`generate`: the files that are generated from services/matrix.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pr-comment`: verdicts as a comment on a pull request."""
+"""`pr-comment`: a run's verdicts as a pull-request comment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.run.folder import find_run
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:
-    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 where a policy is broken."""
+    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated."""
     options = _options(argv)
     policies = [parse_policy(text) for text in options.fail_on]
     folders = [find_run(name) for name in options.runs]

@@ -1,4 +1,4 @@
-"""Reads services/matrix.toml."""
+"""Reads and checks services/matrix.toml."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ MATRIX = Path("services/matrix.toml")
 
 
 def load_matrix(path: Path = MATRIX) -> Matrix:
-    """Read and check the list; UserError with the file and the fault when it is not one."""
+    """The matrix in the file; UserError that names the file and the fault where it is not valid."""
     try:
         return parse_matrix(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid TOML: {error}; mend that line, or `git checkout {path}`") from error
+        raise UserError(f"{path} is not valid TOML: {error}; fix that line, or `git checkout {path}`") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path} does not fit: {detail}; compare with `git diff {path}`") from error
+        raise UserError(f"{path} is not a valid matrix: {detail}; see `git diff {path}`") from error
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:
-    """Matrix of the parsed TOML; KeyError, TypeError or ValueError when it does not fit."""
+    """The matrix of parsed TOML; KeyError, TypeError or ValueError where a key is missing or a value is wrong."""
     if data["schema"] != 1:
-        raise ValueError(f"schema is {data['schema']}, this program reads 1")
+        raise ValueError(f"schema is {data['schema']}, this version reads 1")
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
     frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
@@ -51,13 +51,13 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
         if not NAME.match(name):
-            raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
+            raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
     for python in data["pythons"]:
         python_image(python)
     for framework in (*frameworks.values(), *selftests.values()):
         for route in framework.lacks:
             if route != "*" and route not in routes:
-                raise ValueError(f"framework {framework.name} lacks '{route}', which is no route")
+                raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
     matrix = Matrix(
         bases=data["bases"],
         pythons=data["pythons"],
@@ -75,7 +75,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
 
 def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
     if value["style"] not in ("sync", "async"):
-        raise ValueError(f"server {name}: style '{value['style']}' is neither sync nor async")
+        raise ValueError(f"server {name}: style '{value['style']}' must be sync or async")
     packages = {
         base: Packages(tuple(value[base].get("build", ())), tuple(value[base].get("run", ())))
         for base in bases

@@ -162,9 +162,9 @@ def test_a_python_names_its_image_and_its_services(python: str, label: str, imag
     assert python_label(python) == label
     assert python_image(python) == image
     service = next(s for s in MATRIX.services if s.name == f"gunicorn-sync-wsgi-{label}-debian")
-    knobs = {"PYTHON_IMAGE": "bench-python", "PYPY_IMAGE": "a/pypy"}
+    settings = {"PYTHON_IMAGE": "bench-python", "PYPY_IMAGE": "a/pypy"}
     prefix = {"python": "bench-python", "pypy": "a/pypy"}[image[0]]
-    assert MATRIX.base_image(service, knobs) == f"{prefix}:{image[1]}-slim"
+    assert MATRIX.base_image(service, settings) == f"{prefix}:{image[1]}-slim"
     text = run_services(MATRIX, [service])
     name = image[0].upper()
     assert f'"PYTHON_IMAGE": "${{LOCAL_{name}_IMAGE:-${{{name}_IMAGE:-{image[0]}}}}}"' in text
@@ -175,7 +175,7 @@ def test_a_python_names_its_image_and_its_services(python: str, label: str, imag
 def test_a_python_that_no_image_is_named_for_is_refused(python: str, tmp_path: Path) -> None:
     data = raw()
     data["pythons"][python] = {}
-    with pytest.raises(UserError, match=r"neither 3\.X nor pypy3\.X"):
+    with pytest.raises(UserError, match=r"must be 3\.X or pypy3\.X"):
         load_matrix(write(tmp_path, data))
 
 
@@ -237,20 +237,20 @@ def test_quick_is_about_eight_services_three_scenarios_and_all_tools() -> None:
     assert {t for load in quick.loads for t in load.tools} == set(TOOLS)
 
 
-def test_env_holds_every_knob_once_with_a_comment() -> None:
+def test_env_holds_every_setting_once_with_a_comment() -> None:
     lines = (ROOT / ".env").read_text().splitlines()
     keys = [line.partition("=")[0] for line in lines if "=" in line and not line.startswith("#")]
     assert sorted(keys) == sorted(SETTINGS)
     assert read_settings({}, ROOT)["WORKER_CLASS"] in ("sync", "gevent")
 
 
-def test_an_exported_knob_wins_over_the_file() -> None:
+def test_an_exported_setting_wins_over_the_file() -> None:
     assert read_settings({"WORKERS": "3"}, ROOT)["WORKERS"] == "3"
     assert read_settings({"WORKERS": ""}, ROOT)["WORKERS"] == read_env(ROOT / ".env")["WORKERS"]
 
 
 @pytest.mark.parametrize(
-    ("knob", "value"),
+    ("name", "value"),
     [
         ("WORKER_CLASS", "threads"),
         ("WORKERS", "0"),
@@ -269,9 +269,9 @@ def test_an_exported_knob_wins_over_the_file() -> None:
         ("MAX_LOADGEN_WAIT", "1e3"),
     ],
 )
-def test_a_wrong_knob_is_one_line_that_names_it(knob: str, value: str) -> None:
-    with pytest.raises(UserError, match=knob) as caught:
-        read_settings({knob: value}, ROOT)
+def test_a_wrong_setting_is_one_line_that_names_it(name: str, value: str) -> None:
+    with pytest.raises(UserError, match=name) as caught:
+        read_settings({name: value}, ROOT)
     assert "\n" not in str(caught.value)
 
 
@@ -304,12 +304,12 @@ def test_what_a_framework_lacks_has_a_reason() -> None:
     [
         (lambda m: m.pop("routes"), "'routes' is missing"),
         (lambda m: m.update(schema=2), "schema is 2"),
-        (lambda m: m["servers"]["bjoern"].update(style="green"), "neither sync nor async"),
+        (lambda m: m["servers"]["bjoern"].update(style="green"), "must be sync or async"),
         (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
-        (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is no route"),
+        (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
         (lambda m: m["presets"]["quick"].pop("loads"), "'loads' is missing"),
-        (lambda m: m.update(servers=3), "does not fit"),
-        (lambda m: m["routes"]["json"].update(colour="red"), "does not fit"),
+        (lambda m: m.update(servers=3), "is not a valid matrix"),
+        (lambda m: m["routes"]["json"].update(colour="red"), "is not a valid matrix"),
     ],
 )
 def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:

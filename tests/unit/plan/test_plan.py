@@ -106,13 +106,13 @@ def test_bases_that_cannot_be_reached_are_skipped_with_that_cause() -> None:
     }
 
 
-def test_alpine_has_a_base_of_its_own_where_its_knob_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.matrix.bases.read_env", lambda _: {"LOCAL_PYTHON_IMAGE": "local"})
     images = tmp_path / "images"
     images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
     services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]
-    for knob, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
-        reachable = reachable_bases(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": knob}, str(images))
+    for image, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
+        reachable = reachable_bases(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, str(images))
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
     assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
@@ -130,7 +130,7 @@ def test_what_a_framework_or_tool_cannot_do_is_skipped_with_its_reason() -> None
         pythons=("3.1*",),
         bases=("debian",),
     )
-    assert {s.cause for s in made.skips} == {"wrk sends a body only with a Lua script"}
+    assert {s.cause for s in made.skips} == {"wrk cannot send a body without a Lua script"}
     assert {c.tool for c in made.cells} == {"ab"}
 
 
@@ -145,7 +145,7 @@ def test_what_a_framework_or_tool_cannot_do_is_skipped_with_its_reason() -> None
         ({"bases": ("suse",)}, "unknown base 'suse'"),
         ({"tools": ("curl",)}, "unknown tool 'curl'"),
         ({"scenarios": ("nope",)}, "unknown scenario 'nope'"),
-        ({"levels": ("many",)}, "is no number"),
+        ({"levels": ("many",)}, "is not a level"),
         ({"tools": ("wrk",), "levels": ("r5",)}, "nothing matches"),
         ({"servers": ("bjoern",), "frameworks": ("starlette",)}, "nothing matches"),
         ({"duration": 0.5}, "whole seconds"),
@@ -219,7 +219,7 @@ def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it(
     assert shares == [None] * 8 + [0.5] * 8
     assert [line.knee_share for line in lines if line.round == 2] != shares
     assert {(line.rate, line.knee_p99_s) for line in lines} == {(None, 0.05)}
-    with pytest.raises(UserError, match="knee-p99-50ms, which is not asked"):
+    with pytest.raises(UserError, match="knee-p99-50ms, which is not selected"):
         plan(preset="quick", levels=wanted[:1], tools=("vegeta",))
 
 
@@ -231,7 +231,7 @@ def test_a_search_takes_its_time_once() -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
 def test_levels_that_are_none(text: str) -> None:
-    with pytest.raises(UserError, match="is no number"):
+    with pytest.raises(UserError, match="is not a level"):
         parse_level(text)
 
 
@@ -273,10 +273,10 @@ def test_hyper_threads_of_one_core_stay_together(tmp_path: Path) -> None:
 
 
 def test_a_cpu_that_is_not_there_is_named() -> None:
-    knobs = {"SERVER_CPUS": "7", "LOADGEN_CPUS": "", "DATABASE_CPUS": ""}
+    settings = {"SERVER_CPUS": "7", "LOADGEN_CPUS": "", "DATABASE_CPUS": ""}
     with pytest.raises(UserError, match="SERVER_CPUS=7"):
-        resolve(knobs, [0, 1])
-    assert resolve(knobs | {"SERVER_CPUS": "0-1"}, [0, 1])["SERVER_CPUS"] == "0-1"
+        resolve(settings, [0, 1])
+    assert resolve(settings | {"SERVER_CPUS": "0-1"}, [0, 1])["SERVER_CPUS"] == "0-1"
 
 
 def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:

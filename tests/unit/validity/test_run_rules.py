@@ -151,7 +151,7 @@ def test_the_witnesses_are_named_and_not_without_end(plain: Record) -> None:
 
 
 @pytest.mark.parametrize(
-    "knobs, limits",
+    "settings, limits",
     [
         ({}, LIMITS),
         ({"MAX_STEAL": "1", "MAX_FOREIGN_CPU": "5", "MAX_LOADGEN_WAIT": "10"}, LIMITS),
@@ -160,8 +160,8 @@ def test_the_witnesses_are_named_and_not_without_end(plain: Record) -> None:
         ({"MAX_STEAL": [], "MAX_FOREIGN_CPU": "-1", "MAX_LOADGEN_WAIT": "inf"}, LIMITS),
     ],
 )
-def test_the_limits_are_the_runs_own_knobs(knobs: dict[str, Any], limits: NoiseLimits) -> None:
-    assert noise_limits_of(knobs) == limits
+def test_the_limits_are_the_runs_own_settings(settings: dict[str, Any], limits: NoiseLimits) -> None:
+    assert noise_limits_of(settings) == limits
 
 
 def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: P
     for number, line in enumerate(lines, 1):
         line["id"] = f"r{line['round']:02}-{number:04}"
     noisy = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  400 0 200 999 0 0 0 1 0 0"}}
-    for knobs, valid in (({}, [False, False, True, True]), ({"MAX_FOREIGN_CPU": "50"}, [True] * 4)):
-        write_run(tmp_path, lines, knobs=knobs)
+    for settings, valid in (({}, [False, False, True, True]), ({"MAX_FOREIGN_CPU": "50"}, [True] * 4)):
+        write_run(tmp_path, lines, knobs=settings)
         for line in lines:
             write_measurement(tmp_path, line, output_of(line, 4000), tool=noisy if line["id"] == "r01-0002" else None)
         assert build_verb([str(tmp_path)]) == 0
