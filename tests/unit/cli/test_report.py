@@ -76,7 +76,7 @@ def test_cgroup_v2_counters_are_read_too(folder: Path) -> None:
     write_measurement(folder, line, output_of(line, 4000), tool=ends)
     record = build(folder)[0]
     assert record.loadgen_cpu_s == 2.0
-    assert record.steal_ratio is None and record.nulls["steal_ratio"] == "tool.json does not tell"
+    assert record.steal_ratio is None and record.nulls["steal_ratio"] == "tool.json does not say"
 
 
 def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
@@ -193,7 +193,7 @@ def test_any_bytes_in_a_services_file_are_no_crash(name: str, data: bytes, folde
     [
         ("available True\nenabled True\n", "JIT on"),
         ("available True\nenabled False\n", "JIT off"),
-        ("available True\n", "JIT built in, not known whether on"),
+        ("available True\n", "JIT built in, unknown whether on"),
         ("available False\nenabled False\n", "no JIT"),
         ("null PyPy has a JIT of its own, always on\n", "PyPy has a JIT of its own, always on"),
     ],

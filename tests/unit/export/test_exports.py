@@ -249,7 +249,7 @@ def test_records_of_another_kind_are_refused(
         (folder / name).write_bytes((a_run / name).read_bytes())
     (folder / "records.jsonl").write_bytes(text.encode(errors="surrogateescape"))
     assert main(["export", form, str(folder)]) == 2
-    assert "scripts/report.sh spoilt makes it anew" in capsys.readouterr().err
+    assert "rebuild it with: scripts/report.sh spoilt" in capsys.readouterr().err
     (folder / "records.jsonl").unlink()
     assert main(["export", form, str(folder)]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -464,7 +464,7 @@ def test_binary_results_are_what_vegeta_says(binary: bytes, monkeypatch: pytest.
     [
         ("cat >/dev/null; echo bad gob >&2; exit 1", "bad gob"),
         ("exec sleep 9", "longer than 0.5 s"),
-        ("exit 0", "no finished line"),
+        ("exit 0", "no complete line"),
     ],
 )
 def test_binary_results_that_vegeta_cannot_read(

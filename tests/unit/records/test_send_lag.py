@@ -118,7 +118,7 @@ def test_what_left_late_is_not_the_asked_load(tmp_path: Path) -> None:
     (cause,) = record.causes
     assert cause.cause == "not the asked load"
     assert "late by 30 ms (p99), 30 ms at most, 2.00% of requests by more than 1 ms" in cause.detail
-    assert "p99 is 32 ms from the asked times, 2 ms as sent" in cause.detail
+    assert "p99 is 32 ms from when requests were due, 2 ms as sent" in cause.detail
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_workers_that_are_all_in_use_are_told_apart(tmp_path: Path) -> None:
     (cause,) = judged(tmp_path / "short", open_ones, 200).causes
     assert (cause.cause, cause.detail) == (
         "not the asked load",
-        "all 200 workers of vegeta were in use: what was due then was not sent",
+        "all 200 of vegeta's workers were in use: requests that were due then were not sent",
     )
 
 
