@@ -195,6 +195,6 @@ def test_what_only_the_whole_run_shows_is_no_measurement_either(
 
 
 @pytest.mark.parametrize("argv", [[], ["latency"], ["power", "results/x"], ["latency", "no-such-run"]])
-def test_the_users_faults_are_one_line(argv: list[str]) -> None:
+def test_user_errors_are_refused(argv: list[str]) -> None:
     with pytest.raises(UserError):
         judge_verb(argv)

@@ -477,7 +477,6 @@ def test_binary_results_that_vegeta_cannot_read(
     assert failure in str(parsed.failure)
 
 
-@pytest.mark.skipif(vegeta.shutil.which("vegeta") is None, reason="vegeta is not installed")
 def test_binary_results_through_vegeta_itself(binary: bytes) -> None:
     parsed, truth = parse("vegeta", binary).as_dict(), named("vegeta/ramp-json").truth
     assert {key: parsed[key] for key in ("requests", "ok", "duration_s", "extra")} == {

@@ -154,7 +154,7 @@ def test_what_a_framework_or_tool_cannot_do_is_skipped_with_its_reason() -> None
         ({"packages": ("aiohttp",)}, "NAME==VERSION"),
     ],
 )
-def test_the_users_faults_are_one_line(wanted: dict[str, Any], words: str) -> None:
+def test_user_errors_are_one_line(wanted: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words) as caught:
         plan(**wanted)
     assert "\n" not in str(caught.value)
@@ -245,12 +245,10 @@ def test_no_tool_is_asked_for_what_it_cannot_send() -> None:
         assert refusal(tool, parse_level(level), "GET") is None
 
 
-def test_threads_always_divide_the_connections() -> None:
+def test_threads_are_the_most_that_divide_the_connections() -> None:
     made = make_plan(MATRIX, Selection(levels=("6", "7", "64")), {"WORKER_CLASS": "sync"}, lambda _: True, 4)
-    for line in measurements(made, 1):
-        if line.connections:
-            assert line.connections % line.threads == 0
-            assert 1 <= line.threads <= 4
+    threads = {(line.connections, line.threads) for line in measurements(made, 1) if line.connections}
+    assert threads == {(6, 3), (7, 1), (64, 4)}
 
 
 @pytest.mark.parametrize(
@@ -272,7 +270,7 @@ def test_hyper_threads_of_one_core_stay_together(tmp_path: Path) -> None:
     assert choose(groups)["LOADGEN_CPUS"] == "2,6"
 
 
-def test_a_cpu_that_is_not_there_is_named() -> None:
+def test_a_cpu_that_the_host_lacks_is_named() -> None:
     settings = {"SERVER_CPUS": "7", "LOADGEN_CPUS": "", "DATABASE_CPUS": ""}
     with pytest.raises(UserError, match="SERVER_CPUS=7"):
         resolve(settings, [0, 1])
@@ -309,14 +307,14 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
     assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
 
 
-def test_where_one_service_has_a_second_container_the_a_a_pair_is_its() -> None:
+def test_where_only_one_service_has_an_a_a_copy_the_pair_is_of_it() -> None:
     twin, starlette = "uvicorn-asgi-py313-debian", "uvicorn-starlette-py313-debian"
     assert {pair.a.service.name for pair in plan(preset="quick", twin=starlette).pairs} == {starlette}
     assert {pair.a.service.name for pair in plan(preset="quick").pairs} == {twin}
     assert plan(preset="quick", stacks=("uvicorn-starlette",), twin=twin).pairs == ()
 
 
-def test_where_the_presets_twin_is_left_out_the_first_service_is_beside_itself() -> None:
+def test_where_the_presets_twin_is_left_out_the_a_a_pair_is_of_the_first_service() -> None:
     for stacks, first in (
         (("tornado",), "tornado"),
         (("tornado", "bjoern-wsgi"), "bjoern-wsgi"),
@@ -353,6 +351,6 @@ def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
     assert first == {"a", "b"}, "the slot is random"
 
 
-def test_an_unknown_mode_is_the_users_fault() -> None:
+def test_an_unknown_mode_is_a_user_error() -> None:
     with pytest.raises(UserError, match="mode 'duo'"):
         plan(mode="duo")

@@ -1,4 +1,4 @@
-"""The gate: each cause with what calls it up, and with what just does not."""
+"""The validity rules of one measurement: each cause just beyond its limit, and just within."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sample(name: str) -> bytes:
 
 
 def changed(text: str, pattern: str, into: str) -> str:
-    """The output with a lie in it."""
+    """The output with one figure falsified."""
     lie, count = re.subn(pattern, into, text, count=1, flags=re.M)
     assert count == 1, pattern
     return lie
