@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from bench.core.arguments import Parser
 
@@ -27,7 +26,6 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
-    parser.add_argument("--folder", type=Path)
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):

@@ -58,7 +58,7 @@ def list_verb(argv: Sequence[str]) -> int:
 
 def make_plan_verb(argv: Sequence[str]) -> int:
     """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml and knobs.env; print RUN."""
-    print(_make(parse_selection(argv)).name)
+    print(make_run(parse_selection(argv)).name)
     return 0
 
 
@@ -86,10 +86,11 @@ def contract_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _make(options: argparse.Namespace) -> Path:
+def make_run(options: argparse.Namespace, folder: Path | None = None) -> Path:
+    """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
     plan, matrix, settings = plan_of(options)
     seed = options.seed if options.seed is not None else int(settings["SEED"])
-    folder = make_folder(plan.preset.name, options.folder)
+    folder = make_folder(plan.preset.name, folder)
     facts = run_facts(folder.name, plan, settings, seed, options)
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
@@ -99,17 +100,16 @@ def _make(options: argparse.Namespace) -> Path:
 def commands_verb(argv: Sequence[str]) -> int:
     """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        options = parse_selection(argv)
-        options.folder = Path(folder) / "dry-run"
-        _make(options)
+        run = Path(folder) / "dry-run"
+        make_run(parse_selection(argv), run)
         units: dict[str, list[dict[str, Any]]] = {}
-        for line in map(json.loads, (options.folder / "plan.jsonl").read_text().splitlines()):
+        for line in map(json.loads, (run / "plan.jsonl").read_text().splitlines()):
             units.setdefault(line.get("unit", line["id"]), []).append(line)
         for lines in units.values():
-            write_step(options.folder, lines, os.environ)
+            write_step(run, lines, os.environ)
             for line in lines:
                 names = [f"{line['window']}{line['side']}"] if "unit" in line else []
-                measure = ["loadgen/measure", "command", str(options.folder), *names]
+                measure = ["loadgen/measure", "command", str(run), *names]
                 done = subprocess.run(measure, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise UserError(done.stderr.strip())

@@ -72,12 +72,12 @@ def make_record(
         **resource_figures(raw, service, evidence),
         **_open_loop_figures(raw, evidence),
     }
-    silent = _why_silent(evidence)
+    no_output = _why_null(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
     nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
-    nulls |= {f"errors.{kind}": silent for kind, value in errors.items() if value is None}
-    nulls |= {f"latency_s.{key}": silent for key, value in latency.items() if value is None}
+    nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
+    nulls |= {f"latency_s.{key}": no_output for key, value in latency.items() if value is None}
     return Record(
         id=planned.id,
         round=planned.round,
@@ -142,14 +142,14 @@ def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
 
 def _tool_figures(raw: Raw, evidence: Evidence) -> Figures:
     tool = raw.tool or {}
-    silent = "tool.json does not say" if raw.tool is not None else _why_absent(evidence, "tool.json")
+    reason = "tool.json does not say" if raw.tool is not None else _why_absent(evidence, "tool.json")
     argv = tool.get("argv")
     is_command = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
     return {
-        "tool_version": (_text(tool.get("tool_version")), silent),
-        "command": (tuple(argv) if is_command and argv else None, silent),
-        "exit_status": (evidence.exit_status, silent),
-        "loadgen_limits": (_limits(tool), silent),
+        "tool_version": (_text(tool.get("tool_version")), reason),
+        "command": (tuple(argv) if is_command and argv else None, reason),
+        "exit_status": (evidence.exit_status, reason),
+        "loadgen_limits": (_limits(tool), reason),
         "raw_sha256": (raw.sha256, _why_absent(evidence, raw.output_file.rpartition("/")[2])),
     }
 
@@ -164,17 +164,17 @@ def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
 
 def _load_figures(evidence: Evidence) -> Figures:
     """What the tool's output says, and what follows from it alone."""
-    parsed, silent = evidence.parsed, _why_silent(evidence)
-    ambiguous = silent
+    parsed, reason = evidence.parsed, _why_null(evidence)
+    ambiguous = reason
     if parsed is not None and parsed.ok is None and parsed.ok_range is not None:
         ambiguous = f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} answers were good, the output is ambiguous"
     return {
-        "requests": (parsed and parsed.requests, silent),
-        "attempts": (parsed and attempts_of(evidence.planned.tool, parsed), silent),
+        "requests": (parsed and parsed.requests, reason),
+        "attempts": (parsed and attempts_of(evidence.planned.tool, parsed), reason),
         "successes": (parsed and parsed.ok, ambiguous),
-        "duration_s": (parsed and parsed.duration_s, silent),
+        "duration_s": (parsed and parsed.duration_s, reason),
         "goodput": (evidence.goodput, ambiguous),
-        "sent_rate": (evidence.sent_rate, silent),
+        "sent_rate": (evidence.sent_rate, reason),
     }
 
 
@@ -196,9 +196,9 @@ def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
     """How late vegeta sent its requests, and the knee that was found or confirmed."""
     if not evidence.planned.open_loop:
         return {"lag_s": (None, "closed loop: requests have no schedule"), "knee_rate": (None, NO_SEARCH)}
-    silent = "lag.json does not say" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    reason = "lag.json does not say" if raw.lag is not None else _why_absent(evidence, "lag.json")
     return {
-        "lag_s": (evidence.lag and evidence.lag.lag_s, silent),
+        "lag_s": (evidence.lag and evidence.lag.lag_s, reason),
         "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
     }
 
@@ -209,7 +209,7 @@ def _why_absent(evidence: Evidence, file: str) -> str:
     return f"{evidence.outcome}: {evidence.detail}"
 
 
-def _why_silent(evidence: Evidence) -> str:
+def _why_null(evidence: Evidence) -> str:
     """Why a figure from the tool's output is null."""
     parsed = evidence.parsed
     if parsed is None:

@@ -206,7 +206,7 @@ def _counts(planned: Measurement, parsed: Parsed) -> Iterator[str]:
 
 
 def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Little's law of a closed loop: connections = goodput x mean latency."""
+    """Little's law for a closed loop: connections = goodput x mean latency."""
     planned, goodput, mean = evidence.planned, evidence.goodput, parsed.latency_s.mean
     if planned.connections is None or not goodput or mean is None or not parsed.requests:
         return
