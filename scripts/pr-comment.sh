@@ -5,7 +5,7 @@
 #
 # Prints a comparison as Markdown, short enough for a comment on GitHub. Of one run: the verdicts of
 # its pairs, whose first service is what was and whose second is what is proposed. Two runs have
-# no verdicts: their figures stand side by side, if scripts/report.sh comparable allows it.
+# no verdicts: their figures stand side by side, if scripts/compare-runs.sh --check allows it.
 #
 #   --fail-on POLICY  exit status 1 where it is broken; may be given more than once:
 #       slower:5%         a verdict says slower, by more than that (slower alone: by anything)
