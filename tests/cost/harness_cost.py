@@ -1,4 +1,4 @@
-"""What the harness itself costs, from timestamps and samples that scripts/bench-self.sh saved."""
+"""What the harness itself costs, from timestamps and samples that scripts/harness-cost.sh saved."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Cost:
 
 
 def harness_cost(argv: Sequence[str]) -> int:
-    """`self RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 when a goal is missed."""
+    """`run RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 when a goal is missed."""
     if len(argv) < 2:
-        raise UserError("self takes a run, a file of samples and intervals; see scripts/bench-self.sh")
+        raise UserError("run takes a run, a file of samples and intervals; see scripts/harness-cost.sh")
     folder, samples = Path(argv[0]), Path(argv[1])
     windows = list(_windows(folder))
     spans = dict(_interval(word) for word in argv[2:])
@@ -61,7 +61,7 @@ def harness_cost(argv: Sequence[str]) -> int:
 
 
 def _page_figures(spans: Mapping[str, float]) -> Iterator[Cost]:
-    """The page's own goals, from `self-page` and tests/cost/page_times.py."""
+    """The page's own goals, from `page` and tests/cost/page_times.py."""
     size = f"page of {PAGE_MEASUREMENTS:,} measurements"
     for key, name, unit, most, factor, note in (
         ("page", f"{size}: made", "s", 3, 1, "wall, from records that were read"),

@@ -1,4 +1,4 @@
-"""Time and bytes of cold builds, out of what scripts/bench-self.sh saved."""
+"""Time and bytes of cold builds, out of what scripts/harness-cost.sh saved."""
 
 import json
 from pathlib import Path

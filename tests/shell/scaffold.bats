@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/new.sh on a copy of the project: no network, no container.
+# scripts/scaffold.sh on a copy of the project: no network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,10 +15,10 @@ setup() {
 # What was refused has left nothing behind.
 refuses() { # STATUS MESSAGE ARGUMENT...
 	local status=$1 message=$2
-	run -"$status" --separate-stderr scripts/new.sh "${@:3}"
+	run -"$status" --separate-stderr scripts/scaffold.sh "${@:3}"
 	[[ -z $output ]]
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == "new.sh: $message" ]]
+	[[ $stderr == "scaffold.sh: $message" ]]
 	cmp before.toml services/matrix.toml
 }
 
@@ -32,7 +32,7 @@ print(*(stack for stack in matrix.load().stacks if sys.argv[1] in stack))' "$1"
 added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 
 @test "a framework: two files, one line, its services, three steps" {
-	run -0 scripts/new.sh framework new-one
+	run -0 scripts/scaffold.sh framework new-one
 	[[ $output == *scripts/lock.sh*scripts/generate.sh*"scripts/verify.sh '*-new-one-py313-debian'" ]]
 	[[ $(ls services/frameworks/new-one) == $'app.py\nrequirements.txt' ]]
 	[[ $(added) == 'new-one = { interface = "asgi", lacks = { "*" = "not yet offered" } }' ]]
@@ -42,13 +42,13 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 }
 
 @test "a framework for WSGI" {
-	scripts/new.sh framework new-one wsgi
+	scripts/scaffold.sh framework new-one wsgi
 	[[ " $(stacks_of new-one) " == *' gunicorn-sync-new-one '* ]]
 	[[ " $(stacks_of new-one) " != *' uvicorn-new-one '* ]]
 }
 
 @test "a server: two files, one line, its services, three steps" {
-	run -0 scripts/new.sh server new-one
+	run -0 scripts/scaffold.sh server new-one
 	[[ $output == *scripts/lock.sh*scripts/generate.sh*"scripts/verify.sh 'new-one-*-py313-debian'" ]]
 	[[ $(ls services/servers/new-one) == $'requirements.txt\nstart' ]]
 	[[ -x services/servers/new-one/start ]]
@@ -57,14 +57,14 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 }
 
 @test "a server for WSGI" {
-	scripts/new.sh server new-one wsgi
+	scripts/scaffold.sh server new-one wsgi
 	[[ " $(stacks_of new-one) " == *' new-one-flask '* ]]
 	[[ " $(stacks_of new-one) " != *' new-one-starlette '* ]]
 }
 
 @test "both in turn, in the same name" {
-	scripts/new.sh server new-one
-	scripts/new.sh framework new-one
+	scripts/scaffold.sh server new-one
+	scripts/scaffold.sh framework new-one
 	[[ $(added | wc -l) == 2 ]]
 	[[ " $(stacks_of new-one) " == *' uvicorn-new-one '* ]]
 	[[ " $(stacks_of new-one) " == *' new-one '* ]]
@@ -72,16 +72,16 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 
 @test "no file says NAME any more" {
 	for kind in server framework; do
-		scripts/new.sh "$kind" "new-$kind-a" asgi
-		scripts/new.sh "$kind" "new-$kind-w" wsgi
+		scripts/scaffold.sh "$kind" "new-$kind-a" asgi
+		scripts/scaffold.sh "$kind" "new-$kind-w" wsgi
 	done
 	run -1 grep -rw NAME services/servers/new-* services/frameworks/new-*
 	grep -q 'new-framework-w' services/frameworks/new-framework-w/app.py
 }
 
 @test "a new app answers the basic routes, and no others" {
-	scripts/new.sh framework new-a
-	scripts/new.sh framework new-w wsgi
+	scripts/scaffold.sh framework new-a
+	scripts/scaffold.sh framework new-w wsgi
 	PYTHONPATH=services run -0 python3 - <<-'EOS'
 		import asyncio, runpy
 
@@ -133,10 +133,10 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 }
 
 @test "the help is the header comment, and CONTRIBUTING.md names the same steps" {
-	run -0 scripts/new.sh --help
-	[[ ${lines[0]} == 'Usage: scripts/new.sh server|framework NAME [asgi|wsgi]' ]]
+	run -0 scripts/scaffold.sh --help
+	[[ ${lines[0]} == 'Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]' ]]
 	local step
-	for step in 'scripts/new.sh framework NAME' scripts/lock.sh scripts/generate.sh "scripts/verify.sh '*-NAME-py313-debian'"; do
+	for step in 'scripts/scaffold.sh framework NAME' scripts/lock.sh scripts/generate.sh "scripts/verify.sh '*-NAME-py313-debian'"; do
 		grep -qF "$step" CONTRIBUTING.md
 	done
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/bench-self.sh [--builds [GLOB]]
+# Usage: scripts/harness-cost.sh [--builds [GLOB]]
 #
 # Measures what the harness itself costs, and prints it beside the goals: the fixed cost of a
 # measurement, its own CPU while a service is loaded, the time and memory of building a report from
@@ -10,8 +10,8 @@
 #   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from nothing but
 #                    its base and pip's downloads, for the time and the bytes of each
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/selfbench.sh
-source "${BASH_SOURCE[0]%/*}/lib/selfbench.sh"
+# shellcheck source=scripts/lib/harness_cost.sh
+source "${BASH_SOURCE[0]%/*}/lib/harness_cost.sh"
 
 builds=''
 case ${1:-} in

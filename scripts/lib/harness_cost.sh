@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What scripts/bench-self.sh does, in the order in which it does it. Only declares; the caller sets `work`.
+# What scripts/harness-cost.sh does, in the order in which it does it. Only declares; the caller sets `work`.
 
 # shellcheck source=scripts/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
-# shellcheck source=scripts/lib/selfbuilds.sh
-source "${BASH_SOURCE[0]%/*}/selfbuilds.sh"
+# shellcheck source=scripts/lib/build_cost.sh
+source "${BASH_SOURCE[0]%/*}/build_cost.sh"
 
 work='' sampler=''
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What was beside what is proposed: scripts/beside.sh on a copy of the project with a history of its own, and that what
+# What was beside what is proposed: scripts/add-baseline.sh on a copy of the project with a history of its own, and that what
 # docs/ say of CI is what the scripts take. No network, no container.
 
 bats_require_minimum_version 1.5.0
@@ -28,14 +28,14 @@ setup() {
 }
 
 refuses() { # MESSAGE ARGUMENT...
-	run -2 --separate-stderr scripts/beside.sh "${@:2}"
+	run -2 --separate-stderr scripts/add-baseline.sh "${@:2}"
 	# shellcheck disable=SC2154 # bats sets it
-	[[ -z $output && $stderr == "beside.sh: $1" ]]
+	[[ -z $output && $stderr == "add-baseline.sh: $1" ]]
 	[[ -z $(git status --porcelain) ]]
 }
 
 @test "a framework as it was: folder, locks and line, and nothing of what is proposed" {
-	run -0 --separate-stderr scripts/beside.sh HEAD~1 framework starlette
+	run -0 --separate-stderr scripts/add-baseline.sh HEAD~1 framework starlette
 	[[ $stderr == *"--stack SERVER-starlette-base,SERVER-starlette --python 3.13 --base debian"* ]]
 	diff -r <(git show HEAD~1:services/frameworks/starlette/app.py) services/frameworks/starlette-base/app.py
 	cmp <(git show HEAD~1:services/locks/py313/framework-starlette.txt) services/locks/py313/framework-starlette-base.txt
@@ -45,7 +45,7 @@ refuses() { # MESSAGE ARGUMENT...
 }
 
 @test "a server as it was" {
-	scripts/beside.sh HEAD~1 server uvicorn
+	scripts/add-baseline.sh HEAD~1 server uvicorn
 	cmp <(git show HEAD~1:services/servers/uvicorn/start) services/servers/uvicorn-base/start
 	[[ -x services/servers/uvicorn-base/start ]]
 	python3 -m bench list --stack uvicorn-starlette,uvicorn-base-starlette --python 3.13 --base debian --scenario json \
@@ -54,11 +54,11 @@ refuses() { # MESSAGE ARGUMENT...
 }
 
 @test "what both share is said where it differs too" {
-	run -0 --separate-stderr scripts/beside.sh HEAD~1 framework starlette
+	run -0 --separate-stderr scripts/add-baseline.sh HEAD~1 framework starlette
 	[[ $stderr != *differs* ]]
 	git clean --quiet --force -d && git checkout --quiet .
 	echo '# proposed' >>services/common/contract.py
-	run -0 --separate-stderr scripts/beside.sh HEAD~1 framework starlette
+	run -0 --separate-stderr scripts/add-baseline.sh HEAD~1 framework starlette
 	[[ $stderr == *"services/common or a Dockerfile differs too: both have what is here, and that difference is not measured"* ]]
 }
 
@@ -68,14 +68,14 @@ refuses() { # MESSAGE ARGUMENT...
 	refuses "name '../x' is not lower-case letters, digits and '-'" HEAD framework ../x
 	refuses "there is no commit 'nowhere' in this clone: fetch it first" nowhere framework starlette
 	refuses "HEAD~1 has no framework 'newcomer': there is nothing to compare with" HEAD~1 framework newcomer
-	scripts/beside.sh HEAD~1 framework starlette
-	run -2 scripts/beside.sh HEAD~1 framework starlette
+	scripts/add-baseline.sh HEAD~1 framework starlette
+	run -2 scripts/add-baseline.sh HEAD~1 framework starlette
 	[[ $output == *"starlette-base is there already"* ]]
 }
 
 @test "the documented workflow plans one pair for each scenario, and what was is the first of it" {
 	export SERVER=uvicorn NAME=starlette
-	scripts/beside.sh HEAD~1 framework "$NAME"
+	scripts/add-baseline.sh HEAD~1 framework "$NAME"
 	# The selection as it stands there, its lines joined.
 	sed -n '/scripts\/matrix.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*matrix.sh --quiet \(.*\))$/\1/' >words
 	eval "python3 -m bench list $(<words)" >plan

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The builds of scripts/bench-self.sh, of a copy of the services. Only declares; the caller sets `work`.
+# The builds of scripts/harness-cost.sh, of a copy of the services. Only declares; the caller sets `work`.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"

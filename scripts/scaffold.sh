@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/new.sh server|framework NAME [asgi|wsgi]
+# Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]
 #
 # Begins a server or a framework: its folder, with files that serve already, and its line in
 # services/matrix.toml. Then it says the next three steps; CONTRIBUTING.md says what is left to write.
