@@ -2,56 +2,34 @@
 #
 # Usage: scripts/add-baseline.sh COMMIT framework|server NAME
 #
-# Puts a framework or a server as COMMIT has it beside the one that is here, as NAME-base: its folder,
-# its locks, and its line in services/matrix.toml, before the other one. A run with --mode duet then
-# loads both in the same seconds, with all else as it is here, and NAME-base is what was.
+# Adds a framework or a server as it was in COMMIT, under the name NAME-base: its folder, its locks, and its
+# line in services/matrix.toml, before the current one. A run with --mode duet then loads both at the same
+# time. Everything else is the same for both, as it is here.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/common.sh
-source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 
 case ${1:-} in
 -h | --help) usage && exit ;;
 esac
-(($# == 3)) || fail 2 "a commit, a kind and a name are needed, see --help"
-kind=$2 name=$3 matrix=services/matrix.toml folder=services/${2}s/$3
+(($# == 3)) || fail 2 "a commit, a kind and a name are needed; see --help"
+kind=$2 name=$3
 case $kind in
 framework | server) ;;
-*) fail 2 "'$kind' is neither framework nor server, see --help" ;;
+*) fail 2 "'$kind' is neither framework nor server; see --help" ;;
 esac
-[[ $name =~ ^[a-z0-9][a-z0-9-]*$ ]] || fail 2 "name '$name' is not lower-case letters, digits and '-'"
 
 cd "$root"
 commit=$(git rev-parse --verify --quiet --end-of-options "$1^{commit}") || fail 2 "there is no commit '$1' in this clone: fetch it first"
+folder=services/${kind}s/$name
 git cat-file -e "$commit:$folder" 2>/dev/null || fail 2 "$1 has no $kind '$name': there is nothing to compare with"
-[[ -d $folder ]] || fail 2 "there is no $kind '$name' here any more: $folder"
-[[ ! -e $folder-base ]] || fail 2 "$folder-base is there already: remove it, and its line in $matrix"
 
-# line_of: the kind's line of NAME in the list on standard input.
-line_of() {
-	awk -v table="[${kind}s]" -v name="$name" '/^\[/ { inside = $0 == table } inside && $1 == name && $2 == "=" { print }'
-}
-
-line=$(git show "$commit:$matrix" | line_of)
-[[ $line && $(line_of <"$matrix") ]] || fail 2 "$matrix has no line of $kind '$name', here or in $1"
-
-was=$(mktemp -d)
-trap 'rm -rf "$was"' EXIT
-git archive "$commit" "$folder" services/locks | tar -x -C "$was"
-cp -r "$was/$folder" "$folder-base"
-for lock in "$was"/services/locks/*/"$kind-$name.txt"; do
-	[[ ! -e $lock ]] || cp "$lock" "services/locks/$(basename "${lock%/*}")/$kind-$name-base.txt"
-done
-awk -v table="[${kind}s]" -v name="$name" -v line="$name-base${line#"$name"}" '
-	/^\[/ { inside = $0 == table }
-	inside && $1 == name && $2 == "=" { print line }
-	{ print }' "$matrix" | save "$matrix"
+need_tools
+old=$(mktemp -d -p results .baseline-XXXXXX)
+trap 'rm -rf "$old"' EXIT
+git archive "$commit" "$folder" services/locks services/matrix.toml | tar -x -C "$old"
+tool_options=(--volume "$root/services:/bench/services")
+in_tools python3 -m bench baseline "$kind" "$name" "$old"
 
 git diff --quiet "$commit" -- services/common services/debian.Dockerfile services/alpine.Dockerfile ||
-	warn "services/common or a Dockerfile differs too: both have what is here, and that difference is not measured"
-python=$(sed -n '/^\[defaults\]/,/^\[[^d]/s/^python = "\(.*\)"/\1/p' "$matrix")
-case $kind in
-framework) stacks=SERVER-$name-base,SERVER-$name ;;
-server) stacks=$name-base-FRAMEWORK,$name-FRAMEWORK ;;
-esac
-say "$kind $name-base is $name as ${commit:0:12} has it. Next, with a scenario of its own:"
-say "  scripts/matrix.sh --stack $stacks --python $python --base debian --scenario json --tool wrk --level 32 --mode duet"
+	warn "services/common or a Dockerfile differs as well: both versions use the current one, so that difference is not measured"

@@ -23,7 +23,8 @@ BINARY = frozenset({"parquet"})
 def export_verb(argv: Sequence[str]) -> int:
     """`export FORMAT RUN`: write the file to standard output."""
     if len(argv) != 2:
-        raise UserError(f"export takes a format ({', '.join(FORMATS)}) and a run, such as: scripts/export.sh csv RUN > FILE")
+        formats = ", ".join(FORMATS)
+        raise UserError(f"export takes a format ({formats}) and a run, such as: scripts/export.sh csv RUN > FILE")
     form, name = argv
     if form not in FORMATS:
         raise unknown("format", form, list(FORMATS))

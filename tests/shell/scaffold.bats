@@ -3,80 +3,93 @@
 
 bats_require_minimum_version 1.5.0
 
+load project
+
 setup() {
-	project=$BATS_TEST_TMPDIR/project
-	mkdir "$project"
-	cp -r "$BATS_TEST_DIRNAME"/../../{CONTRIBUTING.md,bench,scripts,services} "$project"
-	cd "$project" || return
-	chmod -R u+w .
-	cp services/matrix.toml before.toml
+	copy_project "$BATS_TEST_TMPDIR/project" CONTRIBUTING.md
+	cd "$BATS_TEST_TMPDIR/project" || return
+	cp -r services "$BATS_TEST_TMPDIR/before"
 }
 
-# What was refused has left nothing behind.
-refuses() { # STATUS MESSAGE ARGUMENT...
-	local status=$1 message=$2
-	run -"$status" --separate-stderr scripts/scaffold.sh "${@:3}"
-	[[ -z $output ]]
+# refuses STATUS MESSAGE ARGUMENT...: one line that ends with MESSAGE, and nothing left behind.
+refuses() {
+	run -"$1" --separate-stderr scripts/scaffold.sh "${@:3}"
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == "scaffold.sh: $message" ]]
-	cmp before.toml services/matrix.toml
+	[[ -z $output && ${#stderr_lines[@]} == 1 && $stderr =~ ^(bench|scaffold.sh):\ (.*)$ && ${BASH_REMATCH[2]} == "$2" ]] ||
+		{ echo "$*: $stderr" && false; }
+	diff -r "$BATS_TEST_TMPDIR/before" services
 }
 
-# Names of the stacks that hold NAME.
-stacks_of() {
+# stacks_with NAME: the stacks of which it is the server or the framework, one a line.
+stacks_with() {
 	python3 -c 'import sys
-from bench import matrix
-print(*(stack for stack in matrix.load().stacks if sys.argv[1] in stack))' "$1"
+from bench.matrix.load import load_matrix
+services = load_matrix().services
+print(*dict.fromkeys(s.stack for s in services if sys.argv[1] in (s.server.name, s.framework.name)), sep="\n")' "$1"
 }
 
-added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
+# added: what services/ has more than before, lines of matrix.toml as they are; what it has less begins with "-".
+added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+\+\+|@@) /d; s|^Only in services/||; s/^\+//'; }
 
 @test "a framework: two files, one line, its services, three steps" {
-	run -0 scripts/scaffold.sh framework new-one
-	[[ $output == *scripts/lock.sh*scripts/generate.sh*"scripts/verify.sh '*-new-one-py313-debian'" ]]
-	[[ $(ls services/frameworks/new-one) == $'app.py\nrequirements.txt' ]]
-	[[ $(added) == 'new-one = { interface = "asgi", lacks = { "*" = "not yet offered" } }' ]]
-	[[ $(diff before.toml services/matrix.toml | grep -c '^<') == 0 ]]
-	[[ " $(stacks_of new-one) " == *' uvicorn-new-one '* ]]
+	run -0 --separate-stderr scripts/scaffold.sh framework new-one
+	[[ -z $stderr && ${#lines[@]} == 4 ]]
+	[[ ${lines[0]} == 'services/frameworks/new-one and its line in services/matrix.toml are written. '* ]]
+	[[ ${lines[1]} == '  scripts/lock.sh new-one '* && ${lines[2]} == '  scripts/generate.sh '* ]]
+	[[ ${lines[3]} == "  scripts/verify.sh '*-new-one-py313-debian'" ]]
+	[[ $(added) == $'frameworks: new-one\nnew-one = { interface = "asgi", lacks = { "*" = "not yet offered" } }' ]]
+	[[ $(ls -A services/frameworks/new-one) == $'app.py\nrequirements.txt' ]]
+	[[ $(stacks_with new-one) == "$(stacks_with asgi | sed 's/-asgi$/-new-one/')" && -n $(stacks_with new-one) ]]
 	python3 -m bench generate compose.yml | grep -q '"FRAMEWORK": "new-one", "SERVER": "uvicorn"'
 }
 
 @test "a framework for WSGI" {
 	scripts/scaffold.sh framework new-one wsgi
-	[[ " $(stacks_of new-one) " == *' gunicorn-sync-new-one '* ]]
-	[[ " $(stacks_of new-one) " != *' uvicorn-new-one '* ]]
+	[[ $(added) == $'frameworks: new-one\nnew-one = { interface = "wsgi", lacks = { "*" = "not yet offered" } }' ]]
+	stacks_with new-one >stacks
+	grep -qx gunicorn-sync-new-one stacks
+	run -1 grep -x uvicorn-new-one stacks
 }
 
 @test "a server: two files, one line, its services, three steps" {
-	run -0 scripts/scaffold.sh server new-one
-	[[ $output == *scripts/lock.sh*scripts/generate.sh*"scripts/verify.sh 'new-one-*-py313-debian'" ]]
-	[[ $(ls services/servers/new-one) == $'requirements.txt\nstart' ]]
-	[[ -x services/servers/new-one/start ]]
-	[[ $(added) == 'new-one = { serves = ["asgi"], style = "async", concurrent = true, model = "..." }' ]]
-	[[ " $(stacks_of new-one) " == *' new-one-starlette '* ]]
+	run -0 --separate-stderr scripts/scaffold.sh server new-one
+	[[ -z $stderr && ${#lines[@]} == 4 && ${lines[3]} == "  scripts/verify.sh 'new-one-*-py313-debian'" ]]
+	[[ $(added) == $'new-one = { serves = ["asgi"], style = "async", concurrent = true, model = "..." }\nservers: new-one' ]]
+	[[ $(ls -A services/servers/new-one) == $'requirements.txt\nstart' && -x services/servers/new-one/start ]]
+	stacks_with new-one >stacks
+	grep -qx new-one-starlette stacks
+	run -1 grep -x new-one-flask stacks
 }
 
 @test "a server for WSGI" {
 	scripts/scaffold.sh server new-one wsgi
-	[[ " $(stacks_of new-one) " == *' new-one-flask '* ]]
-	[[ " $(stacks_of new-one) " != *' new-one-starlette '* ]]
+	[[ $(added) == $'new-one = { serves = ["wsgi"], style = "sync", concurrent = false, model = "..." }\nservers: new-one' ]]
+	stacks_with new-one >stacks
+	grep -qx new-one-flask stacks
+	run -1 grep -x new-one-starlette stacks
 }
 
-@test "both in turn, in the same name" {
+@test "both in turn, with the same name" {
 	scripts/scaffold.sh server new-one
 	scripts/scaffold.sh framework new-one
-	[[ $(added | wc -l) == 2 ]]
-	[[ " $(stacks_of new-one) " == *' uvicorn-new-one '* ]]
-	[[ " $(stacks_of new-one) " == *' new-one '* ]]
+	[[ $(added | grep -c '^new-one = ') == 2 ]]
+	stacks_with new-one >stacks
+	# The stack of a server and a framework of one name has that name.
+	grep -qx uvicorn-new-one stacks && grep -qx new-one-starlette stacks && grep -qx new-one stacks
 }
 
 @test "no file says NAME any more" {
+	local kind interface files
 	for kind in server framework; do
-		scripts/scaffold.sh "$kind" "new-$kind-a" asgi
-		scripts/scaffold.sh "$kind" "new-$kind-w" wsgi
+		for interface in asgi wsgi; do
+			grep -qrw NAME "services/templates/$kind-$interface"
+			scripts/scaffold.sh "$kind" "new-$kind-$interface" "$interface"
+			[[ $(grep -rlw "new-$kind-$interface" "services/${kind}s/new-$kind-$interface" | wc -l) == 2 ]]
+		done
 	done
-	run -1 grep -rw NAME services/servers/new-* services/frameworks/new-*
-	grep -q 'new-framework-w' services/frameworks/new-framework-w/app.py
+	files=(services/servers/new-*/* services/frameworks/new-*/*)
+	[[ ${#files[@]} == 8 ]]
+	run -1 grep -w NAME "${files[@]}"
 }
 
 @test "a new app answers the basic routes, and no others" {
@@ -106,7 +119,9 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 		    assert ask(app, "/http-route-example") == (200, "HTTP route response")
 		    assert ask(app, "/raw/db")[0] == 404
 		    assert ask(app, "/json", "POST")[0] == 405
+		print("asked", name)
 	EOS
+	[[ $output == 'asked new-w' ]]
 }
 
 @test "bad names" {
@@ -119,22 +134,31 @@ added() { diff before.toml services/matrix.toml | sed -n 's/^> //p'; }
 @test "existing names" {
 	refuses 2 "there is a framework 'flask' already: services/frameworks/flask" framework flask
 	refuses 2 "there is a server 'uvicorn' already: services/servers/uvicorn" server uvicorn
-	rm -r services/frameworks/flask
-	refuses 2 "services/matrix.toml has 'flask' among its frameworks already, or no table of them" framework flask
-	[[ ! -e services/frameworks/flask ]]
+	rm -r services/frameworks/flask "$BATS_TEST_TMPDIR/before/frameworks/flask"
+	refuses 2 "services/matrix.toml already has 'flask' in [frameworks]" framework flask
 }
 
 @test "bad calls" {
-	refuses 2 "'' is neither server nor framework, see --help"
-	refuses 2 "'thing' is neither server nor framework, see --help" thing new-one
-	refuses 2 "a name is needed, and then at most an interface, see --help" server
-	refuses 2 "a name is needed, and then at most an interface, see --help" server new-one asgi more
-	refuses 2 "interface 'rsgi' is neither asgi nor wsgi; for another one begin with either and mend its line" server new-one rsgi
+	refuses 2 "a server or a framework? see --help"
+	refuses 2 "'thing' is neither server nor framework; see scripts/scaffold.sh --help" thing new-one
+	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server
+	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server new-one asgi more
+	refuses 2 "interface 'rsgi' is neither asgi nor wsgi: start with one of them, then edit the line in services/matrix.toml" server new-one rsgi
+}
+
+@test "only services/ is writable besides results/" {
+	scripts/scaffold.sh framework new-one
+	grep -E ':/bench(/|:|$)' "$BENCH_DOCKER.options" >mounts
+	diff mounts - <<-EOS
+		$PWD:/bench:ro
+		$PWD/results:/bench/results
+		$PWD/services:/bench/services
+	EOS
 }
 
 @test "the help is the header comment, and CONTRIBUTING.md names the same steps" {
 	run -0 scripts/scaffold.sh --help
-	[[ ${lines[0]} == 'Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]' ]]
+	[[ ${lines[0]} == 'Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]' && $output != *'set -E'* ]]
 	local step
 	for step in 'scripts/scaffold.sh framework NAME' scripts/lock.sh scripts/generate.sh "scripts/verify.sh '*-NAME-py313-debian'"; do
 		grep -qF "$step" CONTRIBUTING.md
