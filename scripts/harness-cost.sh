@@ -2,13 +2,13 @@
 #
 # Usage: scripts/harness-cost.sh [--builds [GLOB]]
 #
-# Measures what the harness itself costs, and prints it beside the goals: the fixed cost of a
-# measurement, its own CPU while a service is loaded, the time and memory of building a report from
-# 10,000 raw files, its page in a browser, a rebuild after a change of an app, setup.sh with nothing to
-# do. Exit status 1 when a goal is missed. Anything else that Docker does meanwhile is counted too.
+# Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
+# its own CPU while a service is under load, the time and memory of building a report from 10,000
+# measurements, its page in a browser, a rebuild after a change of an app, setup.sh with nothing to do. Exit
+# status 1 if a goal is missed. Whatever else Docker does meanwhile is counted too.
 #
-#   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from nothing but
-#                    its base and pip's downloads, for the time and the bytes of each
+#   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from its base and pip's
+#                    downloads alone, and prints time and size per service
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/lib/harness_cost.sh"
@@ -23,7 +23,7 @@ esac
 
 "$root/scripts/setup.sh"
 find_docker
-work=$(mktemp -d -p "$root/results" .self-XXXXXX)
+work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
 trap clean_up EXIT
 copy_services
 
@@ -34,9 +34,11 @@ if [[ $builds ]]; then
 fi
 
 start_sampling
-run=$(measure_a_run)
+measure_a_run
 stop_sampling
 prepare_rebuild
-spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild rebuild)")
-mapfile -t -O "${#spans[@]}" spans < <(measure_the_page)
-in_tools python3 -m tests.cost run "results/$run" "results/${work##*/}/samples" "${spans[@]}"
+interval setup "$root/scripts/setup.sh"
+interval rebuild rebuild
+measure_the_page
+mapfile -t spans <"$work/spans"
+in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}"

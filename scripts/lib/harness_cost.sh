@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What scripts/harness-cost.sh does, in the order in which it does it. Only declares; the caller sets `work`.
+# The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step leaves a file
+# there, which `python3 -m tests.cost` reads.
 
 # shellcheck source=scripts/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
@@ -23,47 +24,47 @@ stop_sampling() {
 	sampler=''
 }
 
+# sample: every half second the time in ns, and /proc/PID/stat of every process. Some end while they are read.
 sample() {
 	while :; do
-		printf '%s000 %s\n' "${EPOCHREALTIME/./}" "$(harness_ticks)"
+		printf '%s000\n' "${EPOCHREALTIME/./}"
+		cat /proc/[0-9]*/stat 2>/dev/null || true
 		sleep 0.5
 	done
 }
 
-# CPU ticks so far of the scripts and of Docker's own processes, whoever started them.
-harness_ticks() {
-	cat /proc/[0-9]*/stat 2>/dev/null | sed -nE 's/^[0-9]+ \((matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim[^)]*)\) //p' |
-		awk '{ ticks += $12 + $13 } END { print ticks + 0 }'
-}
-
-# measure_a_run: a small one; prints its name.
+# measure_a_run: a small one; its folder into `run`.
 measure_a_run() {
-	local report
-	report=$("$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
-		--duration 4 --rounds 2 2>"$work/log") || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
-	basename "${report%/report.md}"
+	local status=0
+	"$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
+		--duration 4 --rounds 2 >"$work/report" 2>"$work/log" || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
+	dirname "$(<"$work/report")" >"$work/run"
 }
 
-# measure_the_page: one of 5,000 measurements; prints NAME=0,NS for its making, its first picture and an interaction.
+# measure_the_page: of 5,000 measurements; NAME=0,NS into `spans` for making it, its first picture and an interaction.
 measure_the_page() {
 	build_tests
-	in_tools python3 -m tests.cost page "results/${work##*/}/page"
-	in_tests python3 tests/cost/page_times.py "results/${work##*/}/page/index.html"
+	in_tools python3 -m tests.cost page "results/${work##*/}/page" >>"$work/spans"
+	in_tests python3 tests/cost/page_times.py "results/${work##*/}/page/index.html" >>"$work/spans"
 }
 
-# prepare_rebuild: one service as it is, then a line more in its app.
+# prepare_rebuild: builds a service as it is, then adds a line to its app.
 prepare_rebuild() {
-	rebuild >"$work/log" 2>&1 || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
+	local status=0
+	rebuild >"$work/log" 2>&1 || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
 rebuild() { copied_compose build uvicorn-starlette-py313-debian; }
 
-# interval NAME COMMAND...: prints NAME=BEGIN_NS,END_NS of a quiet command.
+# interval NAME COMMAND...: runs a command quietly; NAME=BEGIN_NS,END_NS into `spans`.
 interval() {
-	local name=$1 begin
+	local name=$1 begin status=0
 	shift
 	begin=$(date +%s%N)
-	"$@" >/dev/null 2>&1
-	echo "$name=$begin,$(date +%s%N)"
+	"$@" >"$work/log" 2>&1 || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "'$*' failed, whose time was to be measured"; }
+	echo "$name=$begin,$(date +%s%N)" >>"$work/spans"
 }
