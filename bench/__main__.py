@@ -31,6 +31,7 @@ VERBS = {
     "comparable": "cli.compare_runs:compatibility_verb",
     "compare": "cli.compare_runs:compare_verb",
     "pr-comment": "cli.pr_comment:pr_comment_verb",
+    "profile": "cli.profile:profile_verb",
     "lock": "cli.lock:lock_verb",
     "scaffold": "cli.scaffold:scaffold_verb",
     "baseline": "cli.scaffold:baseline_verb",

@@ -51,20 +51,23 @@ measure_the_page() {
 
 # prepare_rebuild: builds a service as it is, then adds a line to its app.
 prepare_rebuild() {
-	local status=0
-	rebuild >"$work/log" 2>&1 || status=$?
-	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
+	quietly rebuild
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
 rebuild() { copied_compose build uvicorn-starlette-py313-debian; }
 
-# interval NAME COMMAND...: runs a command quietly; NAME=BEGIN_NS,END_NS into `spans`.
+# interval NAME COMMAND...: NAME=BEGIN_NS,END_NS of the command into `spans`.
 interval() {
-	local name=$1 begin status=0
-	shift
+	local begin
 	begin=$(date +%s%N)
+	quietly "${@:2}"
+	echo "$1=$begin,$(date +%s%N)" >>"$work/spans"
+}
+
+# quietly COMMAND...: its output is shown only if it fails, which ends the script.
+quietly() {
+	local status=0
 	"$@" >"$work/log" 2>&1 || status=$?
-	((status == 0)) || { cat "$work/log" >&2 && fail 1 "'$*' failed, whose time was to be measured"; }
-	echo "$name=$begin,$(date +%s%N)" >>"$work/spans"
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "'$*' failed with status $status"; }
 }
