@@ -1,4 +1,4 @@
-"""Verbs that make and follow a plan: generate, list, plan, steps. I/O lives here."""
+"""Verbs that make a plan: generate, list, plan. I/O lives here."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import compose, cpus, matrix, plan, readme
+from bench.drive.services_file import services_file
 from bench.errors import UserError
 from bench.estimates import LOOKS
 from bench.files import write_file
@@ -69,7 +70,7 @@ def list_cells(argv: Sequence[str]) -> int:
 
 
 def make(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml, knobs.env; print RUN."""
+    """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml, services.sh, knobs.env; print RUN."""
     print(_make(_selection(argv)).name)
     return 0
 
@@ -135,6 +136,7 @@ def _write(
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    write_file(folder / "services.sh", services_file(facts["services"], second_database=asked))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
@@ -185,49 +187,6 @@ def resume(argv: Sequence[str]) -> int:
     return 0
 
 
-def steps(argv: Sequence[str]) -> int:
-    """`steps RUN`: what is still to be measured, one tab-separated line each: id, services, dir, seconds, label.
-
-    A pair is one step, with both of its services, as long as it has no verdict.
-    """
-    from bench.build import settled_pairs
-    from bench.rundir import read_run
-
-    folder = find_run(argv[0] if argv else "")
-    lines = [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
-    units: dict[str, list[dict[str, Any]]] = {}
-    for line in lines:
-        units.setdefault(line.get("unit", line["id"]), []).append(line)
-    duets = any(line.get("mode") == "duet" for line in lines)
-    settled = settled_pairs(read_run(str(folder))) if duets else set()
-    pairs = {line["pair"] for line in lines if line.get("mode") == "duet" and not _control(line["pair"])}
-    # A control has no verdict of its own: it goes on with the pairs, or with the solo windows.
-    solo_rounds = json.loads((folder / "run.json").read_text()).get("rounds", 0)
-    for unit, group in units.items():
-        first = group[0]
-        mode, number = first.get("mode", "solo"), first["round"]
-        over = number > solo_rounds and pairs <= settled
-        if (mode == "duet" and first["pair"] in settled) or (mode != "solo" and over):
-            continue
-        if all(_measured(folder / line["dir"]) for line in group):
-            continue
-        services = list(dict.fromkeys(line["service"] for line in group))
-        label = f"{' and '.join(services)} {first['scenario']} {first['tool']} {first['level']}"
-        folder_of = first["dir"] if mode != "duet" else first["dir"].rpartition("/")[0]
-        names = ",".join(line["service"] for line in group[:2]) if mode == "duet" else first["service"]
-        print(unit, names, folder_of, round(first["seconds"]), label, sep="\t")
-    return 0
-
-
-def services(argv: Sequence[str]) -> int:
-    """`services RUN`: tab-separated lines of the run's services: name, image, interface of waiting, routes, base."""
-    folder = find_run(argv[0] if argv else "")
-    for name, facts in json.loads((folder / "run.json").read_text())["services"].items():
-        waits = "--concurrent" if facts["concurrent"] else "--sequential"
-        print(name, facts["image"], waits, ",".join(facts["routes"]), facts["base_image"], sep="\t")
-    return 0
-
-
 def sample(argv: Sequence[str]) -> int:
     """`sample SEED`: services that are worth verifying on every change, space-separated.
 
@@ -249,10 +208,6 @@ def sample(argv: Sequence[str]) -> int:
         chosen |= dict.fromkeys(s.name for s in rng.sample(here, min(1, len(here))))
     print(*chosen)
     return 0
-
-
-def _control(pair: str) -> bool:
-    return pair.startswith("aa")
 
 
 def _pair_words(pair: plan.Pair) -> str:
@@ -279,14 +234,6 @@ def harness_hash(parts: Iterable[str] = HARNESS) -> str:
             if path.is_file() and not shows and "__pycache__" not in path.parts and path.name != ".env":
                 digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _measured(folder: Path) -> bool:
-    try:
-        meta = json.loads((folder / "meta.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(meta, dict) and meta.get("outcome") == "measured"
 
 
 def _plan(options: argparse.Namespace) -> tuple[plan.Plan, matrix.Matrix, dict[str, str]]:
