@@ -14,9 +14,10 @@ fail() {
 	exit "$1"
 }
 
-# trap_errors: from here on, a command that fails unexpectedly ends the script with one line that names file, line and
-# command. BENCH_DEBUG=1 traces every command.
+# trap_errors: from here on, a command that fails unexpectedly, in $(...) too, ends the script with one line that names file,
+# line and command. BENCH_DEBUG=1 traces every command.
 trap_errors() {
+	shopt -s inherit_errexit
 	error_shell=$BASHPID
 	trap 'on_error $? "$BASH_COMMAND"' ERR
 	[[ ${BENCH_DEBUG:-} ]] || return 0
@@ -74,6 +75,6 @@ setting() {
 save() {
 	local temporary=${1%/*}/.${1##*/}.$BASHPID
 	if mkdir -p "${1%/*}" && cat >"$temporary" && sync "$temporary" && mv "$temporary" "$1"; then return; fi
-	rm -f "$temporary"
+	rm -f "$temporary" || true
 	return 1
 }

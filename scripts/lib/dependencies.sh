@@ -19,6 +19,7 @@ start_dependencies() {
 		words=$(tail -n1 "$log")
 		fail 1 "the database, upstream or load generator does not start: $words"
 	fi
+	find_irq_time
 	for ((i = 0; i < 100; i++)); do
 		! databases_ready || ! find_dependencies || return 0
 		sleep 0.1

@@ -6,7 +6,7 @@ source "${BASH_SOURCE[0]%/*}/common.sh"
 
 # attend COMMAND...: like running it, but a signal is served at once and not when it ends.
 attend() {
-	in_background "$@"
+	in_background "$@" || return
 	wait "$child"
 }
 child=''
