@@ -34,6 +34,7 @@ VERBS = {
     "parse": "bench.parse:run",
     "schedule": "bench.schedule:run",
     "knee": "bench.knee:run",
+    "tool-json": "bench.drive.tool_json:run",
     "verify": "bench.contract:run",
     "check": "bench.contract:check",
 }

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from bench import compose, cpus, matrix, plan, readme
 from bench.drive.services_file import services_file
+from bench.drive.step_file import write_step
 from bench.errors import UserError
 from bench.estimates import LOOKS
 from bench.files import write_file
@@ -148,16 +149,22 @@ def commands(argv: Sequence[str]) -> int:
         options = _selection(argv)
         options.folder = Path(folder) / "dry-run"
         _make(options)
+        units: dict[str, list[dict[str, Any]]] = {}
         for line in map(json.loads, (options.folder / "plan.jsonl").read_text().splitlines()):
-            done = subprocess.run(
-                ["loadgen/measure", "command", options.folder, line["id"]],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise UserError(done.stderr.strip())
-            print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
+            units.setdefault(line.get("unit", line["id"]), []).append(line)
+        for lines in units.values():
+            write_step(options.folder, lines, os.environ)
+            for line in lines:
+                names = [f"{line['window']}{line['side']}"] if "unit" in line else []
+                done = subprocess.run(
+                    ["loadgen/measure", "command", options.folder, *names],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if done.returncode:
+                    raise UserError(done.stderr.strip())
+                print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
     return 0
 
 

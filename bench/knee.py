@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.drive.step_file import plain
 from bench.errors import UserError
 from bench.files import write_file
 from bench.levels import SEARCHED
@@ -215,15 +216,17 @@ def _positive(value: Any) -> bool:
 
 
 def run(argv: Sequence[str]) -> int:
-    """`knee FOLDER LIMIT_S DURATION_S [SHARE]`: print `try RATE SECONDS WORKERS`, or `done RATE SECONDS` and knee.json.
+    """`knee FOLDER LIMIT_S DURATION_S DEADLINE_S [SHARE]`: print the next step of a search in one line.
 
-    FOLDER is a measurement's own, with its trials so far. An earlier round that found the knee ends the search at
-    once. SHARE: no search, but that share of the least knee of all services in this run and scenario.
+    It is `try RATE SECONDS WORKERS DEADLINE_S`, or `done RATE SECONDS` after knee.json and knee.sh (the same for bash)
+    are written. FOLDER is a measurement's own, with its trials so far; DEADLINE_S is that of a load of DURATION_S. An
+    earlier round that found the knee ends the search at once. With a SHARE there is no search: the rate is that share
+    of the least knee of all services in this run and scenario.
     """
-    if len(argv) not in (3, 4):
-        raise UserError("knee takes a folder, a limit and a duration in seconds, and a share or none")
+    if len(argv) not in (4, 5):
+        raise UserError("knee takes a folder, a limit, a duration and a deadline in seconds, and a share or none")
     folder, limit_s, duration = Path(argv[0]), float(argv[1]), math.ceil(float(argv[2]))
-    trials, found_in, share = _trials(folder), None, float(argv[3]) if len(argv) == 4 else None
+    trials, found_in, share = _trials(folder), None, float(argv[4]) if len(argv) == 5 else None
     if share is not None:
         found_in, least = _slowest(folder, limit_s)
         rate = max(1, math.floor(share * least))
@@ -234,6 +237,7 @@ def run(argv: Sequence[str]) -> int:
     else:
         step = next_step(trials, limit_s)
     seconds = max(step.seconds, duration) if step.done else step.seconds
+    deadline = plain(seconds + float(argv[3]) - float(argv[2]))
     if step.done:
         facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
         facts |= {"reason": step.reason, "found_in": found_in}
@@ -242,11 +246,11 @@ def run(argv: Sequence[str]) -> int:
             | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s)}
             for t in trials
         ]
+        write_file(folder / "knee.sh", f"LOAD+=([RATE]={step.rate} [DURATION]={seconds} [DEADLINE]={deadline})\n")
         write_file(folder / "knee.json", json.dumps(facts) + "\n")
-    if step.done:
         print("done", step.rate, seconds)
     else:
-        print("try", step.rate, seconds, trial_workers(step.rate, seconds, limit_s))
+        print("try", step.rate, seconds, trial_workers(step.rate, seconds, limit_s), deadline)
     return 0
 
 

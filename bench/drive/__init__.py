@@ -1,1 +1,1 @@
-"""What a run does next: its steps, the state of the measuring loop, and what it shows of itself meanwhile."""
+"""What the loop does next, and what bash is told about it."""

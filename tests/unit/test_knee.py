@@ -249,7 +249,7 @@ def step_of(capsys: pytest.CaptureFixture[str], *argv: Any) -> str:
 def drive(folder: Path, capsys: pytest.CaptureFixture[str], capacity: int) -> str:
     """The verb as the shell calls it, against a server that answers in time up to its capacity."""
     for number in range(1, MOST_TRIALS):
-        step = step_of(capsys, folder, LIMIT_S, 5)
+        step = step_of(capsys, folder, LIMIT_S, 5, 17)
         verdict, rate, seconds, *_ = step.split()
         if verdict == "done":
             return step
@@ -268,32 +268,38 @@ def test_the_verb_goes_from_trial_to_trial(tmp_path: Path, capsys: pytest.Captur
     assert facts["rate"] == int(rate) and facts["reason"] is None and facts["found_in"] is None
     assert [trial["rate"] for trial in facts["trials"]][:4] == [500, 1000, 2000, 2000]
     assert facts["trials"][2]["faults"] == ["p99 80 ms"]
+    assert (folder / "knee.sh").read_text() == f"LOAD+=([RATE]={rate} [DURATION]=5 [DEADLINE]=17)\n"
+
+
+def test_a_trial_has_the_grace_of_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 17) == "try 500 10 264 22"
+    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 15.5) == "try 500 10 264 20.5"
 
 
 def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = drive(cell(tmp_path), capsys, 1700)
     later = cell(tmp_path, 2)
-    assert step_of(capsys, later, LIMIT_S, 5) == found
+    assert step_of(capsys, later, LIMIT_S, 5, 17) == found
     assert json.loads((later / "knee.json").read_text())["found_in"] == "r01"
-    assert step_of(capsys, cell(tmp_path, 2, "another"), LIMIT_S, 5).startswith("try 500 ")
+    assert step_of(capsys, cell(tmp_path, 2, "another"), LIMIT_S, 5, 17).startswith("try 500 ")
     # Not from one that only confirms, and not the other way about.
     (cell(tmp_path) / "knee.json").rename(cell(tmp_path, 4) / "knee.json")
-    assert step_of(capsys, cell(tmp_path, 3), LIMIT_S, 5).startswith("try 500 ")
+    assert step_of(capsys, cell(tmp_path, 3), LIMIT_S, 5, 17).startswith("try 500 ")
 
 
 def test_a_round_that_found_none_is_no_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (cell(tmp_path) / "knee.json").write_text(json.dumps({"rate": 84, "seconds": 60, "reason": "it does not hold"}))
-    assert step_of(capsys, cell(tmp_path, 2), LIMIT_S, 5).startswith("try 500 ")
+    assert step_of(capsys, cell(tmp_path, 2), LIMIT_S, 5, 17).startswith("try 500 ")
 
 
 def test_a_share_is_of_the_slowest_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drive(cell(tmp_path, 1, "fast"), capsys, 3000)
     slow = int(drive(cell(tmp_path, 1, "slow"), capsys, 700).split()[1])
     folder = cell(tmp_path, 1, "fast", "knee70-p99-50ms")
-    _, rate, seconds = step_of(capsys, folder, LIMIT_S, 2, 0.7).split()
+    _, rate, seconds = step_of(capsys, folder, LIMIT_S, 2, 14, 0.7).split()
     assert int(rate) == math.floor(0.7 * slow) and int(rate) * int(seconds) >= REQUESTS
     with pytest.raises(UserError, match="no knee of json was found"):
-        knee([str(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms")), "0.05", "2", "0.7"])
+        knee([str(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms")), "0.05", "2", "14", "0.7"])
 
 
 def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
