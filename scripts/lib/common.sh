@@ -21,6 +21,7 @@ trap_errors() {
 	error_shell=$BASHPID
 	trap 'on_error $? "$BASH_COMMAND"' ERR
 	[[ ${BENCH_DEBUG:-} ]] || return 0
+	exec {BASH_XTRACEFD}>&2 # not into what "2>&1" captures
 	PS4='+ ${BASH_SOURCE[0]##*/}:$LINENO: '
 	set -x
 }

@@ -33,6 +33,8 @@ HARMLESS = frozenset(
 """Commands that have no failure to lose."""
 HANDS_ON = frozenset({"attend", "in_background", "spawn", "check", "in_run", "on_its_own", "interval", "worker"})
 """Functions that run the command which they are given."""
+MESSAGES = frozenset({"fail", "say", "warn"})
+"""What a message is made of need not succeed."""
 IMPORTANT = frozenset({"docker", "git", "python3"})
 EXCEPTION = "# failure ignored: "
 
@@ -172,6 +174,8 @@ def substitutions(shell: Shell, file: str, node: Node) -> None:
     kind = node.get("Type")
     if kind == "ProcSubst":
         hidden = [node]
+    elif kind == "CallExpr" and name_of(node) in MESSAGES:
+        return
     elif kind == "CallExpr":
         assigns = node.get("Assigns") or []
         hidden = list(_substs([node.get("Args") or [], assigns if node.get("Args") else assigns[:-1]]))
