@@ -30,7 +30,7 @@ copy_services
 
 if [[ $builds ]]; then
 	build_cold "$builds"
-	in_tools python3 -m bench self-builds "results/${work##*/}/builds" "results/${work##*/}/histories"
+	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories"
 	exit
 fi
 
@@ -43,4 +43,4 @@ change=$(interval rebuild rebuild)
 spans=("$setup" "$change")
 page=$(measure_the_page)
 mapfile -t -O "${#spans[@]}" spans <<<"$page"
-in_tools python3 -m bench self "results/$run" "results/${work##*/}/samples" "${spans[@]}"
+in_tools python3 -m tests.cost run "results/$run" "results/${work##*/}/samples" "${spans[@]}"

@@ -1,1 +1,1 @@
-"""What the loop does next, and what bash is told about it."""
+"""While a run goes on: which step comes next, how far it is, and which rate a search for a knee tries."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.drive.steps import Step
-from bench.errors import UserError
-from bench.files import write_file
-from bench.record import MEASURED
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.records.record import MEASURED
 
 FILE = "finished.env"
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.build import make_record
 from bench.drive.steps import Step
-from bench.duets import judge_pairs, pairs_of
-from bench.files import write_file
-from bench.gate import limits_of, review
-from bench.record import MEASURED, Record, from_line, to_line
-from bench.rundir import Planned, Raw, Run, mapping, read_raw, read_service
+from bench.analysis.pair_analysis import judge_pairs, pairs_of
+from bench.core.files import mapping, write_file
+from bench.plan.measurement import Measurement
+from bench.records.record import MEASURED, Record, from_line, to_line
+from bench.run.reader import Raw, Run, read_raw, read_service
+from bench.validity.run_records import judged_record
+from bench.validity.run_rules import apply_run_rules, noise_limits_of
 
 FILE = "journal.tsv"
 TRIED, DONE, FAILED = "tried", "done", "failed"
@@ -74,16 +75,16 @@ def decided(source: Run, lines: Iterable[Line]) -> set[str]:
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
     """Records with the causes that only all of them together show."""
-    return review(found, limits_of(mapping(source.facts.get("knobs"))))
+    return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))))
 
 
-def _line(planned: Planned, raw: Raw, record: Record | None) -> Line:
+def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
     kind = DONE if mapping(raw.meta).get("outcome") == MEASURED else FAILED
     return Line(kind, planned.id, planned.mode, to_line(record) if record and planned.mode != "solo" else "")
 
 
-def _record(source: Run, planned: Planned, raw: Raw) -> Record:
-    return make_record(planned, raw, read_service(source.path, planned.service), "", "")
+def _record(source: Run, planned: Measurement, raw: Raw) -> Record:
+    return judged_record(planned, raw, read_service(source.path, planned.service))
 
 
 def finished_ids(lines: Iterable[Line]) -> set[str]:

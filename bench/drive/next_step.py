@@ -1,41 +1,25 @@
-"""`next RUN`: one call for each step of the measuring loop (scripts/lib/measure.sh).
+"""What the measuring loop (scripts/lib/measure.sh) asks between two steps.
 
-It records the step that has just ended, prints how far the run is, decides the next step and writes it to RUN/step.sh.
-Time comes from the caller, in seconds since its script began.
+One call records the step that has just ended, says how far the run is, decides the next step and writes it to
+RUN/step.sh. Time comes from the caller, in seconds since its script began.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.cli import Parser, find_run
 from bench.drive import journal, run_state
 from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
 from bench.drive.progress import Screen
 from bench.drive.run_state import RunState
 from bench.drive.step_file import write_step
-from bench.errors import UserError
-from bench.rundir import read_run
+from bench.core.errors import UserError
+from bench.run.reader import read_run
 
 STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.sh has the next step; nothing is left to measure; the time is up."""
-
-
-def run(argv: Sequence[str]) -> int:
-    """`next RUN --elapsed SECONDS`: see --help; of a stop, the last line printed says how to go on."""
-    options = _parse(argv)
-    folder = find_run(options.run)
-    screen = Screen(options.quiet, options.columns, options.colour)
-    try:
-        status, lines = next_step(folder, options.elapsed, screen, begin=options.begin, max_time_s=options.max_time)
-    except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}") from error
-    print(*lines, sep="\n", end="\n" if lines else "")
-    return status
 
 
 @dataclass(slots=True)
@@ -47,12 +31,9 @@ class Shown:
     lines: list[str] = field(default_factory=list)
 
 
-def next_step(
-    folder: Path, now: float, screen: Screen, *, begin: bool = False, max_time_s: float | None = None
-) -> tuple[int, list[str]]:
-    """The exit status, and what is shown."""
-    shown = Shown(now, screen)
-    state = run_state.begin(folder, now, max_time_s) if begin else _after_load(folder, shown)
+def next_step(folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None) -> int:
+    """The exit status: STEP, FINISHED or STOPPED."""
+    state = run_state.begin(folder, shown.now, max_time_s) if begin else _after_load(folder, shown)
     status, state = _choose(folder, state, shown)
     if status == STEP:
         state = replace(state, under_load=True)
@@ -60,12 +41,12 @@ def next_step(
         run_state.save(folder, state)
     else:
         run_state.remove(folder)
-    lines = shown.lines
-    if screen.columns and not screen.quiet:
-        lines = [state.progress.drawing(now, state.queue[0].label if status == STEP else "", screen)]
+    if shown.screen.columns and not shown.screen.quiet:
+        under_load = state.queue[0].label if status == STEP else ""
+        shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
     if status == STOPPED:
-        lines.append(f"the time is up (--max-time): the report says what is open; --resume {folder.name} goes on")
-    return status, lines
+        shown.lines.append(f"the time is up (--max-time): the report says what is open; --resume {folder.name} goes on")
+    return status
 
 
 def _after_load(folder: Path, shown: Shown) -> RunState:
@@ -103,15 +84,3 @@ def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
     if not (shown.screen.quiet or shown.screen.columns):
         shown.lines.append(progress.log_line(step, status, shown.now))
     return replace(state, progress=progress, queue=state.queue[1:], under_load=False)
-
-
-def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = Parser(prog="next", allow_abbrev=False, add_help=False)
-    parser.add_argument("run")
-    parser.add_argument("--elapsed", type=float, required=True)
-    parser.add_argument("--begin", action="store_true")
-    parser.add_argument("--max-time", type=float)
-    parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--columns", type=int, default=0)
-    parser.add_argument("--colour", action="store_true")
-    return parser.parse_args(argv)

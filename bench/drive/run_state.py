@@ -17,10 +17,10 @@ from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.steps import Step, open_steps, read_steps
-from bench.errors import UserError
-from bench.files import write_file
-from bench.resources import whole
-from bench.rundir import Run, read_run
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.records.resource_usage import whole
+from bench.run.reader import Run, read_run
 
 FILE = "loop.json"
 STEP_FILE = "step.sh"

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.errors import UserError
-from bench.files import write_file
+from bench.core.errors import UserError
+from bench.core.files import write_file
 
 GRACE_S = 10
 """Seconds that a load tool may take beyond its duration and timeout."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 
 def tool_object(words: Sequence[str]) -> dict[str, Any]:

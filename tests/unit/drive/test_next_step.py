@@ -10,7 +10,7 @@ import pytest
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.glance import LONGEST
+from bench.drive.live_status import LONGEST
 
 SIDES = tuple((window, side) for window in (1, 2) for side in "ab")
 

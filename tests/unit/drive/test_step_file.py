@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bench.drive.step_file import load_values, plain, step_file, write_step
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 SOLO: Mapping[str, Any] = {
     "id": "r01-0003",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.drive.tool_json import run, tool_object
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 FACTS = {
     "limits/nofile": "1024",
