@@ -49,5 +49,3 @@ def _folder(run: str, name: str) -> Path:
         raise UserError(f"'{name}' is not the name of a service")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-

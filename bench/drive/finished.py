@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.drive.steps import Step
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.drive.steps import Step
 from bench.records.record import MEASURED
 
 FILE = "finished.env"

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.drive.steps import Step
 from bench.analysis.pair_analysis import judge_pairs, pairs_of
 from bench.core.files import mapping, write_file
+from bench.drive.steps import Step
 from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.run.reader import Raw, Run, read_raw, read_service

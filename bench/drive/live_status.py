@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.records.record import Record
 from bench.core.formats import number
+from bench.records.record import Record
 
 LONGEST = 100
 """Characters of `words`."""

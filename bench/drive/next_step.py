@@ -10,12 +10,12 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench.core.errors import UserError
 from bench.drive import journal, run_state
 from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
 from bench.drive.progress import Screen
 from bench.drive.run_state import RunState
 from bench.drive.step_file import write_step
-from bench.core.errors import UserError
 from bench.run.reader import read_run
 
 STEP, FINISHED, STOPPED = 0, 3, 4

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.core.errors import UserError
+from bench.core.files import write_file
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.steps import Step, open_steps, read_steps
-from bench.core.errors import UserError
-from bench.core.files import write_file
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, read_run
 

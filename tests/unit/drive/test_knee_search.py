@@ -16,7 +16,16 @@ from make_run import entry, output_of, sent_on_time, write_measurement, write_ru
 from bench.cli.drive import knee_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-from bench.drive.knee_search import HIGHEST, LOWEST, MOST_TRIALS, START, SearchStep, next_search_step, trial_seconds, trial_workers
+from bench.drive.knee_search import (
+    HIGHEST,
+    LOWEST,
+    MOST_TRIALS,
+    START,
+    SearchStep,
+    next_search_step,
+    trial_seconds,
+    trial_workers,
+)
 from bench.parse import parse
 from bench.records.knee import REQUESTS, Trial, trial_of
 from bench.records.record import Record, load

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bench.drive.step_file import load_values, plain, step_file, write_step
 from bench.core.errors import UserError
+from bench.drive.step_file import load_values, plain, step_file, write_step
 
 SOLO: Mapping[str, Any] = {
     "id": "r01-0003",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bench.drive.tool_json import run, tool_object
 from bench.core.errors import UserError
+from bench.drive.tool_json import run, tool_object
 
 FACTS = {
     "limits/nofile": "1024",
