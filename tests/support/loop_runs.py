@@ -1,4 +1,4 @@
-"""Runs that a loop without containers goes through: `python3 -m bench next`, and the raw files that a host would leave."""
+"""Runs for a loop without containers: what `python3 -m bench next` is asked, and the raw files that a host leaves."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def pair(number: int, round_number: int = 1, a: str = "aiohttp", b: str = "torna
 
 
 def can_be_loaded(folder: Path) -> Path:
-    """The same run with what a step file needs in each line of its plan."""
+    """The same run with its plan in the order of the rounds, and what a step file needs in each line."""
     lines = [LOADED | json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+    lines.sort(key=lambda line: int(line["round"]))
     (folder / "plan.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 

@@ -162,10 +162,8 @@ def _called(shell: Shell, stmt: Node) -> Iterator[tuple[Node, str]]:
                 line = where["Pos"]["Line"]
                 if shell.excused(file, line):
                     continue
-                yield (
-                    stmt,
-                    f"{name} is called in a condition and loses a failure of '{_text(shell, file, where)}' ({file}:{line})",
-                )
+                loses = f"loses a failure of '{_text(shell, file, where)}' ({file}:{line})"
+                yield stmt, f"{name} is called in a condition and {loses}"
         shell.checking.discard(name)
 
 

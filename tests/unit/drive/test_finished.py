@@ -16,12 +16,12 @@ TWO = Step(tuple(pair(1)))
 STARTED = {"start_status": "0", "prepare_status": "0"}
 
 
-def outcome_of(run: Path, facts: dict[str, str], **said: str) -> tuple[str, str]:
-    folder = run / ONE.dir
+def outcome_of(path: Path, facts: dict[str, str], **said: str) -> tuple[str, str]:
+    folder = path / ONE.dir
     folder.mkdir(parents=True)
     for name, text in said.items():
         (folder / f"{name}.txt").write_text(text)
-    [(name, meta)] = metas(run, ONE, facts)
+    [(name, meta)] = metas(path, ONE, facts)
     assert name == ONE.dir
     return meta["outcome"], meta["detail"]
 
