@@ -21,7 +21,7 @@ VERBS = {
     "service-stopped": "cli.services:service_stopped_verb",
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
-    "tool-json": "drive.tool_json:run",
+    "tool-json": "cli.drive:tool_json_verb",
     "verify": "contract:run",
     "check": "contract:check",
     "summary": "verified:run",

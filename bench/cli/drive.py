@@ -1,10 +1,11 @@
-"""Verbs for the loop that measures: `next` for the host; `knee` and `schedule` for the load generator."""
+"""Verbs for the loop that measures: `next` for the host; `knee`, `schedule` and `tool-json` for the load generator."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from bench.drive.knee_trials import earlier_knee, slowest_knee, trials_of
 from bench.drive.next_step import Shown, next_step
 from bench.drive.progress import Screen
 from bench.drive.step_file import plain
+from bench.drive.tool_json import tool_object
 from bench.records.knee import REQUESTS
 from bench.records.send_lag import lag_facts, latency_facts, read_csv
 from bench.run.folder import find_run
@@ -100,3 +102,18 @@ def next_verb(argv: Sequence[str]) -> int:
         raise UserError(f"cannot write to {folder}: {error.strerror}") from error
     print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
     return status
+
+
+def tool_json_verb(argv: Sequence[str]) -> int:
+    """`tool-json FILE < WORDS`: write tool.json to FILE, which has room for it, from NUL-separated words."""
+    if len(argv) != 1:
+        raise UserError("tool-json takes a file, and words from its standard input")
+    words = sys.stdin.buffer.read().decode(errors="replace").split("\0")[:-1]
+    text = json.dumps(tool_object(words), ensure_ascii=False, separators=(",", ":")) + "\n"
+    # In place: on a full disk the blocks that the file has are all there is.
+    with Path(argv[0]).open("r+b") as file:
+        file.write(text.encode())
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    return 0

@@ -1,1 +1,1 @@
-"""While a run goes on: which step comes next, how far it is, and which rate a search for a knee tries."""
+"""While a run goes on: what the loop does next, what bash is told of it, and the search for a knee."""

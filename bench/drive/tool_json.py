@@ -5,14 +5,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-from bench.core.errors import UserError
 
 
 def tool_object(words: Sequence[str]) -> dict[str, Any]:
@@ -42,18 +36,3 @@ def tool_object(words: Sequence[str]) -> dict[str, Any]:
         "error": health["error"] or None,
     }
     return told
-
-
-def run(argv: Sequence[str]) -> int:
-    """`tool-json FILE < WORDS`: write tool.json to FILE, which has room for it, from NUL-separated words."""
-    if len(argv) != 1:
-        raise UserError("tool-json takes a file, and words from its standard input")
-    words = sys.stdin.buffer.read().decode(errors="replace").split("\0")[:-1]
-    text = json.dumps(tool_object(words), ensure_ascii=False, separators=(",", ":")) + "\n"
-    # In place: on a full disk the blocks that the file has are all there is.
-    with Path(argv[0]).open("r+b") as file:
-        file.write(text.encode())
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
-    return 0

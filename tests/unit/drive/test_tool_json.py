@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from bench.cli.drive import tool_json_verb
 from bench.core.errors import UserError
-from bench.drive.tool_json import run, tool_object
+from bench.drive.tool_json import tool_object
 
 FACTS = {
     "limits/nofile": "1024",
@@ -86,7 +87,7 @@ def test_the_verb_writes_into_the_room_that_is_there(tmp_path: Path, monkeypatch
     file.write_bytes(b"\0" * 65536)
     inode = file.stat().st_ino
     feed(monkeypatch, b"".join(word.encode() + b"\0" for word in words("v\u00e9", before__proc_stat="\u2028")) + b"")
-    assert run([str(file)]) == 0
+    assert tool_json_verb([str(file)]) == 0
     assert file.stat().st_ino == inode
     text = file.read_text()
     assert text.endswith("}\n") and text.count("\n") == 1
@@ -97,10 +98,10 @@ def test_text_that_is_not_utf8_is_still_a_file(tmp_path: Path, monkeypatch: pyte
     file = tmp_path / ".tool.json.tmp"
     file.touch()
     feed(monkeypatch, b"\0".join(word.encode() for word in words()).replace(b"4.1.0", b"4\xff") + b"\0")
-    assert run([str(file)]) == 0
+    assert tool_json_verb([str(file)]) == 0
     assert json.loads(file.read_text())["tool_version"] == "4\ufffd"
 
 
 def test_a_file_is_needed() -> None:
     with pytest.raises(UserError, match="tool-json takes a file"):
-        run([])
+        tool_json_verb([])

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import lint_page
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
 from page_run import pair_lines
@@ -55,6 +56,20 @@ def test_the_policy_lets_only_these_scripts_run_and_nothing_load() -> None:
     hashes = [base64.b64encode(hashlib.sha256(s).digest()).decode() for s in (b"one()", b"two()")]
     assert f"script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}';" in made
     assert made.startswith("default-src 'none';") and "http" not in made and "eval" not in made
+
+
+def test_the_script_is_linted_as_a_whole_and_positions_are_those_of_its_files(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = min((HERE / "app").glob("*.js"))
+    rest = file.read_text().split("\n", 1)[1]
+    script = lint_page.app().replace(rest, rest + "const lonely = missing;\n")
+    monkeypatch.setattr(lint_page, "app", lambda: script)
+    assert lint_page.main() != 0
+    printed, line = capfd.readouterr().out, rest.count("\n") + 2
+    for rule in ("noUnusedVariables", "noUndeclaredVariables"):
+        assert re.search(rf"app/{file.name}:{line}:\d+ lint/correctness/{rule}", printed), rule
+    assert printed.count(" lint/") == 2
 
 
 def test_unseen_characters_are_named_and_the_others_stay() -> None:
@@ -199,7 +214,7 @@ def test_a_run_without_a_measurement_has_a_page(tmp_path: Path) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     assert build_verb([str(tmp_path)]) == 0
     page = (tmp_path / "index.html").read_text()
-    assert "No service was measured: there is nothing to answer." in page and "not run" in page
+    assert "No service was measured, so there are no conclusions." in page and "not run" in page
     (tmp_path / "plan.jsonl").write_text("")
     assert build_verb([str(tmp_path)]) == 0
-    assert "No service was measured: there is nothing to answer." in (tmp_path / "index.html").read_text()
+    assert "No service was measured, so there are no conclusions." in (tmp_path / "index.html").read_text()

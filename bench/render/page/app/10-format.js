@@ -1,9 +1,9 @@
-/* How figures are written: at least three significant digits, a unit with each, and a reason where there is none. */
+/* Formats values as text: numbers with at least three significant digits, units, unprintable characters, load levels. */
 
 const NOTHING = "–";
 const FORMATS = [];
 
-/** 7,140, 833, 32.9, 0.571: as the report's tables have them. */
+/** 7,140, 833, 32.9, 0.571: the format of the report's tables. */
 function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return NOTHING;
   if (value === 0) return "0";
@@ -12,28 +12,29 @@ function number(value) {
   return FORMATS[digits].format(value);
 }
 
-/** 8.8k, 440, 1.2M: where there is no room. */
+/** 8.8k, 440, 1.2M: for tight spaces. */
 function brief(value) {
   if (value >= 1e6) return `${number(value / 1e6)}M`;
   return value >= 1e4 ? `${(value / 1e3).toFixed(value >= 1e5 ? 0 : 1)}k` : number(value);
 }
 
-/** A tick of an axis: as few digits as it takes. */
+/** An axis tick, with as few digits as possible. */
 const tick = (value) =>
   Math.abs(value) >= 1e4
     ? `${+(value / 1e3).toPrecision(3)}k`
     : (+value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
-// Controls, marks of direction and what has no width: named, so that a line of raw output shows all that is in it.
-const UNSEEN =
+// Control, bidirectional and zero-width characters: shown by code point, so that raw output hides nothing.
+const UNPRINTABLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
   /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** A value with every text in it made visible. */
+/** The value with the unprintable characters of every string in it made visible. */
 function visible(value) {
   if (typeof value === "string")
     return value
       .replaceAll("\r\n", "\n")
-      .replace(UNSEEN, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+      .replace(UNPRINTABLE, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
   if (Array.isArray(value)) return value.map(visible);
   if (value && typeof value === "object")
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), visible(one)]));
@@ -51,16 +52,16 @@ const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count
 /** Sorts c8 before c16. */
 const natural = new Intl.Collator("en", { numeric: true }).compare;
 
-/** "64 connections", "500/s asked": what a level's name means. */
-function levelWords(level) {
+/** A level's name in words: "c64" is "64 connections", "r500" is "500/s target rate". */
+function levelText(level) {
   const knee = /^knee(\d+)?-p99-(\d+)ms$/.exec(level);
-  if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} at p99 of ${knee[2]} ms`;
-  const asked = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
-  if (!asked) return level;
-  const [, connections, count, perSecond] = asked;
-  const words = [];
-  if (connections) words.push(plural(Number(connections), "connection"));
-  if (count) words.push(plural(Number(count), "request"));
-  if (perSecond) words.push(`${Number(perSecond).toLocaleString("en-US")}/s asked`);
-  return words.join(", ");
+  if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} (p99 ≤ ${knee[2]} ms)`;
+  const load = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
+  if (!load) return level;
+  const [, connections, count, perSecond] = load;
+  const parts = [];
+  if (connections) parts.push(plural(Number(connections), "connection"));
+  if (count) parts.push(plural(Number(count), "request"));
+  if (perSecond) parts.push(`${Number(perSecond).toLocaleString("en-US")}/s target rate`);
+  return parts.join(", ");
 }

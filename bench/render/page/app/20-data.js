@@ -1,4 +1,4 @@
-/* The page's data blocks as objects: cells, measurements, pairs; and the details of a measurement, inflated when asked. */
+/* Turns the page's embedded JSON into cells and measurements; decompresses a measurement's details on demand. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const COORDINATES = ["server", "framework", "python", "base", "scenario", "tool", "level"];
@@ -6,14 +6,14 @@ const COORDINATES = ["server", "framework", "python", "base", "scenario", "tool"
 function rowsOf(columns) {
   const names = Object.keys(columns);
   const count = names.length ? columns[names[0]].length : 0;
-  return Array.from({ length: count }, (_, place) => {
-    const row = { place };
-    for (const name of names) row[name] = columns[name][place];
+  return Array.from({ length: count }, (_, index) => {
+    const row = { index };
+    for (const name of names) row[name] = columns[name][index];
     return row;
   });
 }
 
-const word = (place) => (place === null ? null : DATA.words[place]);
+const word = (index) => (index === null ? null : DATA.words[index]);
 
 const CELLS = rowsOf(DATA.cells);
 for (const cell of CELLS) {
@@ -31,14 +31,14 @@ for (const one of MEASUREMENTS) one.causes = one.causes.map(word);
 
 const SOLO = CELLS.filter((cell) => cell.mode === "solo");
 
+const PART_SIZE = 100; // IN_A_PART of details.py
 const parts = new Map();
-const PART = 100;
 
-/** The details of the measurement at this place in the records. */
-async function detailsOf(place) {
-  const number_ = Math.floor(place / PART);
-  if (!parts.has(number_)) parts.set(number_, inflate(document.getElementsByClassName("part")[number_].textContent));
-  return visible((await parts.get(number_))[place % PART]);
+/** The details of the measurement with this index in the records. */
+async function detailsOf(index) {
+  const part = Math.floor(index / PART_SIZE);
+  if (!parts.has(part)) parts.set(part, inflate(document.getElementsByClassName("part")[part].textContent));
+  return visible((await parts.get(part))[index % PART_SIZE]);
 }
 
 async function inflate(text) {
@@ -47,7 +47,7 @@ async function inflate(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** Names that tell these cells apart in as few words as it takes. */
+/** Gives a function that labels these cells: the Python version and base only where they differ. */
 function labelsOf(cells) {
   const differs = (name) => new Set(cells.map((cell) => cell[name])).size > 1;
   const python = differs("python");

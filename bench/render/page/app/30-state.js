@@ -1,4 +1,4 @@
-/* What is filtered, sorted and open stands in the address, after the #, so that a link shows the same to others. */
+/* Keeps the filters, the sort order and the open row in the URL fragment, so that a link reproduces the view. */
 
 const FILTERS = ["server", "framework", "python", "base", "scenario", "tool"];
 const KEYS = [...FILTERS, "load", "valid", "find", "sort", "open"];
@@ -10,7 +10,7 @@ function read() {
   return Object.fromEntries(KEYS.filter((key) => given.get(key)).map((key) => [key, given.get(key)]));
 }
 
-/** Changes some keys (an empty value takes the key away) and tells everyone. */
+/** Changes some keys (an empty value removes the key) and notifies every listener. */
 function change(changes) {
   const next = { ...state, ...changes };
   state = Object.fromEntries(KEYS.filter((key) => next[key]).map((key) => [key, next[key]]));
@@ -22,16 +22,18 @@ function change(changes) {
 const onChange = (listener) => listeners.push(listener);
 
 addEventListener("hashchange", () => {
-  // A link to a part of the page is no state.
+  // A link to a section of the page is not state.
   if (/^#[a-z]+$/.test(location.hash)) return;
   state = read();
   for (const listener of listeners) listener(KEYS);
 });
 
-const wanted = (cell) => FILTERS.every((key) => !state[key] || cell[key] === state[key]);
+/** Whether the cell passes the filters. */
+const passesFilters = (cell) => FILTERS.every((key) => !state[key] || cell[key] === state[key]);
 
-function found(cell) {
-  if (!wanted(cell)) return false;
+/** Whether the cell's row is listed: filters, validity and search text. */
+function isListed(cell) {
+  if (!passesFilters(cell)) return false;
   if (state.valid === "yes" && !cell.valid) return false;
   if (state.valid === "no" && cell.valid === cell.rounds) return false;
   return !state.find || cell.id.toLowerCase().includes(state.find.toLowerCase());

@@ -1,4 +1,4 @@
-/* Elements are made of text alone: nothing of a run is ever read as HTML. */
+/* Creates elements and tables. Text of a run is only ever inserted as text, never parsed as HTML. */
 
 function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
@@ -11,20 +11,21 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-function say(words) {
-  document.getElementById("status").textContent = words;
+/** Announces the text to screen readers. */
+function announce(text) {
+  document.getElementById("status").textContent = text;
 }
 
-/** A table; columns are [name, whether it holds figures], rows arrays of words or nodes. */
+/** A table; columns are [name, whether it is numeric], rows are arrays of strings or nodes. */
 function tableOf(caption, columns, rows) {
-  const cell = (row, place) => make("td", { class: columns[place][1] ? "figure" : null }, row[place]);
+  const cell = (row, index) => make("td", { class: columns[index][1] ? "figure" : null }, row[index]);
   return make(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     make(
       "table",
       {},
-      make("caption", { class: "unseen" }, caption),
+      make("caption", { class: "visually-hidden" }, caption),
       make(
         "thead",
         {},
@@ -34,7 +35,7 @@ function tableOf(caption, columns, rows) {
           ...columns.map(([name, figure]) => make("th", { scope: "col", class: figure ? "figure" : null }, name)),
         ),
       ),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...columns.map((_, place) => cell(row, place))))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...columns.map((_, index) => cell(row, index))))),
     ),
   );
 }

@@ -1,4 +1,4 @@
-/* The row of filters: it holds for the pictures, the measurements and the published tables alike. */
+/* Draws the filter bar, which applies to the charts, the list of measurements and the report's tables. */
 
 const FILTER_NAMES = {
   server: "Server",
@@ -9,19 +9,19 @@ const FILTER_NAMES = {
   tool: "Tool",
 };
 
-/** The loads that the filters leave, each with its cells; that with most valid cells first. */
+/** The loads that pass the filters, each with its cells. */
 function loads() {
   const groups = new Map();
   for (const cell of SOLO) {
-    if (!wanted(cell)) continue;
+    if (!passesFilters(cell)) continue;
     if (!groups.has(cell.load)) groups.set(cell.load, []);
     groups.get(cell.load).push(cell);
   }
   return groups;
 }
 
-/** The load that is drawn: the chosen one while the filters leave it, else the one with the most valid cells. */
-function drawnLoad(groups) {
+/** The charted load: the selected one if it passes the filters, otherwise the one with the most valid cells. */
+function chartedLoad(groups) {
   if (groups.has(state.load)) return state.load;
   const closed = (cells) => (cells[0].rate === null ? 1 : 0);
   const ranked = [...groups].sort(
@@ -33,7 +33,7 @@ function drawnLoad(groups) {
 
 function fillSelect(select, options, chosen) {
   select.replaceChildren(
-    ...options.map(([value, words]) => make("option", { value, selected: value === chosen }, words)),
+    ...options.map(([value, text]) => make("option", { value, selected: value === chosen }, text)),
   );
   select.value = chosen;
 }
@@ -42,13 +42,13 @@ function filters() {
   const section = document.getElementById("filters");
   const fields = make("div", { class: "fields" });
   const selects = {};
-  const field = (key, words, control) => fields.append(make("label", {}, words, control));
+  const field = (name, control) => fields.append(make("label", {}, name, control));
   for (const key of FILTERS) {
     const values = [...new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key]))].sort(natural);
     if (values.length < 2) continue;
     selects[key] = make("select", { id: `filter-${key}`, onchange: (event) => change({ [key]: event.target.value }) });
     fillSelect(selects[key], [["", "all"], ...values.map((value) => [value, value])], state[key] ?? "");
-    field(key, FILTER_NAMES[key], selects[key]);
+    field(FILTER_NAMES[key], selects[key]);
   }
   const load = make("select", {
     id: "filter-load",
@@ -57,20 +57,17 @@ function filters() {
   });
   const showLoads = () => {
     const groups = loads();
-    const options = [...groups.keys()].sort(natural).map((name) => {
-      const first = groups.get(name)[0];
-      return [name, `${first.scenario}, ${first.tool}, ${levelWords(first.level)}`];
-    });
-    fillSelect(load, options, drawnLoad(groups) ?? "");
+    const options = [...groups.keys()].sort(natural).map((name) => [name, loadText(groups.get(name)[0])]);
+    fillSelect(load, options, chartedLoad(groups) ?? "");
   };
-  if (SOLO.length) field("load", "Load in the pictures", load);
+  if (SOLO.length) field("Load in the charts", load);
   const reset = make(
     "button",
     {
       type: "button",
       onclick: () => change(Object.fromEntries(FILTERS.concat("load", "valid", "find").map((key) => [key, ""]))),
     },
-    "Clear",
+    "Clear filters",
   );
   fields.append(reset);
   const show = () => {
@@ -80,6 +77,6 @@ function filters() {
   };
   show();
   onChange(show);
-  section.append(make("h2", { class: "unseen" }, "Filters"), fields);
+  section.append(make("h2", { class: "visually-hidden" }, "Filters"), fields);
   section.hidden = false;
 }

@@ -1,33 +1,35 @@
-picture(
+/* Draws the verdict on every pair: the difference between its two services with the interval of the verdict. */
+
+chart(
   "verdicts",
-  "Verdicts, pair by pair",
-  "How much more good answers the first service of each pair gives than the second one, from the same CPU time or in the same time, with the interval of its verdict; to the left, how much more the second one gives. A verdict holds for its whole table.",
+  "Verdicts by pair",
+  "How many more successful responses one service of a pair gives than the other, per CPU second or per second, with the verdict's interval. Right of 0 the first service gives more, left of 0 the second one. The confidence level covers all verdicts of a table together.",
   (width) => {
-    // As everywhere in the report: how much more the better one does, with a minus where that is the second one.
+    // As in the rest of the report: how much more the better service gives, negative where that is the second one.
     const more = (difference) => (difference !== null && difference < 0 ? 1 - 1 / (1 + difference) : difference);
     const pairs = DATA.pairs
       .filter((pair) => pair.verdict !== "control")
       .map((pair) => ({
         ...pair,
         difference: more(pair.difference),
-        interval: pair.interval && pair.interval.map(more),
+        interval: pair.interval?.map(more),
       }));
-    if (!pairs.length) return { missing: "no two services were loaded side by side in this run (--mode duet)." };
-    const places = new Map(CELLS.map((cell) => [cell.service, cell]));
+    if (!pairs.length) return { missing: "this run has no pairs (--mode duet)." };
+    const cellOf = new Map(CELLS.map((cell) => [cell.service, cell]));
     const keep = (pair) =>
       ["scenario", "tool"].every((key) => !state[key] || pair[key] === state[key]) &&
       [pair.a, pair.b].some(
         (name) =>
-          places.has(name) &&
-          ["server", "framework", "python", "base"].every((key) => !state[key] || places.get(name)[key] === state[key]),
+          cellOf.has(name) &&
+          ["server", "framework", "python", "base"].every((key) => !state[key] || cellOf.get(name)[key] === state[key]),
       );
     const shown = pairs.filter(keep).slice(0, MOST_ROWS);
-    if (!shown.length) return { missing: "the filters leave no pair." };
-    const label = labelsOf(shown.flatMap((pair) => [places.get(pair.a), places.get(pair.b)]).filter(Boolean));
-    const short = (name) => (places.has(name) ? label(places.get(name)) : name);
+    if (!shown.length) return { missing: "no pair matches the filters." };
+    const label = labelsOf(shown.flatMap((pair) => [cellOf.get(pair.a), cellOf.get(pair.b)]).filter(Boolean));
+    const short = (name) => (cellOf.has(name) ? label(cellOf.get(name)) : name);
     const tables = new Set(shown.map((pair) => `${pair.scenario} ${pair.tool} ${pair.level}`)).size > 1;
     const name = (pair) =>
-      `${short(pair.b)} to ${short(pair.a)}${tables ? ` (${pair.scenario}${new Set(shown.map((p) => p.level)).size > 1 ? `, ${pair.level}` : ""})` : ""}`;
+      `${short(pair.b)} vs ${short(pair.a)}${tables ? ` (${pair.scenario}${new Set(shown.map((p) => p.level)).size > 1 ? `, ${pair.level}` : ""})` : ""}`;
     const valid = shown.filter((pair) => !pair.verdict.startsWith("invalid") && pair.difference !== null);
     const bounds = valid.filter((pair) => pair.interval && pair.interval[0] !== null);
     const limit = Math.max(
@@ -37,7 +39,7 @@ picture(
     );
     const floors = Object.values(DATA.floor);
     const floor = Math.max(0, ...floors);
-    const verdictWords = (pair) =>
+    const verdictText = (pair) =>
       pair.verdict.startsWith("invalid")
         ? pair.verdict
         : pair.difference === null
@@ -45,7 +47,7 @@ picture(
           : `${signed(pair.difference)} ${pair.verdict}`;
     const narrow = width < 680;
     const marginLeft = narrow ? 8 : Math.min(width * 0.42, widest(shown.map(name)) + 16);
-    const marginRight = narrow ? 8 : Math.min(width * 0.3, widest(shown.map(verdictWords)) + 14);
+    const marginRight = narrow ? 8 : Math.min(width * 0.3, widest(shown.map(verdictText)) + 14);
     const row = narrow ? 58 : 26;
     const y = (pair) => pair.pair;
     const SHAPE = { faster: "triangle", slower: "square", "no difference shown": "circle", "not enough data": "times" };
@@ -75,7 +77,7 @@ picture(
       const under = { y, frameAnchor: "left", textAnchor: "start", fill: INK, stroke: "var(--paper)", strokeWidth: 4 };
       marks.push(
         Plot.text(shown, { ...under, dy: -17, text: (pair) => clip(name(pair), width - 16) }),
-        Plot.text(shown, { ...under, dy: 16, fill: SOFT, text: (pair) => clip(verdictWords(pair), width - 16) }),
+        Plot.text(shown, { ...under, dy: 16, fill: SOFT, text: (pair) => clip(verdictText(pair), width - 16) }),
       );
     } else
       marks.push(
@@ -84,7 +86,7 @@ picture(
           frameAnchor: "right",
           textAnchor: "start",
           dx: 10,
-          text: (pair) => clip(verdictWords(pair), marginRight - 10),
+          text: (pair) => clip(verdictText(pair), marginRight - 10),
           fill: INK,
         }),
       );
@@ -125,15 +127,25 @@ picture(
       notes: [
         "▲ faster, ■ slower, ● no difference shown, ✕ not enough data.",
         ...(floors.length
-          ? [`The band around 0 is the A/A floor: a service differed from itself by up to ${share(floor)} in this run.`]
+          ? [
+              `The shaded band around 0 is the A/A floor: in this run a service differed from itself by up to ${share(floor)}. Smaller differences are treated as noise.`,
+            ]
           : []),
-        ...(shown.length < pairs.length ? [`${shown.length} of ${pairs.length} pairs are drawn.`] : []),
+        ...(shown.length < pairs.length ? [`${shown.length} of ${pairs.length} pairs are shown.`] : []),
       ],
       alt: shown
         .slice(0, 6)
-        .map((pair) => `${name(pair)}: ${verdictWords(pair)}, ${span(pair)}`)
+        .map((pair) => `${name(pair)}: ${verdictText(pair)}, ${span(pair)}`)
         .join("; "),
-      columns: [["pair"], ["verdict"], ["difference", true], ["interval", true], ["by"], ["rounds", true], ["mind"]],
+      columns: [
+        ["pair"],
+        ["verdict"],
+        ["difference", true],
+        ["interval", true],
+        ["metric"],
+        ["rounds", true],
+        ["remarks"],
+      ],
       rows: shown.map((pair) => [
         name(pair),
         pair.verdict,

@@ -1,13 +1,15 @@
-picture(
+/* Draws latency: the percentiles of open-loop loads, and goodput against p99 over the levels of load. */
+
+chart(
   "latency",
-  "Latency of the open loop, by percentile",
-  "Requests leave at their rate whatever the answers do; the distributions of all valid rounds are merged. A curve ends where fewer than 50 requests of a round lie above it.",
+  "Open-loop latency by percentile",
+  "Requests are sent at a fixed rate, however slow the responses are. Each curve merges the latency distributions of all valid rounds and ends where fewer than 50 requests of a round were slower.",
   (width) => {
-    const every = SOLO.filter((cell) => wanted(cell) && DATA.curves[cell.place]);
+    const every = SOLO.filter((cell) => passesFilters(cell) && DATA.curves[cell.index]);
     if (!every.length)
       return {
         missing:
-          "no open loop was measured (vegeta, a level like r500) that the filters leave; closed loops print no distribution that could be merged.",
+          "no open-loop measurement (vegeta, a level such as r500) matches the filters. Closed-loop tools report no distribution that could be merged.",
       };
     const chosen = every.some((cell) => cell.load === state.load)
       ? state.load
@@ -19,12 +21,12 @@ picture(
               natural(a.load, b.load),
           )[0].load;
     const cells = every.filter((cell) => cell.load === chosen);
-    const end = (cell) => DATA.curves[cell.place].at(-1);
+    const end = (cell) => DATA.curves[cell.index].at(-1);
     cells.sort((a, b) => end(a)[1] - end(b)[1]);
     const label = labelsOf(cells);
     const shown = cells.length <= MOST_LINES ? cells : [...cells.slice(0, 4), ...cells.slice(-4)];
     const points = shown.flatMap((cell, line) =>
-      DATA.curves[cell.place].map(([part, seconds]) => ({ x: 1 / (1 - part), y: Math.max(seconds * 1e3, 1e-3), line })),
+      DATA.curves[cell.index].map(([part, seconds]) => ({ x: 1 / (1 - part), y: Math.max(seconds * 1e3, 1e-3), line })),
     );
     const names = shown.map(label);
     const narrow = width < NARROW;
@@ -59,20 +61,20 @@ picture(
     const drawing = Plot.plot({
       ...options,
       marks: [
-        ...shown.map((cell, line) =>
+        ...shown.map((_, line) =>
           Plot.line(
             points.filter((p) => p.line === line),
             { x: "x", y: "y", stroke: COLOURS[line], strokeWidth: 2, strokeDasharray: DASHES[line], clip: true },
           ),
         ),
         Plot.dot(
-          shown.map((cell, line) => points.filter((p) => p.line === line).at(-1)),
+          shown.map((_, line) => points.filter((p) => p.line === line).at(-1)),
           { x: "x", y: "y", symbol: (p) => SYMBOLS[p.line], fill: (p) => COLOURS[p.line], r: 4 },
         ),
         narrow
           ? null
           : labels(
-              shown.map((cell, line) => [
+              shown.map((_, line) => [
                 width - marginRight + 12,
                 at[line],
                 clip(names[line], marginRight - 30),
@@ -83,44 +85,52 @@ picture(
       ],
       symbol: { type: "identity" },
     });
-    const at_ = (cell, part) => DATA.curves[cell.place].find(([one]) => Math.abs(one - part) < 1e-3)?.[1] ?? null;
+    const percentile = (cell, part) => DATA.curves[cell.index].find(([at]) => Math.abs(at - part) < 1e-3)?.[1] ?? null;
     const top = (cell) => `p${+(100 * end(cell)[0]).toFixed(2)} ${milliseconds(end(cell)[1])}`;
     return {
       drawing: narrow ? legend(drawing, names) : drawing,
       notes: [
-        `Drawn: ${loadWords(cells[0])}.`,
+        `Shown: ${loadText(cells[0])}.`,
         ...(shown.length < cells.length
-          ? [`The four shortest and the four longest tails of ${cells.length}; the filters bring the others in.`]
+          ? [
+              `Shown are the four shortest and the four longest tails of ${cells.length}; use the filters to chart the others.`,
+            ]
           : []),
       ],
-      alt: `${loadWords(cells[0])}. ${shown.map((cell) => `${label(cell)} up to ${top(cell)}`).join("; ")}.`,
-      columns: [["service"], ["p90", true], ["p99", true], ["p99.9", true], ["as far as the rounds can tell", true]],
+      alt: `${loadText(cells[0])}. ${shown.map((cell) => `${label(cell)} up to ${top(cell)}`).join("; ")}.`,
+      columns: [
+        ["service"],
+        ["p90", true],
+        ["p99", true],
+        ["p99.9", true],
+        ["highest percentile with enough requests", true],
+      ],
       rows: cells.map((cell) => [
         label(cell),
-        milliseconds(at_(cell, 0.9)),
-        milliseconds(at_(cell, 0.99)),
-        milliseconds(at_(cell, 0.999)),
+        milliseconds(percentile(cell, 0.9)),
+        milliseconds(percentile(cell, 0.99)),
+        milliseconds(percentile(cell, 0.999)),
         top(cell),
       ]),
     };
   },
 );
 
-picture(
+chart(
   "levels",
-  "Goodput against p99, by level",
-  "Each point is a level of load: to the right is more, up is slower. A ringed point is the knee: the highest rate at which p99 stays within its limit.",
+  "Goodput and p99 latency by level",
+  "Each point is one level of load: further right is more goodput, further up is slower. A ringed point is the knee, the highest rate at which p99 stays within its limit.",
   (width) => {
-    const { first } = drawn();
-    const from = first ?? SOLO.find((cell) => wanted(cell));
+    const { first } = chartedCells();
+    const from = first ?? SOLO.find(passesFilters);
     if (!from) return { missing: NO_SOLO };
     const cells = SOLO.filter(
       (cell) =>
-        wanted(cell) && cell.scenario === from.scenario && cell.tool === from.tool && cell.goodput && cell.p99_s,
+        passesFilters(cell) && cell.scenario === from.scenario && cell.tool === from.tool && cell.goodput && cell.p99_s,
     );
     if (!cells.length)
       return {
-        missing: `no valid measurement with ${from.tool} in ${from.scenario} has a p99 (with enough requests behind it).`,
+        missing: `no valid measurement of ${from.scenario} with ${from.tool} has enough requests for a p99.`,
       };
     const label = labelsOf(cells);
     const groups = [...d3.group(cells, (cell) => cell.service).values()];
@@ -155,7 +165,7 @@ picture(
         labelArrow: "none",
         tickFormat: tick,
         tickSize: 0,
-        ticks: width < 560 ? 4 : 7,
+        ticks: width < NARROW ? 4 : 7,
         grid: true,
       },
       y: latencyScale(domain, height, "p99, ms"),
@@ -163,15 +173,13 @@ picture(
     };
     const empty = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] });
     const [scale, across] = [empty.scale("y"), empty.scale("x")];
-    const last = shown.map((group, line) =>
-      points.filter((p) => p.line === line).reduce((a, b) => (b.x > a.x ? b : a)),
-    );
+    const last = shown.map((_, line) => points.filter((p) => p.line === line).reduce((a, b) => (b.x > a.x ? b : a)));
     const at = spread(
       last.map((p) => scale.apply(p.y)),
       15,
     );
     const several = new Set(cells.map((cell) => cell.level)).size > 1;
-    const told =
+    const levelLabels =
       several || points.some((p) => p.cell.knee)
         ? apart(
             points.map((p) => [
@@ -196,8 +204,7 @@ picture(
           symbol: (p) => SYMBOLS[p.line],
           fill: (p) => COLOURS[p.line],
           stroke: "var(--paper)",
-          title: (p) =>
-            `${label(p.cell)}, ${levelWords(p.cell.level)}: ${rate(p.x)}, p99 ${milliseconds(p.cell.p99_s)}`,
+          title: (p) => `${label(p.cell)}, ${levelText(p.cell.level)}: ${rate(p.x)}, p99 ${milliseconds(p.cell.p99_s)}`,
         }),
         Plot.dot(
           points.filter((p) => p.cell.knee),
@@ -212,13 +219,13 @@ picture(
             "stroke-width": 3,
             "paint-order": "stroke",
           });
-          for (const [x, y, words] of told) group.append(svg("text", { x, y }, words));
+          for (const [x, y, text] of levelLabels) group.append(svg("text", { x, y }, text));
           return group;
         },
         narrow
           ? null
           : labels(
-              last.map((p, line) => [
+              last.map((_, line) => [
                 width - marginRight + 12,
                 at[line],
                 clip(names[line], marginRight - 30),
@@ -232,16 +239,16 @@ picture(
     return {
       drawing: narrow ? legend(drawing, names) : drawing,
       notes: [
-        `Drawn: ${from.scenario}, ${from.tool}${several ? "" : `, one level (${levelWords(cells[0].level)})`}.`,
+        `Shown: ${from.scenario}, ${from.tool}${several ? "" : `, one level (${levelText(cells[0].level)})`}.`,
         merged
           ? "p99 is that of all valid rounds merged."
-          : "p99 of a closed loop, which hides what a stall keeps from being asked: the middle round, and a line from the least to the greatest.",
+          : "A closed loop sends nothing while it waits for responses, so its p99 understates stalls (coordinated omission). The point is the median round; the vertical line spans the lowest to the highest round.",
         ...(cells.some((cell) => cell.knee)
           ? []
-          : ["No knee is drawn: none was searched for here (level knee:p99=50ms)."]),
+          : ["No knee: this run did not search for one under this load (level knee:p99=50ms)."]),
         ...(shown.length < groups.length
           ? [
-              `${shown.length} of ${groups.length} services are drawn, those with the most goodput; the filters bring the others in.`,
+              `Shown are the ${shown.length} of ${groups.length} services with the highest goodput; use the filters to chart the others.`,
             ]
           : []),
       ],
@@ -252,19 +259,19 @@ picture(
               .filter((p) => p.line === line)
               .map(
                 (p) =>
-                  `${levelWords(p.cell.level)} ${rate(p.x)} at ${milliseconds(p.cell.p99_s)}${p.cell.knee ? " (knee)" : ""}`,
+                  `${levelText(p.cell.level)} ${rate(p.x)} at ${milliseconds(p.cell.p99_s)}${p.cell.knee ? " (knee)" : ""}`,
               )
               .join(", ")}`,
         )
         .join("; "),
-      columns: [["service"], ["level"], ["requests/s", true], ["p99", true], ["p99 of the rounds", true], ["knee"]],
+      columns: [["service"], ["level"], ["requests/s", true], ["p99", true], ["p99 range over rounds", true], ["knee"]],
       rows: cells.map((cell) => [
         label(cell),
-        levelWords(cell.level),
+        levelText(cell.level),
         number(cell.goodput),
         milliseconds(cell.p99_s),
         cell.p99_low_s === null ? NOTHING : `${milliseconds(cell.p99_low_s)} to ${milliseconds(cell.p99_high_s)}`,
-        cell.knee ? `${rate(cell.knee[0])}, held in ${cell.knee[1]} of ${cell.knee[2]} later rounds` : NOTHING,
+        cell.knee ? `${rate(cell.knee[0])}, confirmed in ${cell.knee[1]} of ${cell.knee[2]} later rounds` : NOTHING,
       ]),
     };
   },

@@ -1,21 +1,24 @@
-picture(
+/* Draws what a request costs: CPU time and peak memory of each service, next to its goodput. */
+
+chart(
   "costs",
-  "What a request costs",
-  "CPU time of a good answer (the service's, and the database's where it is asked) and peak memory, beside goodput and in its order. Less is better of the first two, more of the third.",
+  "Cost per request",
+  "CPU time per successful response (of the service, plus the database where the scenario uses it) and peak memory, sorted by goodput. Lower is better for CPU time and memory.",
   (width) => {
-    const { cells, first } = drawn();
+    const { cells, first } = chartedCells();
     const costed = cells
       .filter((cell) => cell.valid && (cell.cpu_s !== null || cell.memory_bytes !== null))
       .slice(0, width < 680 ? 15 : 40);
     if (!first) return { missing: NO_SOLO };
-    if (!costed.length) return { missing: "no valid measurement of this load has counters of its server." };
+    if (!costed.length)
+      return { missing: "no valid measurement under this load has CPU or memory counters of its server." };
     const label = labelsOf(cells);
     const names = costed.map(label);
     const narrow = width < 680;
     const small = d3.max(costed, (cell) => cell.cpu_s ?? 0) < 1e-3;
     const panels = [
       [
-        `CPU time of a request, ${small ? "µs" : "ms"}`,
+        `CPU time per request, ${small ? "µs" : "ms"}`,
         (cell) => (cell.cpu_s === null ? null : cell.cpu_s * (small ? 1e6 : 1e3)),
         "var(--s2)",
         "square",
@@ -61,18 +64,18 @@ picture(
             x: { domain: [0, top], axis: "top", label: null, ticks: 4, tickFormat: tick, tickSize: 0 },
             y: {
               type: "band",
-              domain: costed.map((cell) => cell.place),
+              domain: costed.map((cell) => cell.index),
               axis: index || narrow ? null : "left",
               label: null,
               tickSize: 0,
-              tickFormat: (place) => clip(names[costed.findIndex((cell) => cell.place === place)], marginLeft - 12),
+              tickFormat: (place) => clip(names[costed.findIndex((cell) => cell.index === place)], marginLeft - 12),
             },
             symbol: { type: "identity" },
             marks: [
-              Plot.ruleY(there, { y: "place", x1: 0, x2: value, stroke: colour, strokeWidth: 2, strokeOpacity: 0.45 }),
-              Plot.dot(there, { y: "place", x: value, fill: colour, symbol, r: 4.5 }),
+              Plot.ruleY(there, { y: "index", x1: 0, x2: value, stroke: colour, strokeWidth: 2, strokeOpacity: 0.45 }),
+              Plot.dot(there, { y: "index", x: value, fill: colour, symbol, r: 4.5 }),
               Plot.text(costed, {
-                y: "place",
+                y: "index",
                 frameAnchor: "right",
                 textAnchor: "start",
                 dx: 8,
@@ -83,7 +86,7 @@ picture(
               ...(narrow
                 ? [
                     Plot.text(costed, {
-                      y: "place",
+                      y: "index",
                       frameAnchor: "left",
                       textAnchor: "start",
                       dy: -12,
@@ -97,19 +100,18 @@ picture(
         ),
       );
     });
+    const valid = cells.filter((cell) => cell.valid).length;
     return {
       drawing,
-      notes: [
-        `Drawn: ${loadWords(first)}${costed.length < cells.filter((cell) => cell.valid).length ? `, ${costed.length} of ${cells.filter((cell) => cell.valid).length} services` : ""}.`,
-      ],
-      alt: `${loadWords(first)}. ${costed
+      notes: [`Shown: ${loadText(first)}${costed.length < valid ? `, ${costed.length} of ${valid} services` : ""}.`],
+      alt: `${loadText(first)}. ${costed
         .slice(0, 6)
         .map(
           (cell) =>
             `${label(cell)}: ${milliseconds(cell.cpu_s)} CPU, ${megabytes(cell.memory_bytes)}, ${rate(cell.goodput)}`,
         )
         .join("; ")}.`,
-      columns: [["service"], ["CPU of a request", true], ["peak memory", true], ["requests/s", true]],
+      columns: [["service"], ["CPU time per request", true], ["peak memory", true], ["requests/s", true]],
       rows: costed.map((cell) => [
         label(cell),
         milliseconds(cell.cpu_s),

@@ -1,9 +1,11 @@
-picture(
+/* Draws goodput by Python version as lines, and by server and framework as a heat map. */
+
+chart(
   "pythons",
-  "The same stack on each Python",
-  "Goodput of one server and framework, from the oldest to the newest Python. The lines rest on solo windows: whether a step is a difference, only a verdict can say.",
+  "Goodput by Python version",
+  "The same server and framework on each Python version. These are solo measurements: only a verdict tells whether a step is more than noise.",
   (width) => {
-    const { cells, first } = drawn();
+    const { cells, first } = chartedCells();
     if (!first) return { missing: NO_SOLO };
     if (first.open) return { missing: OPEN_LOOP };
     const groups = [
@@ -14,7 +16,8 @@ picture(
         )
         .entries(),
     ].filter(([, group]) => group.length > 1);
-    if (!groups.length) return { missing: "no stack has valid figures on more than one Python under this load." };
+    if (!groups.length)
+      return { missing: "no stack has valid results on more than one Python version under this load." };
     groups.sort((a, b) => d3.max(b[1], (c) => c.goodput) - d3.max(a[1], (c) => c.goodput));
     const shown = groups.slice(0, MOST_LINES);
     const bases = new Set(shown.map(([, group]) => group[0].base)).size > 1;
@@ -94,14 +97,14 @@ picture(
     return {
       drawing: narrow ? legend(drawing, names) : drawing,
       notes: [
-        `Drawn: ${loadWords(first)}.`,
+        `Shown: ${loadText(first)}.`,
         ...(shown.length < groups.length
           ? [
-              `${shown.length} of ${groups.length} stacks are drawn, those with the most goodput; the filters bring the others in.`,
+              `Shown are the ${shown.length} of ${groups.length} stacks with the highest goodput; use the filters to chart the others.`,
             ]
           : []),
       ],
-      alt: `${loadWords(first)}. ${names
+      alt: `${loadText(first)}. ${names
         .map(
           (name, line) =>
             `${name}: ${points
@@ -119,12 +122,12 @@ picture(
   },
 );
 
-picture(
+chart(
   "heat",
-  "Server by framework",
-  "Good answers per second of each combination; darker is more. Hatched: not valid. Empty: not measured under this load.",
+  "Goodput by server and framework",
+  "Successful responses per second of each combination; darker is higher. Hatched: not valid. Empty: not measured under this load.",
   (width) => {
-    const { cells, first } = drawn();
+    const { cells, first } = chartedCells();
     if (!first) return { missing: NO_SOLO };
     if (first.open) return { missing: OPEN_LOOP };
     const variant = (cell) => [cell.python, cell.base].join(" · ");
@@ -133,20 +136,21 @@ picture(
     const shown = cells.filter((cell) => variant(cell) === chosen && !DATA.services[cell.service]?.package);
     const servers = [...new Set(shown.map((cell) => cell.server))].sort(natural);
     const frameworks = [...new Set(shown.map((cell) => cell.framework))].sort(natural);
-    if (servers.length < 2 && frameworks.length < 2) return { missing: "one server and one framework make no map." };
+    if (servers.length < 2 && frameworks.length < 2)
+      return { missing: "a heat map needs at least two servers or two frameworks." };
     const valid = shown.filter((cell) => cell.valid);
     const [low, high] = d3.extent(valid, (cell) => cell.goodput);
     const part = (cell) => (high > low ? Math.log(cell.goodput / low) / Math.log(high / low) : 0.5);
     const ramp = d3.interpolateRgbBasis(["#edf4fa", "#b5d3ea", "#5d9fce", "#14598f", "#062f52"]);
-    const narrow = width < 560;
+    const narrow = width < NARROW;
     const marginLeft = Math.min(width * 0.34, widest(servers) + 12);
-    // Many frameworks on a narrow screen are scrolled to: a figure needs its room.
+    // A cell needs room for its number: many frameworks on a narrow screen scroll sideways.
     const full = Math.max(width, marginLeft + frameworks.length * 30);
     const step = (full - marginLeft) / frameworks.length;
     const tilt = widest(frameworks) > step - 6;
     const size = Math.max(8, Math.min(12, step / 4.4));
     const marginTop = tilt ? Math.min(120, widest(frameworks) * 0.75 + 16) : 26;
-    const inked = (cell) => (part(cell) > 0.55 ? "#ffffff" : "#10151a");
+    const textColour = (cell) => (part(cell) > 0.55 ? "#ffffff" : "#10151a");
     const map = Plot.plot({
       width: full,
       height: marginTop + servers.length * 34 + 6,
@@ -194,7 +198,7 @@ picture(
           x: "framework",
           y: "server",
           text: (cell) => brief(cell.goodput),
-          fill: inked,
+          fill: textColour,
           fontSize: size,
         }),
         Plot.text(
@@ -218,9 +222,9 @@ picture(
     return {
       drawing,
       notes: [
-        `Drawn: ${loadWords(first)}, Python ${chosen.replace(" · ", ", ")}; figures are requests/s${rest ? `. ${plural(rest, "other service")} of this load ${rest === 1 ? "is" : "are"} on another Python, base or package: choose one above` : ""}.`,
+        `Shown: ${loadText(first)}, Python ${chosen.replace(" · ", ", ")}, in requests/s.${rest ? ` ${plural(rest, "other service")} under this load ${rest === 1 ? "uses" : "use"} another Python version, base or package; use the filters to chart them.` : ""}`,
       ],
-      alt: `${loadWords(first)}, ${chosen}. ${valid
+      alt: `${loadText(first)}, ${chosen}. ${valid
         .slice(0, 6)
         .map((cell) => `${cell.server} with ${cell.framework} ${rate(cell.goodput)}`)
         .join("; ")}. ${shown.length - valid.length} not valid.`,

@@ -1,6 +1,6 @@
-/* Every cell as a row, filtered and sorted; a row opens to its rounds and to all that is known of each. */
+/* Draws the list of measurements: a row per cell, filtered and sorted, that opens to its rounds. */
 
-const PAGE = 50;
+const PAGE_ROWS = 50;
 const COLUMNS = [
   { key: "server", name: "Server" },
   { key: "framework", name: "Framework" },
@@ -10,38 +10,33 @@ const COLUMNS = [
   { key: "tool", name: "Tool" },
   { key: "level", name: "Level" },
   { key: "goodput", name: "Requests/s", figure: true, write: (cell) => number(cell.goodput) },
-  {
-    key: "low",
-    name: "95 % interval",
-    figure: true,
-    write: (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`),
-  },
+  { key: "low", name: "95 % interval", figure: true, write: intervalText },
   { key: "p99_s", name: "p99", figure: true, write: (cell) => milliseconds(cell.p99_s) },
   { key: "cpu_s", name: "CPU/request", figure: true, write: (cell) => milliseconds(cell.cpu_s) },
   { key: "memory_bytes", name: "Peak memory", figure: true, write: (cell) => megabytes(cell.memory_bytes) },
   { key: "valid", name: "Valid rounds", figure: true, write: (cell) => `${cell.valid} of ${cell.rounds}` },
 ];
 
-// What is the same in every row needs no column.
-const SHOWN = COLUMNS.filter(
+// A coordinate with one value in all rows needs no column.
+const SHOWN_COLUMNS = COLUMNS.filter(
   ({ key }) =>
     key === "server" ||
     !COORDINATES.includes(key) ||
     new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key])).size > 1,
 );
 
-/** The cells that the filters leave, in the order that was asked; cells without the figure come last, whichever way. */
+/** The listed cells in the selected order; cells without a value come last in either direction. */
 function filteredCells() {
-  const cells = CELLS.filter(found);
+  const cells = CELLS.filter(isListed);
   const [, down, key] = /^(-?)(\w+)$/.exec(state.sort ?? "") ?? [];
   const column = COLUMNS.find((one) => one.key === key);
   if (!column) return cells;
-  const turn = down ? -1 : 1;
+  const direction = down ? -1 : 1;
   const missing = (cell) =>
     cell[key] === null || (column.figure && cell.mode !== "solo") || (column.figure && key !== "valid" && !cell.valid);
   return cells.sort((a, b) => {
     if (missing(a) || missing(b)) return missing(a) - missing(b);
-    return turn * (column.figure ? a[key] - b[key] : natural(a[key], b[key]));
+    return direction * (column.figure ? a[key] - b[key] : natural(a[key], b[key]));
   });
 }
 
@@ -49,15 +44,15 @@ function measurements() {
   const section = document.getElementById("measurements");
   const count = make("p", { class: "note", id: "count" });
   const body = make("tbody");
-  const more = make("button", { type: "button", onclick: () => show(limit + PAGE) });
-  const heads = SHOWN.map((column) => {
-    // Figures from the most, words from a; then the other way; then as they were.
-    const turns = column.figure ? [`-${column.key}`, column.key, ""] : [column.key, `-${column.key}`, ""];
-    const turn = () => change({ sort: turns[(turns.indexOf(state.sort) + 1) % 3] });
+  const more = make("button", { type: "button", onclick: () => show(limit + PAGE_ROWS) });
+  const heads = SHOWN_COLUMNS.map((column) => {
+    // The first click sorts numbers from the highest and text from A, the second reverses, the third resets.
+    const orders = column.figure ? [`-${column.key}`, column.key, ""] : [column.key, `-${column.key}`, ""];
+    const sort = () => change({ sort: orders[(orders.indexOf(state.sort) + 1) % 3] });
     return make(
       "th",
       { scope: "col", class: column.figure ? "figure" : null },
-      make("button", { type: "button", "data-sort": column.key, onclick: turn }, column.name),
+      make("button", { type: "button", "data-sort": column.key, onclick: sort }, column.name),
     );
   });
   const search = make("input", {
@@ -70,32 +65,33 @@ function measurements() {
   fillSelect(
     valid,
     [
-      ["", "all"],
-      ["yes", "with a valid round"],
-      ["no", "with an invalid round"],
+      ["", "all rows"],
+      ["yes", "rows with a valid round"],
+      ["no", "rows with an invalid round"],
     ],
     state.valid ?? "",
   );
   const download = make(
     "button",
-    { type: "button", id: "csv", onclick: () => save(filteredCells()) },
-    "Download these rows as CSV",
+    { type: "button", id: "csv", onclick: () => downloadCsv(filteredCells()) },
+    "Download as CSV",
   );
-  let limit = PAGE;
+  let limit = PAGE_ROWS;
 
-  const show = (rows = PAGE) => {
+  const show = (rows = PAGE_ROWS) => {
     limit = rows;
     const cells = filteredCells();
     const opened = cells.findIndex((cell) => cell.id === state.open);
     if (opened >= limit) limit = opened + 1;
-    body.replaceChildren(...cells.slice(0, limit).flatMap(rowOf));
-    count.textContent = `${plural(cells.length, "row")} of ${CELLS.length.toLocaleString("en-US")}, of ${plural(MEASUREMENTS.length, "measurement")}.`;
+    body.replaceChildren(...cells.slice(0, limit).flatMap(cellRows));
+    count.textContent = `${plural(cells.length, "row")} of ${CELLS.length.toLocaleString("en-US")}, from ${plural(MEASUREMENTS.length, "measurement")}.`;
     more.hidden = cells.length <= limit;
-    more.textContent = `Show ${Math.min(PAGE, cells.length - limit)} more of ${cells.length - limit}`;
+    const left = cells.length - limit;
+    more.textContent = left > PAGE_ROWS ? `Show ${PAGE_ROWS} more of ${left}` : `Show ${left} more`;
     search.value = state.find ?? "";
     valid.value = state.valid ?? "";
-    heads.forEach((head, place) => {
-      const key = SHOWN[place].key;
+    heads.forEach((head, index) => {
+      const key = SHOWN_COLUMNS[index].key;
       if (state.sort === key) head.setAttribute("aria-sort", "ascending");
       else if (state.sort === `-${key}`) head.setAttribute("aria-sort", "descending");
       else head.removeAttribute("aria-sort");
@@ -105,9 +101,9 @@ function measurements() {
     make(
       "p",
       { class: "note" },
-      "A row is a service under one load, over all of its rounds. It opens to its rounds, and each round to its command line, versions, image, causes and raw output.",
+      "A row is one service under one load, over all rounds. Open a row for its rounds, and a round for its command line, versions, image, causes and raw output.",
     ),
-    make("div", { class: "bar" }, make("label", {}, "Find ", search), make("label", {}, "Rows ", valid), download),
+    make("div", { class: "bar" }, make("label", {}, "Search ", search), make("label", {}, "Show ", valid), download),
     count,
     make(
       "div",
@@ -115,7 +111,7 @@ function measurements() {
       make(
         "table",
         { id: "rows" },
-        make("caption", { class: "unseen" }, "Measurements"),
+        make("caption", { class: "visually-hidden" }, "Measurements"),
         make("thead", {}, make("tr", {}, ...heads)),
         body,
       ),
@@ -128,18 +124,18 @@ function measurements() {
     if (keys.length === 1 && keys[0] === "load") return;
     if (keys.length === 1 && keys[0] === "open") return;
     show();
-    say(count.textContent);
+    announce(count.textContent);
   });
 }
 
-/** The cell's row, and below it what it opens to. */
-function rowOf(cell) {
+/** The cell's row, and a hidden row below it with the details. */
+function cellRows(cell) {
   const inside = make("div", { class: "inside" });
-  const below = make("tr", { class: "opened", hidden: true }, make("td", { colspan: SHOWN.length }, inside));
+  const below = make("tr", { class: "opened", hidden: true }, make("td", { colspan: SHOWN_COLUMNS.length }, inside));
   const toggle = (open) => {
     opener.setAttribute("aria-expanded", String(open));
     below.hidden = !open;
-    if (open && !inside.childElementCount) inside.append(...openedCell(cell));
+    if (open && !inside.childElementCount) inside.append(...cellDetails(cell));
   };
   const name =
     cell.mode === "solo"
@@ -147,7 +143,7 @@ function rowOf(cell) {
       : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
   const opener = make(
     "button",
-    { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `${cell.id}: its rounds` },
+    { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `Rounds of ${cell.id}` },
     name,
   );
   opener.addEventListener("click", () => {
@@ -155,7 +151,7 @@ function rowOf(cell) {
     toggle(open);
     change({ open: open ? cell.id : "" });
   });
-  const words = SHOWN.map((column) => {
+  const contents = SHOWN_COLUMNS.map((column) => {
     if (column.key === "server") return opener;
     if (column.key === "goodput" && !cell.valid) return make("span", { class: "invalid" }, cell.state || "not valid");
     return column.write ? column.write(cell) : cell[column.key];
@@ -163,223 +159,8 @@ function rowOf(cell) {
   const row = make(
     "tr",
     {},
-    ...SHOWN.map((column, place) => make("td", { class: column.figure ? "figure" : null }, words[place])),
+    ...SHOWN_COLUMNS.map((column, index) => make("td", { class: column.figure ? "figure" : null }, contents[index])),
   );
   if (cell.id === state.open) toggle(true);
   return [row, below];
-}
-
-function facts(entries) {
-  const told = entries.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return make(
-    "dl",
-    { class: "facts" },
-    ...told.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]),
-  );
-}
-
-function openedCell(cell) {
-  const service = DATA.services[cell.service] ?? {};
-  const checks = service.checks;
-  const rounds = cell.measurements.map((place) => MEASUREMENTS[place]);
-  const columns = [
-    ["round"],
-    ["requests/s", true],
-    ["p50", true],
-    ["p99", true],
-    ["CPU/request", true],
-    ["peak memory", true],
-    ["steal", true],
-    ["foreign CPU", true],
-    ["pressure", true],
-    ["state"],
-  ];
-  const rows = rounds.map((one) => [
-    one.window === null ? String(one.round) : `${one.round}, window ${one.window}`,
-    number(one.goodput),
-    milliseconds(one.p50_s),
-    milliseconds(one.p99_s),
-    milliseconds(one.cpu_s),
-    megabytes(one.memory_bytes),
-    share(one.steal),
-    share(one.foreign),
-    share(one.pressure),
-    one.valid ? "valid" : make("span", { class: "invalid" }, one.causes.join("; ") || "not valid"),
-  ]);
-  return [
-    make("h3", {}, cell.id),
-    facts([
-      ["Python", service.python_build ?? service.missing?.python_build],
-      ["base", service.base_made ?? service.missing?.base_label],
-      ["image", service.image ?? service.missing?.image_id],
-      [
-        "verification",
-        checks
-          ? `${checks.passed} checks passed, ${checks.failed.length} failed${checks.skipped ? `, ${checks.skipped} skipped` : ""}`
-          : "its checks were not saved",
-      ],
-      ["what failed", checks?.failed.join("; ")],
-      ["not loaded because", service.failure],
-    ]),
-    service.packages?.length
-      ? make(
-          "details",
-          {},
-          make("summary", {}, plural(service.packages.length, "package")),
-          make("p", {}, service.packages.join(", ")),
-        )
-      : null,
-    cell.pair
-      ? make(
-          "p",
-          { class: "note" },
-          "One side of a pair has half of the CPUs: what follows is what its verdict rests on, and no figure of the service's own.",
-        )
-      : null,
-    tableOf(`Rounds of ${cell.id}`, columns, rows),
-    ...rounds.map(openedRound),
-  ].filter(Boolean);
-}
-
-function openedRound(one) {
-  const inside = make("div");
-  const details = make(
-    "details",
-    { class: "round" },
-    make(
-      "summary",
-      {},
-      `Round ${one.round}${one.window === null ? "" : `, window ${one.window}`}: command line, figures and raw output`,
-    ),
-    inside,
-  );
-  details.addEventListener("toggle", async () => {
-    if (!details.open || inside.childElementCount) return;
-    try {
-      inside.replaceChildren(...rawOf(one, await detailsOf(one.place)));
-    } catch (problem) {
-      inside.replaceChildren(
-        make(
-          "p",
-          { class: "invalid" },
-          `This browser cannot inflate the details (${problem.message}); they are in the run's records.jsonl.`,
-        ),
-      );
-    }
-  });
-  return details;
-}
-
-function rawOf(one, record) {
-  const plain = (value) => {
-    if (value === null || value === undefined) return null;
-    if (typeof value === "number") return Number.isInteger(value) ? value.toLocaleString("en-US") : number(value);
-    if (typeof value !== "object") return String(value);
-    const told = Object.entries(value).filter(([, part]) => part !== null && part !== NOTHING);
-    return told
-      .map(([name, part]) => `${name} ${part && typeof part === "object" ? JSON.stringify(part) : plain(part)}`)
-      .join(", ");
-  };
-  const latency = Object.entries(record.latency_s ?? {})
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} ${milliseconds(value)}`);
-  const missing = Object.entries(record.nulls ?? {}).map(([name, reason]) => `${name}: ${reason}`);
-  return [
-    one.causes.length ? make("p", { class: "invalid" }, one.causes.join("; ")) : null,
-    make("h4", {}, "Command line"),
-    make(
-      "pre",
-      { tabindex: 0 },
-      (record.command ? record.command.map(quoted).join(" ") : (record.nulls?.command ?? "not known")) +
-        (record.stdin ? `\n\nstdin:\n${record.stdin}` : ""),
-    ),
-    facts([
-      ["measurement", `${record.id}, ${record.outcome}`],
-      ["tool", plain(record.tool_version)],
-      ["exit status", plain(record.exit_status)],
-      ["image", plain(record.image_id)],
-      [
-        "requests",
-        `${plain(record.requests) ?? NOTHING} answered, ${plain(record.attempts) ?? NOTHING} begun, ${plain(record.successes) ?? NOTHING} good, in ${plain(record.duration_s) ?? NOTHING} s`,
-      ],
-      ["errors", plain(record.errors) || "none that the tool tells"],
-      ["latency", latency.join(", ")],
-      [
-        "CPU seconds",
-        plain({ server: record.server_cpu_s, database: record.database_cpu_s, "load generator": record.loadgen_cpu_s }),
-      ],
-      [
-        "load generator",
-        plain({ busy: share(record.loadgen_busy_ratio), "waited for a CPU": share(record.loadgen_wait_ratio) }),
-      ],
-      ["lag, s", plain(record.lag_s)],
-      ["limits of the server", plain(record.server_limits)],
-      ["limits of the tool", plain(record.loadgen_limits)],
-      ["packages", record.packages_file],
-      ["raw file", record.raw_file],
-      ["its SHA-256", record.raw_sha256],
-    ]),
-    missing.length
-      ? make(
-          "details",
-          {},
-          make("summary", {}, `${missing.length} figures are missing, and why`),
-          make("ul", {}, ...missing.map((words) => make("li", {}, words))),
-        )
-      : null,
-    make("h4", {}, "Raw output"),
-    make("pre", { class: "raw", tabindex: 0 }, record.raw ?? "No output was saved."),
-  ].filter(Boolean);
-}
-
-const quoted = (argument) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`);
-
-/** A spreadsheet takes a cell that begins like a formula for one; an apostrophe makes it text. */
-function csvCell(value) {
-  if (value === null || value === undefined) return "";
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-const CSV = [
-  "service",
-  "server",
-  "framework",
-  "python",
-  "base",
-  "scenario",
-  "tool",
-  "level",
-  "mode",
-  "pair",
-  "goodput",
-  "low",
-  "high",
-  "p99_s",
-  "cpu_s",
-  "memory_bytes",
-  "valid",
-  "rounds",
-  "state",
-];
-const CSV_NAMES = {
-  goodput: "goodput_per_s",
-  low: "goodput_low_per_s",
-  high: "goodput_high_per_s",
-  cpu_s: "cpu_per_request_s",
-  memory_bytes: "memory_peak_bytes",
-  valid: "valid_rounds",
-};
-
-function csvOf(cells) {
-  const lines = [CSV.map((name) => CSV_NAMES[name] ?? name), ...cells.map((cell) => CSV.map((name) => cell[name]))];
-  return lines.map((line) => line.map(csvCell).join(",")).join("\r\n") + "\r\n";
-}
-
-function save(cells) {
-  const url = URL.createObjectURL(new Blob([csvOf(cells)], { type: "text/csv" }));
-  const name = `${DATA.name.replace(/[^\w.-]+/g, "-")}.csv`;
-  make("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-  say(`${plural(cells.length, "row")} saved as ${name}`);
 }

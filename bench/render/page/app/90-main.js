@@ -1,4 +1,4 @@
-/* The parts in their order. The first picture is drawn at once, the others when they come into sight or are printed. */
+/* Starts everything. The first chart is drawn at once, the others when they scroll into view or are printed. */
 
 function theme() {
   const root = document.documentElement;
@@ -6,7 +6,7 @@ function theme() {
     root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const button = make("button", { type: "button", id: "theme" });
   const show = () => {
-    button.textContent = dark() ? "Light page" : "Dark page";
+    button.textContent = dark() ? "Light theme" : "Dark theme";
   };
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
@@ -17,23 +17,23 @@ function theme() {
   document.querySelector("nav").append(button);
 }
 
-/** Links to parts of the page leave the state in the address alone. */
-function partLinks() {
-  for (const link of document.querySelectorAll(".part-link, .skip"))
+/** Links to sections scroll there without replacing the state in the URL. */
+function sectionLinks() {
+  for (const link of document.querySelectorAll(".section-link, .skip"))
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      const part = document.querySelector(link.getAttribute("href"));
-      part.scrollIntoView();
-      part.focus({ preventScroll: true });
+      const section = document.querySelector(link.getAttribute("href"));
+      section.scrollIntoView();
+      section.focus({ preventScroll: true });
     });
 }
 
-function draw() {
-  const section = document.getElementById("pictures");
+function drawCharts() {
+  const section = document.getElementById("charts");
   section.hidden = false;
   const grid = make("div", { class: "grid" });
   section.append(grid);
-  const frames = pictures.map(frame);
+  const frames = charts.map(frame);
   grid.append(...frames.map(({ figure }) => figure));
   performance.mark("before-first-picture");
   for (const one of frames) {
@@ -41,20 +41,24 @@ function draw() {
     if (!one.figure.classList.contains("missing")) break;
   }
   performance.mark("first-picture");
-  addEventListener("beforeprint", () => frames.forEach((one) => one.render()));
+  addEventListener("beforeprint", () => {
+    for (const one of frames) one.render();
+  });
   let pending = 0;
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth === width) return;
     width = innerWidth;
     clearTimeout(pending);
-    pending = setTimeout(() => frames.forEach((one) => one.refresh()), 120);
+    pending = setTimeout(() => {
+      for (const one of frames) one.refresh();
+    }, 120);
   });
 }
 
 theme();
-partLinks();
+sectionLinks();
 filters();
-draw();
+drawCharts();
 measurements();
-published();
+reportTables();

@@ -1,4 +1,4 @@
-/* The frame of a picture: a title, how to read it, the drawing with its alternative in words, its figures as a table. */
+/* Draws the frame of each chart (title, explanation, plot, text alternative, data table) and what the charts share. */
 
 const COLOURS = [
   "var(--s1)",
@@ -13,14 +13,14 @@ const COLOURS = [
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "6 2 1 2 1 2"];
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye", "hexagon"];
 const MOST_LINES = COLOURS.length;
-/** Plot has one, and D3 none. */
+/** Plot has a hexagon symbol, D3 does not. */
 const HEXAGON = {
   draw(context, size) {
     const radius = Math.sqrt(size / Math.PI) * 1.05;
     for (let corner = 0; corner < 6; corner++) {
-      const place = [radius * Math.sin((corner * Math.PI) / 3), radius * Math.cos((corner * Math.PI) / 3)];
-      if (corner) context.lineTo(...place);
-      else context.moveTo(...place);
+      const point = [radius * Math.sin((corner * Math.PI) / 3), radius * Math.cos((corner * Math.PI) / 3)];
+      if (corner) context.lineTo(...point);
+      else context.moveTo(...point);
     }
     context.closePath();
   },
@@ -39,106 +39,106 @@ const INK = "var(--ink)";
 const SOFT = "var(--soft)";
 const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "inherit" };
 
-const pictures = [];
+const charts = [];
 
 /**
- * Declares a picture: drawOn(width) gives {missing: why} where the run lacks the data, or
- * {drawing: a node, alt: words, columns, rows: the figures, notes: [words]}.
+ * Declares a chart: draw(width) gives {missing: reason} where the run lacks the data, or
+ * {drawing: a node, alt: text, columns and rows: the data as a table, notes: [text]}.
  */
-function picture(id, title, reading, drawOn, { filtered = true } = {}) {
-  pictures.push({ id, title, reading, drawOn, filtered });
+function chart(id, title, explanation, draw, { filtered = true } = {}) {
+  charts.push({ id, title, explanation, draw, filtered });
 }
 
-function frame({ id, title, reading, drawOn, filtered }) {
-  const chart = make("div", { class: "chart" });
+function frame({ id, title, explanation, draw, filtered }) {
+  const plot = make("div", { class: "plot" });
   const notes = make("div");
   const body = make("div");
-  const details = make("details", {}, make("summary", {}, "The figures of this picture as a table"), body);
+  const details = make("details", {}, make("summary", {}, "Show this chart's data as a table"), body);
   const why = make("p", { class: "left-out" });
-  const how = make("p", { class: "note" }, reading);
+  const how = make("p", { class: "note" }, explanation);
   const figure = make(
     "figure",
-    { class: "picture", id: `picture-${id}` },
+    { class: "chart", id: `chart-${id}` },
     make("figcaption", {}, make("h3", {}, title), how),
     why,
-    chart,
+    plot,
     notes,
     details,
   );
   let stale = true;
-  let inSight = false;
+  let inView = false;
   let made = null;
   const showTable = () => made && details.open && body.replaceChildren(tableOf(title, made.columns, made.rows));
   const render = () => {
     stale = false;
-    made = drawOn(Math.max(280, chart.clientWidth || figure.clientWidth));
+    made = draw(Math.max(280, plot.clientWidth || figure.clientWidth));
     const missing = made.missing;
     figure.classList.toggle("missing", Boolean(missing));
-    for (const part of [chart, details, how]) part.hidden = Boolean(missing);
+    for (const part of [plot, details, how]) part.hidden = Boolean(missing);
     why.hidden = !missing;
-    why.textContent = missing ? `Not drawn: ${missing}` : "";
+    why.textContent = missing ? `Not shown: ${missing}` : "";
     notes.replaceChildren();
-    if (missing) return chart.replaceChildren();
-    chart.replaceChildren(made.drawing);
+    if (missing) return plot.replaceChildren();
+    plot.replaceChildren(made.drawing);
     const root = made.drawing;
     root.setAttribute("role", "img");
     root.setAttribute("aria-label", `${title}. ${made.alt}`);
-    // The whole is one image with words of its own; names of marks inside it are not for anyone.
+    // The chart is one image with one description: labels of single marks would only repeat it.
     for (const mark of root.querySelectorAll("[aria-label], [aria-description]")) {
       mark.removeAttribute("aria-label");
       mark.removeAttribute("aria-description");
     }
-    notes.replaceChildren(...(made.notes ?? []).map((words) => make("p", { class: "note" }, words)));
+    notes.replaceChildren(...(made.notes ?? []).map((text) => make("p", { class: "note" }, text)));
     showTable();
   };
   details.addEventListener("toggle", showTable);
   const refresh = () => {
     stale = true;
-    if (inSight) render();
+    if (inView) render();
   };
   new IntersectionObserver(
     (entries) => {
-      inSight = entries[entries.length - 1].isIntersecting;
-      if (inSight && stale) render();
+      inView = entries[entries.length - 1].isIntersecting;
+      if (inView && stale) render();
     },
     { rootMargin: "300px" },
   ).observe(figure);
-  // Height is kept while it is out of sight, so that the page does not jump.
-  chart.style.minHeight = "6rem";
+  // Reserves some height for charts that are not drawn yet, so that the page does not jump.
+  plot.style.minHeight = "6rem";
   if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh());
   return { figure, refresh, render: () => stale && render() };
 }
 
-/** Places that are at least `gap` apart and as near as may be to what was asked; in the order that was given. */
-function spread(places, gap) {
-  const order = places.map((place, index) => ({ place, index })).sort((a, b) => a.place - b.place);
+/** Moves positions apart until neighbours are at least `gap` apart, keeping them close to where they were. */
+function spread(positions, gap) {
+  const order = positions.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at);
   for (let round = 0; round < 60; round++) {
     let moved = false;
     for (let i = 1; i < order.length; i++) {
-      const short = gap - (order[i].place - order[i - 1].place);
+      const short = gap - (order[i].at - order[i - 1].at);
       if (short > 0.01) {
-        order[i - 1].place -= short / 2;
-        order[i].place += short / 2;
+        order[i - 1].at -= short / 2;
+        order[i].at += short / 2;
         moved = true;
       }
     }
     if (!moved) break;
   }
   const placed = [];
-  for (const { place, index } of order) placed[index] = place;
+  for (const { at, index } of order) placed[index] = at;
   return placed;
 }
 
-/** A mark of text at places of the drawing itself: [x, y, words, colour, symbol] in pixels. */
+/** A mark that puts text at pixel positions: [x, y, text, colour, symbol]. */
 function labels(entries, { size = 12 } = {}) {
   return () => {
     const group = svg("g", { "font-size": size, "text-anchor": "start" });
-    for (const [x, y, words, fill, symbol] of entries) {
+    for (const [x, y, text, fill, symbol] of entries) {
       if (symbol)
         group.append(
           svg("path", { d: d3.symbol(SYMBOL_SHAPES[symbol], 44)(), transform: `translate(${x + 5},${y})`, fill }),
         );
-      group.append(svg("text", { x: x + (symbol ? 15 : 0), y, dy: "0.32em", fill: fill ?? INK }, words));
+      group.append(svg("text", { x: x + (symbol ? 15 : 0), y, dy: "0.32em", fill: fill ?? INK }, text));
     }
     return group;
   };
@@ -151,7 +151,7 @@ function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Lines from lower left to upper right: what is not valid, whatever the colour. */
+/** A hatched fill pattern: the sign of results that are not valid. */
 function hatch(id) {
   return () =>
     svg(
@@ -167,39 +167,39 @@ function hatch(id) {
 
 const textWidth = (() => {
   const context = document.createElement("canvas").getContext("2d");
-  return (words, size = 12) => {
+  return (text, size = 12) => {
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-    return context.measureText(words).width;
+    return context.measureText(text).width;
   };
 })();
 
-const widest = (words, size) => Math.ceil(Math.max(0, ...words.map((one) => textWidth(one, size))));
-const clip = (words, most) => {
-  let text = words;
+const widest = (texts, size) => Math.ceil(Math.max(0, ...texts.map((one) => textWidth(one, size))));
+const clip = (full, most) => {
+  let text = full;
   while (text.length > 4 && textWidth(text) > most) text = `${text.slice(0, -2).trimEnd()}…`.replace(/……$/, "…");
   return text;
 };
 
-/** Ticks of a logarithmic scale at 1, 2 and 5, few enough for the room. */
+/** Ticks of a logarithmic scale at 1, 2 and 5, or at powers of ten where there is little room. */
 function logTicks([low, high], room) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
     for (const step of [1, 2, 5]) {
-      const place = step * 10 ** power;
-      if (place >= low * 0.999 && place <= high * 1.001) ticks.push(place);
+      const value = step * 10 ** power;
+      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
     }
-  const tens = ticks.filter((place) => Number.isInteger(Math.round(Math.log10(place) * 1e6) / 1e6));
+  const tens = ticks.filter((value) => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6));
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
-/** A scale for latencies: logarithmic, unless they are so near each other that there would be no ticks on it. */
+/** A scale for latencies: logarithmic, or linear where the range is too small for logarithmic ticks. */
 function latencyScale(domain, room, label) {
   const common = { domain, label, labelArrow: "none", tickFormat: tick, tickSize: 0, grid: true };
   const ticks = logTicks(domain, room);
   return ticks.length < 3 ? { ...common, type: "linear", ticks: 5 } : { ...common, type: "log", ticks };
 }
 
-/** Below a narrow drawing, what else stands at the ends of its lines. */
+/** Puts a legend below a narrow chart, which has no room for labels at the ends of its lines. */
 function legend(drawing, names) {
   const entry = (name, line) => {
     const mark = svg(
@@ -214,7 +214,7 @@ function legend(drawing, names) {
 
 const NARROW = 560;
 
-/** Those of the labels that overlap none before them: [x, y, words] in pixels. */
+/** The labels that overlap no earlier one: [x, y, text] in pixels. */
 function apart(entries, size = 11) {
   const kept = [];
   for (const entry of entries) {
@@ -227,18 +227,18 @@ function apart(entries, size = 11) {
   return kept;
 }
 
-/** The cells of the drawn load, best first; those without a figure last. */
-function drawn() {
+/** The cells of the charted load, best first; those without a valid result last. */
+function chartedCells() {
   const groups = loads();
-  const load = drawnLoad(groups);
+  const load = chartedLoad(groups);
   const cells = (groups.get(load) ?? []).slice();
   cells.sort((a, b) => (b.goodput ?? -1) - (a.goodput ?? -1) || natural(a.service, b.service));
   return { load, cells, first: cells[0] };
 }
 
-const NO_SOLO = "no service was measured alone in this run, or the filters leave none.";
-const OPEN_LOOP =
-  "the goodput of an open loop is what was asked of it, and ranks nobody; a closed loop, among the loads above, does.";
-const loadWords = (cell) => `${cell.scenario}, ${cell.tool}, ${levelWords(cell.level)}`;
-const roundsWords = (cell) =>
+const NO_SOLO = "this run has no solo measurement that matches the filters.";
+const OPEN_LOOP = "in an open loop the rate is fixed, so goodput does not rank services; only a closed-loop load does.";
+const loadText = (cell) => `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}`;
+const roundsText = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");
+const intervalText = (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`);
