@@ -29,7 +29,7 @@ end_jobs() {
 		while kill -0 -- "-$job" 2>/dev/null && ((${EPOCHREALTIME/./} < wait_until)); do sleep 0.05; done
 		kill -KILL -- "-$job" 2>/dev/null || true
 	done
-}
+} 2>/dev/null
 
 # jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
 jobs_at_a_time() {

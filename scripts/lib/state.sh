@@ -5,7 +5,7 @@
 # open_run: the run's name, folder and Compose project; from its services.sh all that begins with a capital.
 run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
-declare -A IMAGE_OF=() BASE_OF=() WAITS_OF=() ROUTES_OF=()
+declare -gA IMAGE_OF=() BASE_OF=() WAITS_OF=() ROUTES_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
 STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
@@ -15,10 +15,10 @@ facts=()
 server_pid='' image_id='' started_ns=''
 
 # start_pair, by side: a, b
-declare -A side_pid=() side_image=() side_address=()
+declare -gA side_pid=() side_image=() side_address=()
 
 # find_dependencies, by name
-declare -A dependency_pid=() dependency_address=()
+declare -gA dependency_pid=() dependency_address=()
 
 # check_shutdown: a container's exit status
 stopped=''
