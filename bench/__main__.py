@@ -17,7 +17,7 @@ VERBS = {
     "services": "bench.cli:services",
     "contract": "bench.cli:contract",
     "sample": "bench.cli:sample",
-    "summary": "bench.verified:run",
+    "summary": "bench.contract.command:summary_verb",
     "resume": "bench.cli:resume",
     "find": "bench.cli:find",
     "commands": "bench.cli:commands",
@@ -34,8 +34,7 @@ VERBS = {
     "parse": "bench.parse:run",
     "schedule": "bench.schedule:run",
     "knee": "bench.knee:run",
-    "verify": "bench.contract:run",
-    "check": "bench.contract:check",
+    "verify": "bench.contract.command:verify_verb",
 }
 
 

@@ -1,4 +1,4 @@
-"""Command lines whose faults are one line."""
+"""An argument parser whose errors are one line."""
 
 import argparse
 from typing import NoReturn
@@ -7,8 +7,8 @@ from bench.errors import UserError
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that leaves saying the fault, and the exit, to the caller."""
+    """argparse that leaves printing the error, and the exit, to the caller."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise it."""
+        """Raise `UserError`."""
         raise UserError(f"{message}; see python3 -m bench {self.prog} --help")
