@@ -99,11 +99,10 @@ def clamp(n: int) -> int:
 
 
 def _text(wanted: str) -> Expected:
-    return Expected(
-        200,
-        "text/plain",
-        lambda body: expect(body == wanted.encode(), f"body {wanted!r}", brief(body) or "an empty body"),
-    )
+    def check(body: bytes) -> None:
+        expect(body == wanted.encode(), f"body {wanted!r}", brief(body.decode("utf-8", "backslashreplace")))
+
+    return Expected(200, "text/plain", check)
 
 
 def _json(check: Callable[[Any], None]) -> Expected:

@@ -188,7 +188,7 @@ def _read_body(response: http.client.HTTPResponse) -> bytes:
 def _describe(error: Exception) -> str:
     match error:
         case http.client.IncompleteRead():
-            return f"connection closed {len(error.partial)} bytes into the body"
+            return f"an incomplete body of {len(error.partial)} bytes"
         case http.client.RemoteDisconnected():
             return "connection closed without an answer"
         case socket.gaierror():

@@ -1,59 +1,93 @@
-"""The command lines: output, exit status, the JSON file, and one line for each fault of the user's."""
+"""The command line: output, exit status, the files, and one line for each mistake of the user."""
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
-from fake import FakeService, FakeUpstream
+from fake import FakeService
+from fake_dependencies import FakeUpstream
 from places import ROOT
 
-from bench.contract import check, quick_check, run
-from bench.contract.backing import upstream_mode
-from bench.contract.routes import ECHO_SAMPLE, ROUTES
+from bench.contract.clock import SystemClock
+from bench.contract.command import verify_verb
+from bench.contract.dependencies import upstream_mode
+from bench.contract.routes import ROUTES
 from bench.errors import UserError
+
+
+def verify(service: FakeService, *words: str) -> int:
+    return verify_verb(["--service", "fake", "--base-url", service.url, *words], service.clock)
 
 
 def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "verify.json"
     with FakeService() as service:
-        status = run(
-            [
-                *("--service", "fake", "--base-url", service.url, "--routes", "json,plaintext", "--concurrent"),
-                *("--declared-missing", "echo=not yet offered", "--json", str(file)),
-            ]
-        )
+        words = ("--routes", "json,plaintext", "--concurrent", "--declared-missing", "echo=not yet offered")
+        status = verify(service, *words, "--json", str(file), "--failure", str(tmp_path / "failure.json"))
     lines = capsys.readouterr().out.splitlines()
     assert status == 0
     assert lines[0] == "skip - echo: not yet offered"
     assert lines[1] == "ok - json Status, content type and body"
     assert lines[-1] == "9 passed, 0 failed, 1 skipped"
     result = json.loads(file.read_text())
-    assert (result["schema"], result["service"], result["passed"], result["failed"]) == (1, "fake", 9, 0)
-    assert (result["skipped"], result["missing"]) == (1, {"echo": "not yet offered"})
-    assert result["checks"][0].keys() == {"route", "check", "ok", "expected", "got", "seconds"}
+    assert list(result) == ["schema", "service", "interface", "passed", "failed", "skipped", "missing", "checks"]
+    assert list(result.values())[:-1] == [1, "fake", None, 9, 0, 1, {"echo": "not yet offered"}]
+    assert list(result["checks"][0]) == ["route", "check", "ok", "expected", "got", "seconds"]
     assert [path.name for path in tmp_path.iterdir()] == ["verify.json"]
 
 
-def test_a_failure_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeService("status 201") as service:
-        assert run(["--service", "fake", "--base-url", service.url, "--routes", "json"]) == 1
-    out = capsys.readouterr().out
-    assert "not ok - json Status, content type and body: expected status 200, got status 201\n" in out
-    assert out.endswith("1 passed, 4 failed, 0 skipped\n")
+        assert verify(service, "--routes", "json", "--failure", str(tmp_path / "failure.json")) == 1
+    out = capsys.readouterr().out.splitlines()
+    line = "not ok - json Status, content type and body: expected status 200, got status 201"
+    assert out[0] == line
+    assert out[-1] == "3 passed, 2 failed, 0 skipped"
+    assert json.loads((tmp_path / "failure.json").read_text()) == {"outcome": "failed verification", "detail": line}
 
 
-def test_a_missing_route_is_not_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    url = "http://127.0.0.1:9"
-    assert run(["--service", "x", "--base-url", url, "--routes", "echo", "--declared-missing", "echo=no"]) == 0
+def test_only_late_answers_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService("wakes late") as service:
+        assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
+    assert line.endswith("expected at most 0.35 s, got 0.417 s in the last of 5 tries")
+    assert json.loads((tmp_path / "failure.json").read_text())["detail"] == line
+
+
+def test_timeouts_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService() as service:
+        service.app.takes = lambda ms: 31_000
+        assert verify(service, "--routes", "delay") == 3
+    *failed, counts = capsys.readouterr().out.splitlines()
+    assert all(line.endswith("expected an answer, got no complete answer within 30 s") for line in failed)
+    assert counts == "0 passed, 7 failed, 0 skipped"
+
+
+def test_late_and_wrong_answers_are_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService("500 for an unknown path") as service:
+        service.app.takes = lambda ms: ms + 1000
+        assert verify(service, "--routes", "delay") == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
+    assert len(failed) == 2
+    assert "got status 500" in failed[0] and "in the last of 5 tries" in failed[1]
+
+
+def test_a_refused_connection_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", "--routes", "json"]) == 1
+    assert capsys.readouterr().out.count("got connection refused\n") == 5
+
+
+def test_a_missing_route_is_not_requested(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--routes", "echo", "--declared-missing", "echo=no"]
+    assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", *words]) == 0
     assert capsys.readouterr().out == "skip - echo: no\n0 passed, 0 failed, 1 skipped\n"
 
 
@@ -67,57 +101,28 @@ FAULTS = {
     "--routes json --concurrent --sequential": "not allowed with",
     "--routes json --base-url https://x": "http://HOST:PORT",
     "--routes json --base-url http://x:y": "http://HOST:PORT",
-    "--routes json --timeout 0": "--timeout",
+    "--routes json --timeout 0": "argument --timeout: 0 is not between 0 and 3600",
+    "--routes json --timeout x": "argument --timeout: invalid",
     "--routes json --nonsense": "unrecognized",
     "--routes db-raw --database-host h:x --database-password-file {password}": "HOST[:PORT]",
     "--routes db-raw --database-host h --database-password-file /nowhere": "--database-password-file",
-    "--routes db-raw --database-host 127.0.0.1:9 --database-password-file {password}": "is postgres up",
-    "--routes simple-request --upstream-control http://127.0.0.1:9": "is upstream up",
+    "--routes db-raw --database-host 127.0.0.1:9 --database-password-file {password}": "is PostgreSQL running",
+    "--routes simple-request --upstream-control http://127.0.0.1:9": "is upstream running",
     "--routes simple-request --upstream-control nonsense": "--upstream-control",
-    "--routes json --json /nowhere/verify.json": "--json",
+    "--routes json --json /nowhere/verify.json": "No such file or directory; fix --json",
+    "--routes json,echo --declared-missing json=no --failure /nowhere/f --timeout 1": "fix --failure",
 }
 
 
 @pytest.mark.parametrize("arguments", FAULTS)
-def test_faults_of_the_user_are_one_line(arguments: str, tmp_path: Path) -> None:
+def test_mistakes_of_the_user_are_one_line(arguments: str, tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text("secret\n")
     given = [word.format(password=password) for word in arguments.split()]
-    with FakeService() as service, pytest.raises(UserError) as fault:
-        run(["--service", "fake", "--base-url", service.url, *given])
+    with FakeService("echo without a limit") as service, pytest.raises(UserError) as fault:
+        verify(service, *given)
     assert FAULTS[arguments] in str(fault.value)
     assert "\n" not in str(fault.value)
-
-
-def test_quick_check_judges_every_route() -> None:
-    samples = {route: path.replace("{n}", "5") for route, path in ROUTES.items()}
-    with FakeService() as service:
-        for route, path in samples.items():
-            assert quick_check(service.url + path, route) is None
-        assert quick_check(f"{service.url}/echo", "echo", b'{"a":{}}') is None
-    with FakeService("one row less") as service:
-        problem = quick_check(f"{service.url}/raw/queries/20", "queries-raw")
-    assert problem == "expected an array of 20 objects, got 19 of them"
-
-
-def test_quick_check_refuses_another_routes_path() -> None:
-    for path, route in (("/json", "plaintext"), ("/raw/queries/x", "queries-raw"), ("/?x=1", "delay")):
-        with pytest.raises(ValueError, match="no path of route"):
-            quick_check(f"http://127.0.0.1:9{path}", route)
-
-
-def test_check_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with FakeService("another greeting") as service:
-        assert check(["--url", f"{service.url}/plaintext", "--route", "plaintext"]) == 0
-        assert check(["--url", f"{service.url}/json", "--route", "json"]) == 1
-        assert check(["--url", f"{service.url}/echo", "--route", "echo", "--body", ECHO_SAMPLE.decode()]) == 0
-        with pytest.raises(UserError, match="no path of route"):
-            check(["--url", f"{service.url}/json", "--route", "root"])
-        with pytest.raises(UserError, match="invalid choice"):
-            check(["--url", f"{service.url}/json", "--route", "nonsense"])
-    right, wrong, _ = capsys.readouterr().out.splitlines()
-    assert right.startswith("ok - plaintext http://127.0.0.1:")
-    assert re.fullmatch(r"not ok - json http://\S+: expected .*Hello, World!.*, got .*Hello World.*", wrong)
 
 
 def test_routes_are_the_matrix() -> None:
@@ -134,10 +139,26 @@ def test_upstream_is_restored_whatever_happens() -> None:
     assert upstream.modes == ["hang", "ok"]
 
 
+class HangingClock(SystemClock):
+    """Real waits, but one of more than a second does not end before the test does."""
+
+    def __init__(self) -> None:
+        self.hangs = threading.Event()
+        self.ended = threading.Event()
+
+    def sleep(self, seconds: float) -> None:
+        if seconds > 1:
+            self.hangs.set()
+            self.ended.wait(120)
+        else:
+            time.sleep(seconds)
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
     """A verifier that is ended while upstream hangs leaves it as it was."""
-    with FakeService() as service:
+    clock = HangingClock()
+    with FakeService(clock=clock) as service:
         control = _control(service.upstream)
         url = f"http://127.0.0.1:{control.server_address[1]}"
         words = ["--service", "fake", "--base-url", service.url, "--routes", "simple-request"]
@@ -148,15 +169,18 @@ def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
-        end = time.monotonic() + 20
-        while service.upstream.modes[-1:] != ["hang"] and time.monotonic() < end:
-            time.sleep(0.01)
-        verifier.send_signal(ending)
-        _, said = verifier.communicate(timeout=10)
-        control.shutdown()
-        control.server_close()
+        try:
+            assert clock.hangs.wait(60)
+            assert service.upstream.modes[-1] == "hang"
+            verifier.send_signal(ending)
+            _, said = verifier.communicate(timeout=60)
+        finally:
+            verifier.kill()
+            clock.ended.set()
+            control.shutdown()
+            control.server_close()
     assert verifier.returncode == 130
-    assert said.decode().count("\n") == 1
+    assert said.decode() == "verify: interrupted; upstream is back to normal\n"
     assert service.upstream.modes[-2:] == ["hang", "ok"]
 
 
@@ -179,5 +203,5 @@ def _control(upstream: FakeUpstream) -> ThreadingHTTPServer:
             self.wfile.write(body.encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server
