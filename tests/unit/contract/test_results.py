@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.contract.command import summary_verb
+from bench.cli.verify import summary_verb
 
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
