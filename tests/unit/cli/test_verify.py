@@ -16,8 +16,8 @@ from fake import FakeService
 from fake_dependencies import FakeUpstream
 from places import ROOT
 
+from bench.cli.verify import verify_verb
 from bench.contract.clock import SystemClock
-from bench.contract.command import verify_verb
 from bench.contract.dependencies import upstream_mode
 from bench.contract.routes import ROUTES
 from bench.core.errors import UserError

@@ -3,6 +3,7 @@
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,7 @@ from fake_dependencies import FakeDatabase, FakeUpstream
 from simulated_clock import SimulatedClient, SimulatedClock
 
 from bench.contract.answers import check_headers, expected
-from bench.contract.client import NoAnswer, Request
+from bench.contract.client import Client, NoAnswer, Request, TimedOut
 from bench.contract.expect import Mismatch
 from bench.contract.routes import ROUTES
 from bench.contract.target import Target
@@ -187,6 +188,19 @@ def test_gives_up_on_a_service_that_stops_answering() -> None:
     assert {(outcome.got, outcome.seconds) for outcome in given_up} == {("no request, as 3 before it timed out", 0.0)}
     assert result.late
     assert seconds(clock) == MOST_TIMEOUTS * TIMEOUT
+
+
+def test_a_body_that_the_deadline_ended_is_no_answer() -> None:
+    """By the real clock: a body without a length ends with the connection, which the client itself closes here."""
+
+    def drip(connection: socket.socket, _: object) -> None:
+        connection.sendall(HEAD + b"\r\n")
+        while True:
+            connection.sendall(b"y")
+            time.sleep(0.05)
+
+    with port(drip, SimulatedClock()) as url, pytest.raises(TimedOut, match=r"within 0\.4 s"):
+        Client(url, 0.4).get("/json")
 
 
 def test_an_endless_body_ends() -> None:

@@ -64,9 +64,9 @@ def test_what_fails_is_status_1_and_a_table(run: Path, capsys: pytest.CaptureFix
 def test_a_failed_check_without_a_failure_file_fails_the_service(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = make_run(tmp_path / "run", {"liar": ([BAD | {"got": "<b>"}, GOOD], None)})
+    folder = make_run(tmp_path / "run", {"liar": ([GOOD, BAD | {"got": "<b>"}, BAD | {"check": "Last"}], None)})
     assert summary_verb([str(folder), "--quiet"]) == 1
-    assert "1 of 2  failed verification: not ok - json Body: expected <a>, got <b>" in capsys.readouterr().out
+    assert "2 of 3  failed verification: not ok - json Body: expected <a>, got <b>" in capsys.readouterr().out
 
 
 def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
