@@ -29,12 +29,12 @@ SHOWS = ("bench/exports", "bench/page", "bench/tables")
 
 
 def generate(argv: Sequence[str]) -> int:
-    """`generate FILE`: print README.md, or that file of services/, as the matrix says."""
+    """`generate FILE`: print docs/catalogue.md, or that file of services/, as the matrix says."""
     texts = {
         "compose.yml": compose.compose_file,
         "bench.yml": compose.bench_file,
         "bases.tsv": compose.bases_file,
-        "README.md": readme.readme_file,
+        "catalogue.md": readme.catalogue_file,
     }
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from bench import compose, matrix
+from bench import compose, matrix, readme
 from bench.errors import UserError
 from bench.knobs import KNOBS, read_env, read_knobs
 from bench.plan import TOOLS
@@ -114,7 +114,9 @@ def test_a_lock_holds_every_requirement() -> None:
                     assert wanted in pinned, f"{path.parent.name} on {python}: run scripts/lock.sh"
 
 
-def test_generated_files_are_in_step() -> None:
+def test_generated_files_are_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert (ROOT / "docs/catalogue.md").read_text() == readme.catalogue_file(MATRIX)
     assert (ROOT / "services/compose.yml").read_text() == compose.compose_file(MATRIX)
     assert (ROOT / "services/bench.yml").read_text() == compose.bench_file(MATRIX)
     assert (ROOT / "services/bases.tsv").read_text() == compose.bases_file(MATRIX)
