@@ -14,7 +14,7 @@ HEAD = """# Catalogue
 
 <!-- from services/matrix.toml, by scripts/generate.sh: do not edit -->
 
-A stack is a server with a framework that it can host. On one Python and one base image, a stack is a service of Docker Compose.
+A stack is a server with a framework that it can host; on one Python and one base image it is one Docker Compose service.
 """
 
 

@@ -26,6 +26,8 @@ FOLDERS = "bench|calibration|docs|loadgen|postgres|results|services|tests|upstre
 FILE = re.compile(
     rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.(?:py|js|md|sql|toml|yml|tsv|json|css|Dockerfile))(?![\w*])"
 )
+FOLDER = re.compile(rf"`((?:{FOLDERS}|scripts)/(?:[\w.-]+/)*)`")
+TREE = re.compile(r"^  ([a-z]+)/ ", re.MULTILINE)
 CALL = re.compile(r"scripts/([\w-]+\.sh)((?:[ \t]+[^\s|>#;`)]+|\\\n)*)")
 
 
@@ -61,7 +63,7 @@ def _anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", CURRENT, ids=name)
 def test_every_script_and_file_that_is_named_exists(page: Path) -> None:
     text = page.read_text()
-    named = {*SCRIPT.findall(text), *FILE.findall(text)}
+    named = {*SCRIPT.findall(text), *FILE.findall(text), *FOLDER.findall(text)}
     # NAME and the like stand for what a user puts there; a run's folder is no part of the project.
     gone = [
         path
@@ -86,6 +88,12 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
         text = "".join(file.read_text() for file in known if file.exists())
         unknown += [f"{script} {option}" for option in asked if not re.search(rf"{option}(?![\w-])", text)]
     assert not unknown
+
+
+def test_the_tree_of_the_package_is_that_of_its_folders() -> None:
+    (tree,) = re.findall(r"^bench/\n((?:  .+\n)+)", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    packages = {path.parent.name for path in ROOT.glob("bench/*/__init__.py")}
+    assert set(TREE.findall(tree)) == packages
 
 
 def test_the_readme_is_short() -> None:
