@@ -14,7 +14,7 @@ HEAD = """# Catalogue
 
 <!-- from services/matrix.toml, by scripts/generate.sh: do not edit -->
 
-A stack is a server with a framework that it can host; on one Python and one base image it is one Docker Compose service.
+A stack is a server with a framework that it can host. On one Python and one base image it is a Docker Compose service.
 """
 
 
