@@ -1,1 +1,5 @@
-"""Turns the matrix into a plan and raw output into records, verdicts and tables; verifies services."""
+"""The benchmark: plans runs of the matrix, verifies services, judges what was measured and renders the report.
+
+The subpackages are the pipeline; imports only point downwards: cli, render, export, drive, analysis, stats, validity,
+records, parse, run, plan, contract, matrix, core.
+"""

@@ -6,47 +6,45 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from bench.errors import UserError
+from bench.core.errors import UserError
 
-# verb -> module:function; imported when asked for, so that a quick verb stays quick
 VERBS = {
-    "generate": "bench.cli:generate",
-    "list": "bench.cli:list_cells",
-    "plan": "bench.cli:make",
-    "steps": "bench.cli:steps",
-    "services": "bench.cli:services",
-    "contract": "bench.cli:contract",
-    "sample": "bench.cli:sample",
-    "summary": "bench.verified:run",
-    "resume": "bench.cli:resume",
-    "find": "bench.cli:find",
-    "commands": "bench.cli:commands",
-    "build": "bench.build:run",
-    "export": "bench.exports.export:run",
-    "glance": "bench.glance:run",
-    "pr-comment": "bench.pr_comment:run",
-    "comparable": "bench.comparable:run",
-    "compare": "bench.several:run",
-    "self": "bench.selfbench:run",
-    "self-page": "bench.selfbench:run_page",
-    "self-builds": "bench.selfbench:run_builds",
-    "selftest": "bench.selftest:run",
-    "parse": "bench.parse:run",
-    "schedule": "bench.schedule:run",
-    "knee": "bench.knee:run",
-    "verify": "bench.contract:run",
-    "check": "bench.contract:check",
+    "generate": "cli.generate:generate_verb",
+    "list": "cli.plan:list_verb",
+    "plan": "cli.plan:make_plan_verb",
+    "contract": "cli.plan:contract_verb",
+    "commands": "cli.plan:commands_verb",
+    "find": "cli.plan:find_verb",
+    "resume": "cli.plan:resume_verb",
+    "steps": "cli.steps:steps_verb",
+    "services": "cli.steps:services_verb",
+    "knee": "cli.drive:knee_verb",
+    "schedule": "cli.drive:send_lag_verb",
+    "tool-json": "cli.drive:tool_json_verb",
+    "glance": "cli.drive:live_status_verb",
+    "verify": "contract:run",
+    "check": "contract:check",
+    "summary": "verified:run",
+    "build": "cli.report:build_verb",
+    "parse": "cli.parse:parse_verb",
+    "export": "cli.export:export_verb",
+    "comparable": "cli.compare_runs:compatibility_verb",
+    "compare": "cli.compare_runs:compare_verb",
+    "pr-comment": "cli.pr_comment:pr_comment_verb",
+    "lock": "cli.lock:lock_verb",
+    "sample": "cli.sample:sample_verb",
 }
+"""verb -> module:function; a module is imported when its verb is asked for, so that a quick verb stays quick."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one verb: 0 done, 1 something failed, 2 with one line for what the user can mend."""
+    """Run one verb: 0 done, 1 something failed, 2 with one line for what the user can fix."""
     if not argv or argv[0] not in VERBS:
         print(f"bench: unknown verb; there are: {', '.join(VERBS)}", file=sys.stderr)
         return 2
     module, _, function = VERBS[argv[0]].partition(":")
     try:
-        status: int = getattr(import_module(module), function)(list(argv[1:]))
+        status: int = getattr(import_module(f"bench.{module}"), function)(list(argv[1:]))
     except UserError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

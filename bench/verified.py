@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from bench.cli import Parser, find_run
 from bench.contract.registry import Outcome
 from bench.contract.verify import line
-from bench.files import write_file
+from bench.core.arguments import Parser
+from bench.core.files import write_file
+from bench.run.folder import find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = Parser(prog="summary", allow_abbrev=False, add_help=False)
+    parser = Parser("verify.sh")
     parser.add_argument("run")
     parser.add_argument("--quiet", action="store_true")
     return parser.parse_args(argv)

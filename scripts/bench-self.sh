@@ -29,7 +29,7 @@ copy_services
 
 if [[ $builds ]]; then
 	build_cold "$builds"
-	in_tools python3 -m bench self-builds "results/${work##*/}/builds" "results/${work##*/}/histories"
+	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories"
 	exit
 fi
 
@@ -39,4 +39,4 @@ stop_sampling
 prepare_rebuild
 spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild rebuild)")
 mapfile -t -O "${#spans[@]}" spans < <(measure_the_page)
-in_tools python3 -m bench self "results/$run" "results/${work##*/}/samples" "${spans[@]}"
+in_tools python3 -m tests.cost run "results/$run" "results/${work##*/}/samples" "${spans[@]}"

@@ -38,7 +38,7 @@ image=$(setup_bases | tail -n1)
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$1"
 	PATH=/tmp/venv/bin:$PATH
 	status=0
-	python lock.py "${@:2}" || status=$?
+	python -m bench lock "${@:2}" || status=$?
 	for folder in $FOLDERS; do
 		lock=/tmp/$folder.txt
 		cp "../$folder/requirements.txt" "$lock"

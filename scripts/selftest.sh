@@ -25,7 +25,7 @@ case ${1:-} in
 latency | aa | power) kind=$1 ;;
 judge)
 	need_tools
-	in_tools python3 -m bench selftest "${@:2}"
+	in_tools python3 -m calibration "${@:2}"
 	exit
 	;;
 -h | --help) usage && exit ;;
@@ -44,6 +44,6 @@ fi
 report=$("$root/scripts/matrix.sh" --preset "selftest-$kind" "$@") || fail $? "the run of the self-test failed"
 run=$(basename "${report%/report.md}")
 status=0
-in_tools python3 -m bench selftest "$kind" "results/$run" | tee "$root/results/$run/selftest.md" || status=$?
+in_tools python3 -m calibration "$kind" "results/$run" | tee "$root/results/$run/selftest.md" || status=$?
 say "results/$run/selftest.md"
 exit "$status"

@@ -3,7 +3,7 @@
 import argparse
 from typing import NoReturn
 
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 
 class Parser(argparse.ArgumentParser):

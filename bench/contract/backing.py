@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import psycopg
 
 from bench.contract.client import Client, NoAnswer, Request
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 Resource = Literal["database", "upstream"]
 Mode = Literal["ok", "close", "hang", "error"]

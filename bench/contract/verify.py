@@ -17,8 +17,8 @@ from bench.contract.backing import HttpUpstream, PostgresDatabase
 from bench.contract.client import Client, NoAnswer
 from bench.contract.registry import CHECKS, STRIKES, Check, Outcome, Target, needs, run_check
 from bench.contract.routes import ROUTES
-from bench.errors import UserError
-from bench.files import write_file
+from bench.core.errors import UserError
+from bench.core.files import write_file
 
 SCHEMA = 1
 

@@ -1,44 +1,55 @@
 # shellcheck shell=bash
-# A level that asks for a knee: the rate that the load is to have. bench/knee.py says which one to try next.
+# A level that asks for a knee: which rate to try next is Python's decision (`python3 -m bench knee`).
 
-# Finds the rate, with every trial kept under DIR/trials/NUMBER-RATE-SECONDS, and writes it to DIR/knee.json.
-seek_knee() {
-	[[ -n $KNEE_P99 ]] || return 0
-	local number=0 main=$DIR
-	mkdir -p "$DIR"
-	rm -rf "$DIR"/{trials,knee.json}
-	[[ -z $BODY_FILE ]] || printf '%s' "$BODY" >"$BODY_FILE"
+# Searches the rate. Every trial is saved under DIR/trials/NUMBER-RATE-SECONDS, the result in DIR/knee.json and, as
+# assignments for take_knee, in DIR/knee.sh.
+search_knee() {
+	local number next main=${LOAD[DIR]} duration=${LOAD[DURATION]} deadline=${LOAD[DEADLINE]}
+	mkdir -p "$main"
+	rm -rf "$main"/{trials,knee.json,knee.sh}
+	[[ -z ${LOAD[BODY]} ]] || printf '%s' "${LOAD[BODY]}" >"${LOAD[BODY_FILE]}"
 	pin_address
-	while next_rate "$DURATION" "$KNEE_SHARE" && [[ $VERDICT == try ]]; do
-		printf -v DIR '%s/trials/%02d-%s-%s' "$main" "$((number += 1))" "$RATE" "$SECONDS_EACH"
+	for ((number = 1; ; number++)); do
+		next_rate "$main" "$duration" "$deadline" "${LOAD[KNEE_SHARE]}"
+		[[ $next == try ]] || break
+		printf -v 'LOAD[DIR]' '%s/trials/%02d-%s-%s' "$main" "$number" "${LOAD[RATE]}" "${LOAD[DURATION]}"
 		try_rate
-		DIR=$main
 	done
+	LOAD[DIR]=$main
 }
 
-# next_rate DURATION [SHARE]: sets VERDICT, RATE, SECONDS_EACH and MOST_WORKERS.
+# next_rate DIR DURATION DEADLINE [SHARE]: sets the caller's `next` to try or done, and before a trial the load's RATE,
+# DURATION, MOST_WORKERS and DEADLINE to the trial's. Any other answer than one of these two lines ends the search.
 next_rate() {
-	local step
-	step=$(report knee "$DIR" "$KNEE_P99" "$1" ${2:+"$2"} 2>&1) || fail 12 "${step#bench: }"
-	# shellcheck disable=SC2034 # the adapter's
-	read -r VERDICT RATE SECONDS_EACH MOST_WORKERS <<<"$step"
+	local line
+	line=$(report knee "$1" "${LOAD[KNEE_P99]}" "$2" "$3" ${4:+"$4"} 2>&1) || fail 12 "${line#bench: }"
+	if [[ $line =~ ^try\ ([0-9]+)\ ([0-9]+)\ ([0-9]+)\ ([0-9.]+)$ ]]; then
+		next='try'
+		LOAD+=([RATE]="${BASH_REMATCH[1]}" [DURATION]="${BASH_REMATCH[2]}" [MOST_WORKERS]="${BASH_REMATCH[3]}" [DEADLINE]="${BASH_REMATCH[4]}")
+	elif [[ $line =~ ^done\ [0-9]+\ [0-9]+$ ]]; then
+		next='done'
+	else
+		fail 12 "the search for a knee gave no next step: $line"
+	fi
 }
 
-# One bounded attack, its files in DIR; then what it left is waited for: in the service's queue, and of closed
-# connections, whose ports the next trial needs.
+# One bounded attack, its files in the load's DIR; then its traces are waited for: what is left in the service's queue,
+# and closed connections, whose ports the next trial needs.
 try_rate() {
-	local status=0 DURATION=$SECONDS_EACH DEADLINE
-	mkdir -p "$DIR"
-	take_deadline
-	tool_command
+	local status=0 saved=0 rate=${LOAD[RATE]} give_up
+	mkdir -p "${LOAD[DIR]}"
+	adapter command
 	guard
-	tool_run || status=$?
-	tool_save || true
+	adapter run || status=$?
+	adapter save || saved=$?
 	publish
-	((status == 0)) || fail 12 "$TOOL ended with status $status in a trial of $RATE/s"
-	local give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
-	while ask /dev/null && [[ $ANSWER_STATUS != 200 ]]; do
-		((SECONDS < give_up)) || fail 12 "no good answer after a trial of $RATE/s: $ANSWER_STATUS $ANSWER_ERROR"
+	((status == 0)) || fail 12 "${LOAD[TOOL]} ended with status $status in a trial of $rate/s"
+	((saved == 0)) || fail 12 "the reports of ${LOAD[TOOL]} could not be saved in a trial of $rate/s: $(last_words)"
+	give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
+	while true; do
+		ask /dev/null
+		[[ ${ANSWER[STATUS]} != 200 ]] || break
+		((SECONDS < give_up)) || fail 12 "no good answer after a trial of $rate/s: ${ANSWER[STATUS]} ${ANSWER[ERROR]}"
 		sleep 0.1
 	done
 	sleep 0.5
@@ -46,20 +57,20 @@ try_rate() {
 	while (($(ports_taken) > 4000 && SECONDS < give_up)); do sleep 0.5; done
 }
 
-# Connections in TIME_WAIT. Among more than some thousand, the kernel's search for a free port slows the load down.
+# Connections in TIME_WAIT; 0 where the kernel does not tell. Among more than some thousand, the kernel's search for a
+# free port slows the load down.
 ports_taken() { sed -n 's/^TCP:.* tw \([0-9]*\).*/\1/p' "${PROC_ROOT:-/proc}/net/sockstat" 2>/dev/null | grep . || echo 0; }
 
-# Sets RATE and DURATION to what was found; before that, to those of the first trial.
+# Sets the load to the rate that was found.
 take_knee() {
-	[[ -n $KNEE_P99 ]] || return 0
-	if [[ $1 == run ]]; then
-		read -r RATE DURATION < <(jq --raw-output '"\(.rate) \(.seconds)"' "$DIR/knee.json" 2>/dev/null) ||
-			fail 12 "no rate was found for $DIR"
-		take_deadline
-	else
-		next_rate "$DURATION" && DURATION=$SECONDS_EACH
-	fi
+	[[ -r ${LOAD[DIR]}/knee.sh ]] || fail 12 "no rate was found for ${LOAD[DIR]}"
+	# shellcheck source=/dev/null
+	source "${LOAD[DIR]}/knee.sh"
 }
 
-# shellcheck disable=SC2034 # save.bash ends the tool by it
-take_deadline() { DEADLINE=$((DURATION + ${TIMEOUT%.*} + 1 + ${GRACE:-10})); }
+# Sets the load to the first trial of a search, in a folder that is not there: nothing was tried, and nothing is written.
+take_first_trial() {
+	local next
+	next_rate /none/round/service/scenario/level "${LOAD[DURATION]}" "${LOAD[DEADLINE]}"
+	[[ $next == try ]] || fail 12 "the search for a knee has no first trial"
+}

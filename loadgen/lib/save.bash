@@ -2,62 +2,67 @@
 # The load itself and its files. Each file is written under a temporary name, synced and renamed, so that one with
 # its final name is whole; tool.json comes last.
 
+# The start of the command that ends a load tool which hangs.
+declare -a GUARD=()
+
 run_and_save() {
-	local status=0 facts=() watcher seen=$DIR/.waits.tmp
-	mkdir -p "$DIR"
-	rm -f "$DIR"/{tool.json,output.txt,output.json,results.bin,lag.json,latencies.json,.waits.tmp}
-	[[ -z $BODY_FILE ]] || printf '%s' "$BODY" >"$BODY_FILE"
+	local status=0 saved=0 watcher dir=${LOAD[DIR]}
+	local seen=$dir/.waits.tmp
+	mkdir -p "$dir"
+	rm -f "$dir"/{tool.json,output.txt,output.json,results.bin,lag.json,latencies.json,.waits.tmp}
+	[[ -z ${LOAD[BODY]} ]] || printf '%s' "${LOAD[BODY]}" >"${LOAD[BODY_FILE]}"
 	# Room for tool.json is taken now: a disk that the load fills must not hide how it ended.
-	fallocate --length 64KiB "$DIR/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $DIR"
+	fallocate --length 64KiB "$dir/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $dir"
 	guard
-	limits
+	add_limits
 	snapshot before
-	facts+=(start_ns "$(now)")
+	FACTS+=(start_ns "$(now)")
 	watch_waits "$seen" >/dev/null 2>&1 &
 	watcher=$!
-	tool_run || status=$?
-	facts+=(end_ns "$(now)" exit_status "$status")
+	adapter run || status=$?
+	FACTS+=(end_ns "$(now)" exit_status "$status")
 	snapshot after
+	# The watcher ends by a signal: its status says nothing.
 	{ kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
-	waits "$seen"
+	add_waits "$seen"
 	rm -f "$seen"
-	check_health
-	tool_save || true
+	add_health
+	adapter save || saved=$?
 	write_tool_json
 	publish
-	((status == 0)) || fail 12 "$TOOL ended with status $status: $(shorten "$(tail -n 1 "$DIR/output.txt")")"
+	((status == 0)) || fail 12 "${LOAD[TOOL]} ended with status $status: $(last_words)"
+	((saved == 0)) || fail 12 "the reports of ${LOAD[TOOL]} could not be saved: $(last_words)"
 }
 
-# Sets what ends a tool that hangs.
-guard() { GUARD=(timeout --kill-after 10 "$DEADLINE"); }
+# Sets GUARD for the deadline of the load.
+guard() { GUARD=(timeout --kill-after 10 "${LOAD[DEADLINE]}"); }
 
-# What most tools need for tool_run: all output in one file, as it comes.
-run_to_output() { "${GUARD[@]}" "${ARGV[@]}" >"$DIR/.output.txt.tmp" 2>&1 </dev/null; }
+# What most adapters need to run: all output in one file, as it comes.
+run_to_output() { "${GUARD[@]}" "${ARGV[@]}" >"${LOAD[DIR]}/.output.txt.tmp" 2>&1 </dev/null; }
 
+# The last line of the tool's output.
+last_words() {
+	local file=${LOAD[DIR]}/output.txt
+	[[ ! -r $file ]] || shorten "$(tail -n 1 "$file")"
+}
+
+# The command and FACTS as NUL-separated words: Python makes JSON of them. After the load, so that none of it is counted.
 write_tool_json() {
-	local file=$DIR/.tool.json.tmp json
-	json=$(jq --null-input --compact-output --arg tool "$TOOL" --arg version "$(tool_version)" --arg stdin "$STDIN" \
-		--argjson argc "${#ARGV[@]}" '
-		def filled: if . == "" then null else . end;
-		$ARGS.positional[:$argc] as $argv | $ARGS.positional[$argc:] as $facts
-		| reduce range(0; $facts | length; 2) as $i ({}; setpath($facts[$i] / "/"; $facts[$i + 1]))
-		| {schema: 1, tool: $tool, tool_version: ($version | filled), argv: $argv, stdin: ($stdin | filled)} + .
-		| reduce ("exit_status", "start_ns", "end_ns") as $name (.; .[$name] |= tonumber)
-		| .limits.nofile |= (if . == "unlimited" then null else tonumber end)
-		| .health_after |= {status: (.status | tonumber | if . == 0 then null else . end),
-		                    time_s: (.time_s | tonumber), error: (.error | filled)}
-		' --args -- "${ARGV[@]}" "${facts[@]}")
-	printf '%s\n' "$json" 1<>"$file"
-	truncate --size $((${#json} + 1)) "$file"
+	local version
+	# wrk prints its version with status 1; a tool that does not tell has null.
+	version=$(adapter version 2>/dev/null) || true
+	printf '%s\0' "${LOAD[TOOL]}" "$version" "$STDIN" "${#ARGV[@]}" "${ARGV[@]}" "${FACTS[@]}" |
+		report tool-json "${LOAD[DIR]}/.tool.json.tmp" || fail 12 "cannot write ${LOAD[DIR]}/tool.json"
 }
 
+# Renames the files that are there, tool.json last.
 publish() {
 	local name files=()
 	for name in output.txt output.json results.bin lag.json latencies.json tool.json; do
-		[[ ! -e $DIR/.$name.tmp ]] || files+=("$DIR/.$name.tmp")
+		[[ ! -e ${LOAD[DIR]}/.$name.tmp ]] || files+=("${LOAD[DIR]}/.$name.tmp")
 	done
 	sync "${files[@]}"
 	for name in "${files[@]##*/.}"; do
-		mv "$DIR/.$name" "$DIR/${name%.tmp}"
+		mv "${LOAD[DIR]}/.$name" "${LOAD[DIR]}/${name%.tmp}"
 	done
 }

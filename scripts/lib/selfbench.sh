@@ -47,7 +47,7 @@ measure_a_run() {
 # measure_the_page: one of 5,000 measurements; prints NAME=0,NS for its making, its first picture and an interaction.
 measure_the_page() {
 	build_tests
-	in_tools python3 -m bench self-page "results/${work##*/}/page"
+	in_tools python3 -m tests.cost page "results/${work##*/}/page"
 	in_tests python3 tests/cost/page_times.py "results/${work##*/}/page/index.html"
 }
 

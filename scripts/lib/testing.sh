@@ -53,6 +53,7 @@ test_static() {
 	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml .github/workflows/tests.yml || bad=1
 	check "ruff check" in_tests ruff check --no-cache . || bad=1
 	check "ruff format" in_tests ruff format --no-cache --check . || bad=1
+	check "biome: the page's scripts" in_tests python3 tests/support/lint_page.py || bad=1
 	check "mypy --strict" in_tests mypy --strict --cache-dir=/tmp/mypy || bad=1
 	check "generated files are what services/matrix.toml says" "$root/scripts/generate.sh" --check || bad=1
 	check "docker-compose.yml is valid" compose config --quiet || bad=1

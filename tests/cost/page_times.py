@@ -42,7 +42,7 @@ ACTS = (
 def main(argv: list[str]) -> int:
     file = Path(argv[0]).resolve()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "HOME": home}
+        environment: dict[str, str | float | bool] = {**os.environ, "HOME": home}
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, env=environment)
         first, worst = [], []
         for _ in range(TRIES):

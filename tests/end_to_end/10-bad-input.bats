@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The user's faults: one line that names the mend, exit status 2, nothing run. Here what the scripts have a part in; what a
-# selection can have wrong is in tests/unit/test_bad_input.py.
+# selection can have wrong is in tests/unit/cli/test_bad_input.py.
 
 load common
 

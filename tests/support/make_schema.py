@@ -1,6 +1,6 @@
 """The JSON Schema of a record (draft 2020-12), from the dataclass: msgspec reads its types, the rest is its rules.
 
-`GOLDEN=write python -m pytest tests/unit/test_schema.py` writes docs/records.schema.json.
+`GOLDEN=write python -m pytest tests/unit/records/test_schema.py` writes docs/records.schema.json.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from bench.exports.columns import LAGS
-from bench.fields import FIELDS
-from bench.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
-from bench.rundir import MODES
+from bench.export.columns import LAGS
+from bench.plan.measurement import MODES
+from bench.records.fields import FIELDS
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
 
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": ["integer", "null"]}

@@ -4,4 +4,4 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = Path(__file__).parent / "samples"
-GOLDEN = ROOT / "tests/unit/golden"
+GOLDEN = ROOT / "tests/unit/render/golden"

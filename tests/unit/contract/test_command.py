@@ -19,7 +19,7 @@ from places import ROOT
 from bench.contract import check, quick_check, run
 from bench.contract.backing import upstream_mode
 from bench.contract.routes import ECHO_SAMPLE, ROUTES
-from bench.errors import UserError
+from bench.core.errors import UserError
 
 
 def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

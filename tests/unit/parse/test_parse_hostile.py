@@ -12,7 +12,8 @@ import pytest
 from cpu import cpu_of
 from parse_samples import named
 
-from bench.parse import TOOLS, Parsed, parse
+from bench.core.tools import TOOLS
+from bench.parse import Parsed, parse
 
 REPORTS = ("complete", "partial", "absent")
 COUNTS = ("requests", "attempts", "ok", "bytes_read")

@@ -11,7 +11,10 @@ import pytest
 from cpu import cpu_of
 from parse_samples import figures, named
 
-from bench.parse import TOOLS, parse, run
+from bench.__main__ import main
+from bench.cli.parse import parse_verb
+from bench.core.tools import TOOLS
+from bench.parse import parse
 
 NOT_IN_THE_TEXT = ("tool_version", "server_seen", "notes", "exit_status", "sample")
 
@@ -49,7 +52,7 @@ def test_ab_second_outputs_are_named(tool: str, output: bytes, format: str) -> N
 
 def test_the_command_prints_one_strict_json_object(sample: Any) -> None:
     out = io.StringIO()
-    assert run([sample.tool], io.BytesIO(sample.data), out) == 0
+    assert parse_verb([sample.tool], io.BytesIO(sample.data), out) == 0
     (line,) = out.getvalue().splitlines()
     printed = json.loads(line, parse_constant=pytest.fail)
     assert printed == parse(sample.tool, sample.data).as_dict()
@@ -60,10 +63,9 @@ def test_the_command_prints_one_strict_json_object(sample: Any) -> None:
 def test_the_command_names_the_tools_when_there_is_no_such_one(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = io.StringIO()
-    assert run(argv, io.BytesIO(b""), out) == 2
-    error = capsys.readouterr().err
-    assert out.getvalue() == ""
+    assert main(["parse", *argv]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
     assert error.count("\n") == 1
     assert all(tool in error for tool in TOOLS)
 

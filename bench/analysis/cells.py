@@ -1,0 +1,185 @@
+"""Records of one cell over the rounds, and what may be said of two cells."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from bench.analysis.latency import Key, Latencies
+from bench.analysis.reference_results import ReferenceComparison
+from bench.core.formats import NOTHING, number, percent
+from bench.matrix.model import stack_name
+from bench.records.record import MEASURED, Record
+
+FigureOf = Callable[[Record], float | None]
+"""Takes one figure out of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Service x scenario x tool x level with its records, one a round and in their order; at least one."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def first(self) -> Record:
+        """Any record: for the cell's coordinates."""
+        return self.records[0]
+
+    @property
+    def service(self) -> str:
+        """The service's name."""
+        return self.first.service
+
+    @property
+    def stack(self) -> str:
+        """Server x framework, as matrix.toml names it."""
+        return stack_name(self.first.server, self.first.framework)
+
+    @property
+    def valid(self) -> tuple[Record, ...]:
+        """The records that may be counted."""
+        return tuple(record for record in self.records if record.valid)
+
+    @property
+    def goodput(self) -> float | None:
+        """Mean successes per second of the valid rounds."""
+        values = [record.goodput for record in self.valid if record.goodput is not None]
+        return fmean(values) if values else None
+
+    @property
+    def state(self) -> str:
+        """Why there is no figure, in the words of its causes."""
+        causes = dict.fromkeys(cause.cause for record in self.records for cause in record.causes)
+        measured = any(record.outcome == MEASURED for record in self.records)
+        return ("invalid: " if measured else "") + ", ".join(causes)
+
+    @property
+    def details(self) -> str:
+        """The causes with their facts, each cause once."""
+        facts = {cause.cause: cause.detail for record in self.records for cause in record.causes}
+        return "; ".join(f"{cause}: {detail}" for cause, detail in facts.items())
+
+    def mean_of(self, figure: FigureOf) -> float | None:
+        """The mean of one figure over the valid rounds that have it."""
+        values = [value for record in self.valid if (value := figure(record)) is not None]
+        return fmean(values) if values else None
+
+    def rate_words(self) -> str:
+        """Goodput with its spread over the rounds, or why there is none."""
+        mean = self.goodput
+        if mean is None:
+            return self.state
+        values = [record.goodput for record in self.valid if record.goodput is not None]
+        words = number(mean)
+        if len(values) > 1:
+            words += f" ({number(min(values))} to {number(max(values))})"
+        if len(values) < len(self.records):
+            words += f" \u2020{len(values)}/{len(self.records)}"
+        return words
+
+
+def span(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
+    """One figure of the records: itself, or its least and greatest (percentiles are never averaged)."""
+    values = [value for record in records if (value := figure(record)) is not None]
+    if not values:
+        return NOTHING
+    low, high = write(min(values)), write(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How B stands to A in the rounds that both have: geometric mean of the ratios, least and greatest."""
+
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+
+    def words(self) -> str:
+        """`+3.1 % (-1.0 % to +7.2 %)`; the spread over the rounds where there are several."""
+        if self.rounds == 1:
+            return percent(self.ratio)
+        return f"{percent(self.ratio)} ({percent(self.low)} to {percent(self.high)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What tables know beside the records: the services in order, what was published, latencies of all rounds."""
+
+    order: Sequence[str]
+    published: ReferenceComparison | None
+    latencies: Mapping[Key, Latencies] = field(default_factory=dict)
+
+
+def goodput(record: Record) -> float | None:
+    """The ranked figure."""
+    return record.goodput
+
+
+def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> Ratio | None:
+    """`cell` to `base`, or None where no round has valid figures of both."""
+    if base is None or cell is None:
+        return None
+    bases = {record.round: value for record in base.valid if (value := figure(record))}
+    pairs = [(bases.get(record.round), figure(record)) for record in cell.valid]
+    logs = [math.log(value / reference) for reference, value in pairs if reference and value]
+    if not logs:
+        return None
+    return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs))
+
+
+def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:
+    """The same in words."""
+    found = difference(base, cell, figure)
+    return NOTHING if found is None else found.words()
+
+
+def cells_of(records: Iterable[Record], context: Context) -> list[Cell]:
+    """The cells in the report's order: scenario, tool, level, service."""
+    groups: dict[tuple[str, str, str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.scenario, record.tool, record.level, record.service), []).append(record)
+    place = {name: index for index, name in enumerate(context.order)}
+    keys = sorted(groups, key=lambda key: (*map(natural, key[:3]), place.get(key[3], len(place)), key[3]))
+    return [Cell(tuple(sorted(groups[key], key=lambda record: (record.round, record.id)))) for key in keys]
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Sorting key in which c8 comes before c16."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text) if part]
+
+
+def base_of(cells: Sequence[Cell], context: Context) -> Cell:
+    """The cell that the others of its table are compared with: the published one's stack, else the first."""
+    if context.published is not None:
+        for cell in cells:
+            found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+            if found is not None and found[1] is found[0].figures[0]:
+                return cell
+    return cells[0]
+
+
+def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
+    """What was published for this stack's cell, to the first of its group."""
+    if context.published is None:
+        return None
+    found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+    return None if found is None else found[0].ratio(found[1], metric)
+
+
+def without_empty(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The table without those `optional` columns that hold nothing."""
+    wanted = set(optional)
+    kept = [
+        index
+        for index, name in enumerate(columns)
+        if name not in wanted or any(row[index] not in ("", NOTHING) for row in rows)
+    ]
+    return tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)

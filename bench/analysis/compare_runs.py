@@ -1,0 +1,110 @@
+"""Several runs: `compare A B [C...]`. Which of them may be compared, what changed, and their history.
+
+Every other run is held against the first. What it makes stands in results/comparisons/NAME/ too: comparison.md,
+comparison.jsonl (`bench.compare.Comparison`), and of five runs or more history.jsonl (`bench.history.History`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.compatibility import Compatibility, compatibility_of
+from bench.analysis.pair_analysis import judge_pairs, pairs_of
+from bench.analysis.run_diff import CellDifference, Drift, drifts_of, run_differences
+from bench.analysis.run_facts import RunFacts, read_facts
+from bench.analysis.samples import Samples, samples_of
+from bench.analysis.trends import Trend, trends_of
+from bench.core.errors import UserError
+from bench.records.record import MEASURED
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run beside the first: whether they may be compared, the rows of both, and what their controls leave.
+
+    `drifts` are the null server's, `deltas` by figure the least difference that the A/A pairs of both runs leave.
+    """
+
+    name: str
+    verdict: Compatibility
+    rows: tuple[CellDifference, ...] = ()
+    drifts: tuple[Drift, ...] = ()
+    deltas: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def cause(self) -> str:
+        """The names of what forbids to compare them."""
+        return ", ".join(dict.fromkeys(found.name for found in self.verdict.differences if found.forbids))
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """What is known of several runs: the first one's name, the others in their order, histories where they are many."""
+
+    first: str
+    others: tuple[ComparedRun, ...]
+    histories: tuple[Trend, ...] = ()
+
+    @property
+    def compared(self) -> tuple[ComparedRun, ...]:
+        """The runs that may be compared with the first."""
+        return tuple(other for other in self.others if other.verdict.comparable)
+
+    @property
+    def title(self) -> str:
+        """A name for files: what is no letter, digit, dot or hyphen in the runs' names is replaced."""
+        names = [re.sub(r"[^A-Za-z0-9.-]", "_", name)[-60:] for name in (self.first, self.others[-1].name)]
+        more = f".{len(self.others) + 1}-runs" if len(self.others) > 1 else ""
+        return f"{names[0]}..{names[1]}{more}".lstrip(".")
+
+
+def compare_runs(folders: Sequence[Path]) -> RunComparison:
+    """Read the runs, one after the other; UserError where one is given twice."""
+    places = Counter(folder.resolve() for folder in folders)
+    twice = [folder for folder in folders if places[folder.resolve()] > 1]
+    if twice:
+        raise UserError(f"{twice[0].name} is given twice: a run has nothing to compare with itself")
+    names = _names(folders)
+    first, samples = _read(folders[0], names[0])
+    seen = {_measurements(first): names[0]}
+    others, alike = [], [samples]
+    for folder, name in zip(folders[1:], names[1:], strict=True):
+        facts, its = _read(folder, name)
+        same = seen.setdefault(_measurements(facts), name)
+        if same != name and _measurements(facts):
+            raise UserError(f"{name} has the same measurements as {same}: a run has nothing to compare with itself")
+        verdict = compatibility_of(first, facts)
+        other = ComparedRun(name, verdict)
+        rows = run_differences(samples, its, other.cause)
+        others.append(replace(other, rows=tuple(rows), **_controls(samples, its)))
+        if verdict.comparable:
+            alike.append(its)
+    return RunComparison(names[0], tuple(others), tuple(trends_of(alike)))
+
+
+def _controls(one: Samples, other: Samples) -> dict[str, Any]:
+    deltas = {figure: max(one.limits[figure].delta, other.limits[figure].delta) for figure in one.limits}
+    return {"drifts": tuple(drifts_of(one, other)), "deltas": deltas}
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The folders' names; the whole path where two have the same."""
+    count = Counter(folder.name for folder in folders)
+    return [folder.name if count[folder.name] == 1 else str(folder) for folder in folders]
+
+
+def _read(folder: Path, name: str) -> tuple[RunFacts, Samples]:
+    """A run's facts and samples."""
+    facts = read_facts(str(folder))
+    judged = judge_pairs(pairs_of(facts.run), facts.records)
+    return facts, samples_of(name, list(facts.services), facts.records, judged)
+
+
+def _measurements(facts: RunFacts) -> frozenset[tuple[str, str | None]]:
+    """What tells one run's raw output from another's."""
+    return frozenset((record.id, record.raw_sha256) for record in facts.records if record.outcome == MEASURED)

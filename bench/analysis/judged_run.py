@@ -1,0 +1,29 @@
+"""A run as its report needs it: records and verdicts, written beside the raw files they come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bench.analysis.pair_analysis import Judged, judge_pairs, pairs_of
+from bench.core.files import write_file
+from bench.records.record import Record, dump
+from bench.run.reader import Run, ServiceFacts, read_run, read_service
+from bench.validity.run_records import Seen, reviewed, service_names
+
+
+def judge_run(folder: Path, seen: Seen | None = None) -> tuple[Run, dict[str, ServiceFacts], list[Record], Judged]:
+    """Write records.jsonl and verdicts.jsonl of a run, and return what pages are made of."""
+    source = read_run(str(folder))
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    records = reviewed(source, services, seen)
+    judged = judge_pairs(pairs_of(source.facts), records)
+    write_file(folder / "records.jsonl", "".join(dump(records)))
+    write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
+    return source, services, records, judged
+
+
+def settled_pairs(source: Run) -> set[str]:
+    """The pairs that have their verdict, or have no use for more rounds: they are not measured on."""
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled

@@ -1,0 +1,216 @@
+"""The verdicts of a run: its pairs' windows -> one value a round -> what may be said of each pair.
+
+Every table (scenario, tool, level) is judged by itself. The A/A pairs set the limits of all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.analysis.comparison import Comparison, Metric, Side, Thresholds, comparison, thresholds_of
+from bench.analysis.verdicts import Verdict, Winner, verdicts, winner
+from bench.core.files import items, mapping
+from bench.records.record import Record
+from bench.stats.estimates import Estimate, estimate
+
+MAX_IN_FLIGHT = 0.01
+"""Connections to requests of a window: what is under way when a tool stops is not counted."""
+SOLO_CAUSES = frozenset({"host"})
+"""Causes of the host, which hits both sides alike: a pair's ratio rests on the run's own A/A floor."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPair:
+    """A pair of the plan: the names of its services, and the table in which it stands."""
+
+    name: str
+    a: str
+    b: str
+    scenario: str
+    tool: str
+    level: str
+    waits: bool
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a service beside itself."""
+        return self.a == self.b
+
+    @property
+    def table(self) -> tuple[str, str, str]:
+        """Scenario, tool, level."""
+        return self.scenario, self.tool, self.level
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a run says of its pairs: verdicts in the order of the plan, the controls' differences, the limits.
+
+    `differences` are each pair's, by either judge, whichever of them gives the verdict.
+    """
+
+    pairs: tuple[PlannedPair, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    differences: tuple[Mapping[Metric, Estimate | None], ...] = ()
+    controls: tuple[tuple[PlannedPair, Metric, Estimate | None, int], ...] = ()
+    limits: Mapping[Metric, Thresholds] | None = None
+    winners: tuple[tuple[tuple[str, str, str], Winner], ...] = ()
+
+    @property
+    def settled(self) -> set[str]:
+        """The names of the pairs for which more rounds are of no use."""
+        return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.settled}
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Objects of verdicts.jsonl: differences as B/A - 1, so that 0.05 is 5 % more from the same time or CPU."""
+        for pair, judge, floor, rounds in self.controls:
+            yield _line(pair, judge, rounds) | {"verdict": "control", "difference": _share(floor)}
+        for pair, found, by in zip(self.pairs, self.verdicts, self.differences, strict=True):
+            interval = found.interval
+            yield _line(pair, found.judge, found.rounds) | {
+                "verdict": found.word,
+                "difference": _share(found.estimate),
+                "interval": interval and [_ratio(interval.low), _ratio(interval.high)],
+                "confidence": interval and interval.confidence,
+                "p": found.p,
+                "adjusted_p": found.adjusted_p,
+                "goodput_difference": _share(by.get(Metric.GOODPUT)),
+                "cpu_difference": _share(by.get(Metric.CPU)),
+                "reason": found.reason,
+                "flags": list(found.flags),
+                "settled": found.settled,
+            }
+
+
+def _share(found: Estimate | None) -> float | None:
+    return None if found is None else _ratio(found.mean)
+
+
+def _ratio(logarithm: float) -> float | None:
+    return math.expm1(logarithm) if abs(logarithm) < 700 else None
+
+
+def _line(pair: PlannedPair, judge: Metric, rounds: int) -> dict[str, Any]:
+    return {
+        "pair": pair.name,
+        "a": pair.a,
+        "b": pair.b,
+        "scenario": pair.scenario,
+        "tool": pair.tool,
+        "level": pair.level,
+        "judge": str(judge),
+        "rounds": rounds,
+    }
+
+
+def pairs_of(facts: Mapping[str, Any]) -> tuple[PlannedPair, ...]:
+    """The pairs that run.json lists; what is no pair is left out."""
+    found = []
+    for entry in map(mapping, items(facts.get("pairs"))):
+        words = {key: entry.get(key) for key in ("name", "a", "b", "scenario", "tool", "level")}
+        if all(isinstance(word, str) for word in words.values()):
+            found.append(
+                PlannedPair(**{key: str(word) for key, word in words.items()}, waits=entry.get("waits") is True)
+            )
+    return tuple(found)
+
+
+def judge_pairs(pairs: Sequence[PlannedPair], records: Iterable[Record]) -> Judged:
+    """Pure: every pair's verdict from the records of its windows."""
+    by_pair: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.mode == "duet" and record.pair:
+            by_pair[record.pair].append(record)
+    controls = []
+    for pair in (p for p in pairs if p.control):
+        for judge in Metric:
+            made = _by(judge, pair, by_pair[pair.name])
+            controls.append((pair, judge, estimate(made.values), len(made.values)))
+    limits = {
+        judge: thresholds_of(found for _, by, found, _ in controls if by is judge and found is not None)
+        for judge in Metric
+    }
+    compared = [p for p in pairs if not p.control]
+    comparisons = [_judged_by(pair, by_pair[pair.name], limits) for pair in compared]
+    found: dict[str, Verdict] = {}
+    winners = []
+    for table in dict.fromkeys(pair.table for pair in compared):
+        names = [pair.name for pair in compared if pair.table == table]
+        group = [made for pair, made in zip(compared, comparisons, strict=True) if pair.table == table]
+        verdicts_here = verdicts(group)
+        found |= dict(zip(names, verdicts_here, strict=True))
+        services = {made.a for made in group} | {made.b for made in group}
+        if len(group) == len(services) * (len(services) - 1) // 2 > 1:
+            winners.append((table, winner(group, verdicts_here)))
+    return Judged(
+        tuple(compared),
+        tuple(comparisons),
+        tuple(found[pair.name] for pair in compared),
+        tuple({judge: estimate(_by(judge, pair, by_pair[pair.name]).values) for judge in Metric} for pair in compared),
+        tuple(controls),
+        limits,
+        tuple(winners),
+    )
+
+
+def _judged_by(pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds]) -> Comparison:
+    """By its CPU where the servers are busy and their counters known, else by goodput."""
+    known = any(_cpu_s(record) is not None for record in records)
+    return _by(Metric.CPU if known and not pair.waits else Metric.GOODPUT, pair, records, limits)
+
+
+def _by(
+    judge: Metric, pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds] | None = None
+) -> Comparison:
+    rounds: dict[int, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
+    for record in records:
+        rounds[record.round][record.window or 1][record.side or "a"] = record
+    windows, thin, invalid = [], 0, Counter[str]()
+    for number in sorted(rounds):
+        kept = []
+        for window in rounds[number].values():
+            a, b = window.get("a"), window.get("b")
+            if a is None or b is None:
+                continue
+            causes = [c.cause for r in (a, b) for c in r.causes if c.cause not in SOLO_CAUSES]
+            if causes:
+                invalid[causes[0]] += 1
+            elif _in_flight(a) or _in_flight(b):
+                thin += 1
+            else:
+                kept.append((_side(a), _side(b)))
+        if kept:
+            windows.append(kept)
+    cause = None
+    if invalid and sum(invalid.values()) > sum(map(len, windows)):
+        cause = invalid.most_common(1)[0][0]
+    made = comparison(pair.a, pair.b, windows, cpu_bound=judge is Metric.CPU, limits=limits, cause=cause)
+    flags = [*made.flags]
+    if thin:
+        flags.append(f"{thin} windows with too few answers for their connections")
+    if invalid and cause is None:
+        told = ", ".join(f"{word} {count}" for word, count in sorted(invalid.items()))
+        flags.append(f"windows left out: {told}")
+    return replace(made, flags=tuple(flags))
+
+
+def _in_flight(record: Record) -> bool:
+    return bool(record.connections and record.requests and record.connections > MAX_IN_FLIGHT * record.requests)
+
+
+def _side(record: Record) -> Side:
+    # The goodput knows the duration better than its two printed digits do.
+    seconds = (record.successes or 0) / record.goodput if record.goodput else record.duration_s
+    return Side(record.successes or 0, seconds or 0.0, _cpu_s(record))
+
+
+def _cpu_s(record: Record) -> float | None:
+    """Of the server, and of its database; None where it shares that with the other side."""
+    if record.server_cpu_s is None or record.cpu_per_success_s is None:
+        return None
+    return record.server_cpu_s + (record.database_cpu_s or 0.0)

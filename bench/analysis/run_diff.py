@@ -1,0 +1,294 @@
+"""Two runs, cell by cell: what changed from one to the other, and what may be said of it.
+
+The rounds of one run are one sample, those of the other another: Welch's t test of their logarithms. That alone would
+be wrong in one way. Solo windows of two runs were not measured side by side: whatever the host did between them is in
+the difference, and more rounds do not take it out. What bounds it are the runs' own controls:
+
+- The **null server** is the same in both, so what it shows between them is the host's. Where its interval excludes 0
+  and it moved by `delta` or more, the two were measured on hosts that differ, and nothing is compared.
+- Else the host may have moved by as much as the far end of the null server's interval. Together with `delta` and the
+  floors of both runs' A/A pairs this is the `margin`. The test asks whether the change is beyond it, not whether it
+  is 0: a change that the host could have made is none. Without null windows in both runs nothing is said.
+- A pair's ratio comes from the same seconds on both sides: no null server is needed for it.
+
+So `differs` says: beyond the margin, by Benjamini and Hochberg's procedure at 5 % over all rows of the two runs. Its
+interval has the confidence 1 - 5 % * R/m, R of m rows differing, as in `report.verdicts`. It is never `faster` or
+`slower`: those words are for what was measured side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from bench.analysis.samples import Key, Line, Sample, Samples
+from bench.analysis.verdicts import INVALID, NO_DIFFERENCE, NOT_ENOUGH
+from bench.plan.interim_looks import LOOKS
+from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, percent_of
+
+DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
+LEAST_ROUNDS = LOOKS[0]
+"""Valid rounds that each run needs: what was not measured side by side rests on no less than what was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFigure:
+    """One run's side: the geometric mean of its valid rounds and its 95 % interval, in 1/s (a pair's: B/A).
+
+    All three are None where the rounds give none; `cause` says what the gate refused, or why there is nothing.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rounds: int
+    planned: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellDifference(Line):
+    """One figure of one cell in two runs; `ratio` is `after` to `before`, of which more is better.
+
+    `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`, `reason`
+    what is missing for another one. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the least
+    change, as a share, that the host and the runs' floors leave to be called one, `null_ratio` what the null server's
+    figure became, of which the host's share of it follows; `p` is that the change is within it
+    (1: no candidate), `adjusted_p` over the table. What was not found out is None.
+    """
+
+    one: str
+    other: str
+    before: CellFigure
+    after: CellFigure
+    word: str
+    reason: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    margin: float | None = None
+    null_ratio: float | None = None
+    p: float = 1.0
+    adjusted_p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What the null server did between two runs: the estimate and its 95 % interval (logarithms)."""
+
+    key: Key
+    mean: float
+    interval: Interval
+
+    @property
+    def bound(self) -> float:
+        """The most that the host may have moved."""
+        return max(abs(self.interval.low), abs(self.interval.high))
+
+    def shown(self, delta: float) -> bool:
+        """Whether the host was another one."""
+        return self.interval.sign != 0 and abs(self.mean) >= delta
+
+    def words(self) -> str:
+        """`the null server (json wrk c64) +8.1 % (+6.0 to +10.2 %)`."""
+        mean, low, high = (percent_of(end) for end in (self.mean, self.interval.low, self.interval.high))
+        return f"the null server ({self.key.cell}) {mean:+z.1f} % ({low:+z.1f} to {high:+z.1f} %)"
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What two samples say of the change from one to the other: Welch's t test of the logarithms."""
+
+    one: tuple[float, ...]
+    other: tuple[float, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is noise to judge by: two values each, no copies."""
+        spreads = [max(values) - min(values) for values in (self.one, self.other) if values]
+        return min(len(self.one), len(self.other)) >= 2 and min(spreads) >= LEAST_SPREAD
+
+    @property
+    def mean(self) -> float:
+        """Mean of the other less that of the one."""
+        return math.fsum(self.other) / len(self.other) - math.fsum(self.one) / len(self.one)
+
+    def p_beyond(self, margin: float) -> float:
+        """Two-sided p of a change of `margin`, seen from outside of it; 1 for a change within."""
+        if not self.known or abs(self.mean) <= margin:
+            return 1.0
+        from scipy.stats import ttest_ind  # takes most of a second to load
+
+        near = math.copysign(margin, self.mean)
+        return float(ttest_ind([value - near for value in self.other], self.one, equal_var=False).pvalue)
+
+    def interval(self, confidence: float) -> Interval:
+        """Welch's interval of the change; all there is where nothing is known."""
+        if not self.known:
+            return Interval(-math.inf, math.inf, confidence)
+        from scipy.stats import ttest_ind
+
+        found = ttest_ind(self.other, self.one, equal_var=False).confidence_interval(confidence)
+        return Interval(float(found.low), float(found.high), confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A key of both runs before its table is asked."""
+
+    base: CellDifference
+    shift: Shift | None = None
+    delta: float = 0.0
+    margin: float = 0.0
+    settled: bool = False
+
+    @property
+    def p(self) -> float:
+        return 1.0 if self.settled or self.shift is None else self.shift.p_beyond(self.margin)
+
+
+def run_differences(one: Samples, other: Samples, refused: str = "") -> list[CellDifference]:
+    """All keys that both runs have, in the order of the first; `refused` says why the runs may not be compared."""
+    keys = [key for key in one.cells if key in other.cells]
+    if refused:
+        return [_unjudged(one, other, key, f"{NOT_COMPARABLE}: {refused}") for key in keys]
+    drifts = drifts_of(one, other)
+    rows = [_row(one, other, key, None if key.beside else worst_drift(drifts, key.tool, key.figure)) for key in keys]
+    if not rows:
+        return []
+    from scipy.stats import false_discovery_control
+
+    adjusted = [float(p) for p in false_discovery_control([row.p for row in rows], method="bh")]
+    rejected = sum(p <= ERRORS for p in adjusted)
+    return [_judged(row, p, rejected, len(rows)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def drifts_of(one: Samples, other: Samples) -> list[Drift]:
+    """What the null server did from one run to the other, for each figure that both know of its windows."""
+    drifts = []
+    for key in (key for key in one.null if key in other.null):
+        sides = one.null[key], other.null[key]
+        shift = Shift(*(side.values for side in sides))
+        if shift.known and not any(side.held for side in sides):
+            drifts.append(Drift(key, shift.mean, shift.interval(1 - ERRORS)))
+    return drifts
+
+
+def worst_drift(drifts: Sequence[Drift], tool: str, figure: str) -> Drift | None:
+    """That with the farthest end under the tool, else under any: what the host may have done to this figure."""
+    those = [drift for drift in drifts if drift.key.figure == figure]
+    same = [drift for drift in those if drift.key.tool == tool] or those
+    return max(same, key=lambda drift: drift.bound, default=None)
+
+
+def _unjudged(one: Samples, other: Samples, key: Key, word: str, reason: str = "") -> CellDifference:
+    return CellDifference(
+        one=one.name,
+        other=other.name,
+        **asdict(key),
+        before=figure_of(one.cells[key]),
+        after=figure_of(other.cells[key]),
+        word=word,
+        reason=reason,
+    )
+
+
+def figure_of(sample: Sample) -> CellFigure:
+    """The side of a table: a mean wherever there is a valid round, an interval where two differ."""
+    found = sample.estimate
+    interval = found.interval(1 - ERRORS) if found and found.error is not None else None
+    return CellFigure(
+        value=_exp(found.mean) if found else None,
+        low=_exp(interval.low) if interval else None,
+        high=_exp(interval.high) if interval else None,
+        rounds=len(sample.values),
+        planned=sample.planned,
+        cause=sample.cause if sample.invalid or len(sample.values) < sample.planned else "",
+    )
+
+
+def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
+    before, after = one.cells[key], other.cells[key]
+    base = _unjudged(one, other, key, NOT_ENOUGH)
+    causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
+    if causes:
+        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), settled=True)
+    shift = Shift(before.values, after.values)
+    delta = max(run.limits[key.figure].delta for run in (one, other))
+    margin = delta if drift is None else max(delta, drift.bound)
+    base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
+    word, reason = _refusal(before, after, shift, None if drift is None or not drift.shown(delta) else drift)
+    if not (word or reason or drift or key.beside):
+        base = replace(base, margin=None)
+        reason = "no null server in both runs: what the host did between them is not known"
+    return _Row(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, delta, margin, bool(word or reason))
+
+
+def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
+    """(word, reason) where the test is not to be asked, whatever it would say."""
+    least = min(len(before.values), len(after.values))
+    if before.held or after.held:
+        return "", "held at the asked rate"
+    if drifted is not None:
+        return f"{NOT_COMPARABLE}: host", drifted.words()
+    if least >= 2 and not shift.known:
+        return "", "the rounds are copies of each other"
+    if least < LEAST_ROUNDS:
+        return "", f"{least} valid round{'' if least == 1 else 's'} of the {LEAST_ROUNDS} that each run needs"
+    return "", ""
+
+
+def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDifference:
+    shift, base = row.shift, row.base
+    if shift is None or base.word.startswith(NOT_COMPARABLE):
+        return base
+    different = not row.settled and adjusted <= ERRORS
+    interval = shift.interval(1 - ERRORS * (rejected if different else min(rejected + 1, rows)) / rows)
+    word, reason = base.word, base.reason
+    if different:
+        word = DIFFERS
+    elif not row.settled:
+        plain = shift.interval(1 - ERRORS)
+        if plain.within(row.delta):
+            word, interval = NO_DIFFERENCE, plain
+        else:
+            reason = _missing(interval, row)
+    finite = math.isfinite(interval.low) and math.isfinite(interval.high)
+    return replace(
+        base,
+        word=word,
+        reason=reason,
+        ratio=_exp(shift.mean),
+        low=_exp(interval.low) if finite else None,
+        high=_exp(interval.high) if finite else None,
+        confidence=interval.confidence if finite else None,
+        p=row.p,
+        adjusted_p=adjusted,
+    )
+
+
+def _missing(interval: Interval, row: _Row) -> str:
+    if interval.sign == 0:
+        return f"the interval holds 0 and does not lie within {percent_of(row.delta):.1f} %"
+    if row.margin > row.delta:
+        return f"the interval reaches within the {percent_of(row.margin):.1f} % that the null server leaves to the host"
+    return f"the interval reaches within {percent_of(row.delta):.1f} %"
+
+
+def _exp(logarithm: float) -> float | None:
+    return math.exp(logarithm) if abs(logarithm) < 700 else None
+
+
+def lines(found: Iterable[CellDifference]) -> str:
+    """comparison.jsonl."""
+    return "".join(f"{row.to_json()}\n" for row in found)
+
+
+def count_words(found: Sequence[CellDifference]) -> dict[str, int]:
+    """How many rows have which word, the causes left out, in the order of the words."""
+    words = dict.fromkeys((DIFFERS, NO_DIFFERENCE, NOT_ENOUGH, INVALID, NOT_COMPARABLE), 0)
+    for row in found:
+        words[row.word.partition(":")[0]] += 1
+    return {word: count for word, count in words.items() if count}

@@ -1,0 +1,57 @@
+"""The selection as matrix.sh takes it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.core.arguments import Parser
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if part)
+
+
+def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
+    """The options of matrix.sh; UserError where one is wrong."""
+    parser = Parser("matrix.sh")
+    parser.add_argument("--preset")
+    for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
+        parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
+    parser.add_argument("--duration", type=_number)
+    parser.add_argument("--mode")
+    parser.add_argument("--controls", choices=("all", "null", "none"), default="all")
+    parser.add_argument("--twin", default="")
+    parser.add_argument("--max-time", type=minutes_as_seconds)
+    parser.add_argument("--rounds", type=_whole)
+    parser.add_argument("--seed", type=_whole)
+    parser.add_argument("--images")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args(argv)
+    for key, value in vars(options).items():
+        if isinstance(value, list):
+            setattr(options, key, tuple(value))
+    options.command_line = [word for word in argv if not word.startswith("--images=")]
+    return options
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
+
+
+def minutes_as_seconds(text: str) -> float:
+    """Seconds of so many minutes."""
+    minutes = _number(text)
+    if not 0 < minutes < 100_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of minutes above 0")
+    return minutes * 60
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number")
+    return int(text)

@@ -1,0 +1,50 @@
+"""`compare` and `comparable`: what changed between runs, and whether they may be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.compare_runs import compare_runs
+from bench.analysis.compatibility import compatibility_of
+from bench.analysis.run_diff import lines
+from bench.analysis.run_facts import read_facts
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.run.folder import RESULTS, find_run
+
+
+def compatibility_verb(argv: Sequence[str]) -> int:
+    """`comparable A B`: print the differences; 0 when figures of both may be compared, else 1."""
+    if len(argv) != 2:
+        raise UserError("comparable takes two runs, such as: scripts/report.sh comparable RUN OTHER")
+    verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
+    print(*verdict.lines(), sep="\n")
+    return 0 if verdict.comparable else 1
+
+
+FOLDER = "comparisons"
+
+
+def compare_verb(argv: Sequence[str]) -> int:
+    """`compare A B [C...]`: print and write the comparison; 0 where all may be compared with the first, else 1."""
+    from bench.render.comparison import markdown, page
+
+    if len(argv) < 2:
+        raise UserError("compare takes two runs or more, such as: scripts/report.sh RUN OTHER")
+    found = compare_runs([find_run(name) for name in argv])
+    folder = RESULTS / FOLDER / found.title
+    text = markdown(found)
+    files = {"comparison.md": text, "index.html": page(found)}
+    files["comparison.jsonl"] = "".join(lines(other.rows) for other in found.others)
+    if found.histories:
+        files["history.jsonl"] = "".join(f"{history.to_json()}\n" for history in found.histories)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            write_file(folder / name, data)
+        if not found.histories:
+            (folder / "history.jsonl").unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
+    print(text, end="")
+    return 0 if len(found.compared) == len(found.others) else 1

@@ -1,0 +1,103 @@
+"""Verbs that the load generator calls while it measures: `knee` and `schedule`; and `glance`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.drive.knee_search import LONGEST_S, Step, next_step, trial_seconds, trial_workers
+from bench.drive.knee_trials import earlier_knee, slowest_knee, trials_of
+from bench.drive.live_status import live_status, records_of
+from bench.drive.step_file import plain
+from bench.drive.tool_json import tool_object
+from bench.records.knee import REQUESTS
+from bench.records.send_lag import lag_facts, latency_facts, read_csv
+from bench.run.folder import find_run
+from bench.run.reader import read_run
+
+
+def send_lag_verb(argv: Sequence[str]) -> int:
+    """`schedule RATE TIMEOUT_S WORKERS FOLDER < CSV`: write .lag.json.tmp and .latencies.json.tmp there."""
+    try:
+        rate, timeout_s, workers, folder = float(argv[0]), float(argv[1]), int(argv[2]), Path(argv[3])
+        # Bodies are in it too.
+        csv.field_size_limit(1 << 30)
+        attack = read_csv(sys.stdin, timeout_s)
+    except (IndexError, ValueError, csv.Error) as error:
+        raise UserError(f"schedule takes a rate, a timeout, workers, a folder and vegeta's CSV: {error}") from error
+    files = {"lag": lag_facts(attack, rate, workers), "latencies": latency_facts(attack)}
+    for name, facts in files.items():
+        (folder / f".{name}.json.tmp").write_text(json.dumps(facts, separators=(",", ":")) + "\n")
+    return 0
+
+
+def knee_verb(argv: Sequence[str]) -> int:
+    """`knee FOLDER LIMIT_S DURATION_S DEADLINE_S [SHARE]`: print the next step of a search in one line.
+
+    It is `try RATE SECONDS WORKERS DEADLINE_S`, or `done RATE SECONDS` after knee.json and knee.sh (the same for bash)
+    are written. FOLDER is a measurement's own, with its trials so far; DEADLINE_S is that of a load of DURATION_S. An
+    earlier round that found the knee ends the search at once. With a SHARE there is no search: the rate is that share
+    of the least knee of all services in this run and scenario.
+    """
+    if len(argv) not in (4, 5):
+        raise UserError("knee takes a folder, a limit, a duration and a deadline in seconds, and a share or none")
+    folder, limit_s, duration = Path(argv[0]), float(argv[1]), math.ceil(float(argv[2]))
+    trials, found_in, share = trials_of(folder), None, float(argv[4]) if len(argv) == 5 else None
+    if share is not None:
+        found_in, least = slowest_knee(folder, limit_s)
+        rate = max(1, math.floor(share * least))
+        step = Step(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
+    elif not trials and (earlier := earlier_knee(folder)):
+        found_in, rate = earlier
+        step = Step(rate, trial_seconds(rate, limit_s), done=True)
+    else:
+        step = next_step(trials, limit_s)
+    seconds = max(step.seconds, duration) if step.done else step.seconds
+    deadline = plain(seconds + float(argv[3]) - float(argv[2]))
+    if step.done:
+        facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
+        facts |= {"reason": step.reason, "found_in": found_in}
+        facts["trials"] = [
+            {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
+            | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s)}
+            for t in trials
+        ]
+        write_file(folder / "knee.sh", f"LOAD+=([RATE]={step.rate} [DURATION]={seconds} [DEADLINE]={deadline})\n")
+        write_file(folder / "knee.json", json.dumps(facts) + "\n")
+        print("done", step.rate, seconds)
+    else:
+        print("try", step.rate, seconds, trial_workers(step.rate, seconds, limit_s), deadline)
+    return 0
+
+
+def live_status_verb(argv: Sequence[str]) -> int:
+    """`glance RUN STEP`: print state and words, apart by a tab."""
+    if len(argv) != 2:
+        raise UserError("usage: python3 -m bench glance RUN STEP")
+    source = read_run(str(find_run(argv[0])))
+    found = live_status(records_of(source, argv[1]))
+    print(found.state, found.words, sep="\t")
+    return 0
+
+
+def tool_json_verb(argv: Sequence[str]) -> int:
+    """`tool-json FILE < WORDS`: write tool.json to FILE, which has room for it, from NUL-separated words."""
+    if len(argv) != 1:
+        raise UserError("tool-json takes a file, and words from its standard input")
+    words = sys.stdin.buffer.read().decode(errors="replace").split("\0")[:-1]
+    text = json.dumps(tool_object(words), ensure_ascii=False, separators=(",", ":")) + "\n"
+    # In place: on a full disk the blocks that the file has are all there is.
+    with Path(argv[0]).open("r+b") as file:
+        file.write(text.encode())
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    return 0

@@ -1,0 +1,30 @@
+"""`pr-comment`: verdicts as a comment on a pull request."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from bench.core.arguments import Parser
+from bench.render.pr_comment import of_one, of_two, parse_policy
+from bench.run.folder import find_run
+
+
+def pr_comment_verb(argv: Sequence[str]) -> int:
+    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 where a policy is broken."""
+    options = _options(argv)
+    policies = [parse_policy(text) for text in options.fail_on]
+    folders = [find_run(name) for name in options.runs]
+    made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
+    print(made.text, end="")
+    return int(made.broken > 0)
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = Parser("pr-comment.sh")
+    parser.add_argument("runs", nargs="*")
+    parser.add_argument("--fail-on", action="append", default=[])
+    options = parser.parse_intermixed_args(argv)
+    if len(options.runs) not in (1, 2):
+        parser.error("give one run with pairs, or two runs")
+    return options

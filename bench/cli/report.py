@@ -1,0 +1,32 @@
+"""`build`: the report of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.judged_run import judge_run
+from bench.analysis.latency import merged_latencies
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.render.page.document import html
+from bench.render.page.windows import WindowDetails, window_details_of
+from bench.render.report import markdown, report_content
+from bench.run.folder import find_run
+
+
+def build_verb(argv: Sequence[str]) -> int:
+    """`build RUN`: write records.jsonl, report.md and index.html there; UserError when RUN is no results folder."""
+    if len(argv) != 1:
+        raise UserError("usage: python3 -m bench build RUN")
+    folder = find_run(argv[0])
+    windows: list[WindowDetails] = []
+    try:
+        source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+        latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
+        words = report_content(source, services, records, judged, latencies)
+        write_file(folder / "report.md", markdown(words))
+        made = html(source, services, records, judged, windows=windows, latencies=latencies, words=words)
+        write_file(folder / "index.html", made)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
+    return 0

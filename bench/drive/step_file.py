@@ -1,0 +1,128 @@
+"""The step file, results/RUN/step.sh: one step of the plan as shell assignments.
+
+The loop on the host and `loadgen/measure` source it, so that neither reads the plan. A step is a solo measurement, a
+null-server measurement, or one round of a pair (2 windows x 2 sides).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+
+GRACE_S = 10
+"""Seconds that a load tool may take beyond its duration and timeout."""
+COUNT_DEADLINE_S = 600
+"""Seconds that a load by count may take."""
+PORT = 8080
+DATABASES = ("postgres", "postgres2")
+"""Each side of a pair has its own, so that it can be charged with its CPU time."""
+
+Line = Mapping[str, Any]
+
+
+def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> None:
+    """Write RUN/step.sh; GRACE and COUNT_DEADLINE in the environment (seconds) replace the defaults."""
+    text = step_file(
+        lines,
+        grace_s=_seconds(environ, "GRACE", GRACE_S),
+        count_deadline_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S),
+    )
+    write_file(run / "step.sh", text)
+
+
+def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
+    """The text of step.sh for the plan's lines of one step."""
+    first = lines[0]
+    duet = first.get("mode") == "duet"
+    sides = [line for line in lines if line["window"] == first["window"]] if duet else [first]
+    names = [f"{line['window']}{line['side']}" for line in lines] if duet else [""]
+    if len(set(names)) != len(lines) or len({line.get("unit", line["id"]) for line in lines}) != 1:
+        raise UserError(f"the plan's lines of {first['id']} are not one step")
+    services = [line["service"] for line in sides]
+    label = f"{' and '.join(dict.fromkeys(services))} {first['scenario']} {first['tool']} {first['level']}"
+    text = [
+        f"STEP_ID={_quoted(first['unit'] if duet else first['id'])}",
+        f"STEP_MODE={_quoted(first.get('mode', 'solo'))}",
+        f"STEP_LABEL={_quoted(label)}",
+        f"STEP_DIR={_quoted(first['dir'].rpartition('/')[0] if duet else first['dir'])}",
+        f"STEP_SERVICES={_array(services)}",
+        f"STEP_DATABASES={_array([_database(line) for line in sides])}",
+        f"STEP_LOADS={_array(names)}",
+    ]
+    for name, line in zip(names, lines, strict=True):
+        values = load_values(line, grace_s, count_deadline_s)
+        pairs = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
+        text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({pairs})")
+    return "\n".join(text) + "\n"
+
+
+def load_values(line: Line, grace_s: float, count_deadline_s: float) -> dict[str, str]:
+    """What `loadgen/measure` needs of a line of the plan; what the line leaves out is ''."""
+    rate, connections, duration_s, timeout_s = (
+        line.get(key) for key in ("rate", "connections", "duration_s", "timeout_s")
+    )
+    if timeout_s is None:
+        raise UserError(f"{line['id']} of the plan has no timeout_s")
+    values = {
+        "ID": line["id"],
+        "DIR": line["dir"],
+        "URL": f"http://{line['service']}:{PORT}{line['path']}",
+        "METHOD": line.get("method") or "GET",
+        "BODY": line.get("body"),
+        "TOOL": line["tool"],
+        "CONNECTIONS": connections,
+        "COUNT": line.get("count"),
+        "RATE": rate,
+        "RATE_PER_CONNECTION": rate / connections if rate and connections else None,
+        "DURATION": duration_s,
+        "TIMEOUT": timeout_s,
+        "THREADS": line.get("threads") or 1,
+        "WARMUP": line.get("warmup_s") or 0,
+        "KEEPALIVE": line.get("keepalive") is not False,
+        "DEADLINE": duration_s + timeout_s + grace_s if duration_s else count_deadline_s,
+        "KNEE_P99": line.get("knee_p99_s"),
+        "KNEE_SHARE": line.get("knee_share"),
+        "SLOT": line.get("slot"),
+    }
+    return {key: plain(value) for key, value in values.items()}
+
+
+def plain(value: str | float | None) -> str:
+    """A value as the tools' command lines take it: whole numbers without a fraction, None as ''."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _database(line: Line) -> str:
+    """The database that a side asks: which of the two is drawn with the slot, as is the side that starts first."""
+    return DATABASES[(line.get("slot") or 1) - 1] if line.get("database") else ""
+
+
+def _array(values: Sequence[str]) -> str:
+    return f"({' '.join(map(_quoted, values))})"
+
+
+def _quoted(value: str) -> str:
+    """A word of bash with exactly this value."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"the plan holds {value!r}, which is not UTF-8") from error
+    if "\0" in value:
+        raise UserError(f"the plan holds {value!r}, and no shell can hold a NUL")
+    return shlex.quote(value)
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        return float(environ.get(name) or default)
+    except ValueError as error:
+        raise UserError(f"{name}={environ[name]} is not a number of seconds") from error

@@ -1,0 +1,124 @@
+"""Records as flat rows: names that say the unit, one value a column, null where the record has null."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from operator import attrgetter
+from typing import Any, get_args, get_type_hints
+
+from bench.records.fields import FIELDS, Field
+from bench.records.record import ERROR_KINDS, LATENCIES, Record
+
+Value = str | int | float | bool | None
+
+LAGS = ("p50", "p99", "max")
+"""Keys of `Record.lag_s`, in seconds."""
+
+TYPES: Mapping[type, str] = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
+"""A column's type in SQL, by the field's in Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `type` is SQL's, `get` takes its value out of a record."""
+
+    name: str
+    type: str
+    field: Field
+    get: Callable[[Record], Value]
+
+
+def _columns() -> Iterator[Column]:
+    hints = get_type_hints(Record)
+    for name in (field.name for field in fields(Record)):
+        field = FIELDS[name]
+        if name in _SPECIAL:
+            yield from _SPECIAL[name](name, field)
+        else:
+            kinds = [kind for kind in get_args(hints[name]) or (hints[name],) if kind is not type(None)]
+            yield Column(_named(name, field), TYPES[kinds[0]], field, attrgetter(name))
+
+
+def _named(name: str, field: Field) -> str:
+    return f"{name}_per_s" if field.unit == "1/s" else name
+
+
+def _text(write: Callable[[Any], str], name: str, field: Field) -> Iterator[Column]:
+    """A field that is more than one value, as text."""
+
+    def get(record: Record) -> Value:
+        value = getattr(record, name)
+        return None if value is None else write(value)
+
+    yield Column(name, "VARCHAR", field, get)
+
+
+def _parts(kind: str, keys: Iterable[str], name: str, field: Field) -> Iterator[Column]:
+    """A mapping as one column for each key: `latency_s` has `latency_p99_s`."""
+    stem, unit = (name.removesuffix("_s"), "_s") if field.unit == "s" else (name, "")
+    for key in keys:
+        what = Field(f"{field.text.partition(';')[0]}: {key}", field.unit)
+
+        def get(record: Record, key: str = key) -> Value:
+            value = (getattr(record, name) or {}).get(key)
+            return json.dumps(value) if value is not None and key in _BY_NAME else value
+
+        yield Column(f"{stem}_{key}{unit}", "VARCHAR" if key in _BY_NAME else kind, what, get)
+
+
+def _causes(name: str, field: Field) -> Iterator[Column]:
+    def names(record: Record) -> Value:
+        return "; ".join(dict.fromkeys(cause.cause for cause in record.causes)) or None
+
+    def details(record: Record) -> Value:
+        return "; ".join(f"{cause.cause}: {cause.detail}" for cause in record.causes) or None
+
+    yield Column(name, "VARCHAR", field, names)
+    yield Column("cause_details", "VARCHAR", Field("the same with their facts"), details)
+
+
+_BY_NAME = ("status", "other")
+"""Kinds of errors that may be counted by name."""
+_json = partial(json.dumps, ensure_ascii=False)
+_SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
+    "command": partial(_text, shlex.join),
+    "server_limits": partial(_text, _json),
+    "loadgen_limits": partial(_text, _json),
+    "nulls": partial(_text, _json),
+    "causes": _causes,
+    "errors": partial(_parts, "BIGINT", ERROR_KINDS),
+    "latency_s": partial(_parts, "DOUBLE", LATENCIES),
+    "lag_s": partial(_parts, "DOUBLE", LAGS),
+}
+
+COLUMNS: tuple[Column, ...] = tuple(_columns())
+"""All columns but `run`, which stands before them."""
+RUN = "run"
+"""The run's name: rows of several runs may lie in one table."""
+
+
+def header() -> list[str]:
+    """The names of all columns."""
+    return [RUN, *(column.name for column in COLUMNS)]
+
+
+def types() -> dict[str, str]:
+    """SQL's types of all columns."""
+    return {RUN: "VARCHAR"} | {column.name: column.type for column in COLUMNS}
+
+
+def rows(run: str, records: Iterable[Record]) -> Iterator[list[Value]]:
+    """One row a record, in their order."""
+    for record in records:
+        yield [run, *(column.get(record) for column in COLUMNS)]
+
+
+def table() -> str:
+    """The columns as a table of Markdown, for docs/exports.md."""
+    lines = ["| column | type | unit | what |", "| --- | --- | --- | --- |", "| `run` | VARCHAR |  | the run's name |"]
+    lines += [f"| `{c.name}` | {c.type} | {c.field.unit} | {c.field.text} |" for c in COLUMNS]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,24 @@
+"""Comma-separated values: a header, then one line a record. Null is an empty field, and `nulls` has its reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+
+from bench.export.columns import Value, header, rows
+from bench.records.record import Record
+from bench.run.reader import Run
+
+
+def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
+    """The file's bytes (RFC 4180, but for its line ends: `\\n`)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header())
+    writer.writerows([_word(value) for value in row] for row in rows(run, records))
+    return out.getvalue().encode()
+
+
+def _word(value: Value) -> Value:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,135 @@
+"""Go's benchmark format (golang.org/design/14313-benchmark-format): benchstat reads it.
+
+One line a round, so that benchstat has its samples. What is not valid has none, and a comment counts it. Lines
+`key: value` hold what makes figures comparable: where that differs between two runs, benchstat makes two tables of
+them. `ns/op` is the time in which one good answer came (1/goodput, no latency), `cpu-ns/op` the CPU time that it
+took. An open loop, or a closed one that asks for a rate, has no speed of its own and so only the latter. Latencies
+are left out: benchstat would take the middle of percentiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.analysis.compatibility import FREE_KNOBS
+from bench.core.files import mapping
+from bench.records.record import Record
+from bench.run.reader import Run
+
+UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "peak-B": "lower"}
+"""Units, and which values are better."""
+_NO_WORD = re.compile(r"[/\s]")
+"""What would end a key's value."""
+
+
+def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
+    """The file's bytes."""
+    every = list(records)
+    lines: dict[str, list[str]] = defaultdict(list)
+    for group in _rounds(every):
+        if line := _line(group):
+            lines[_load(group[0])].append(line)
+    parts = [
+        f"# run: {_one_line(run)}",
+        *_left_out(every),
+        *_configuration(source.facts),
+        *(f"Unit {unit} better={better}" for unit, better in UNITS.items()),
+    ]
+    for load, benchmarks in lines.items():
+        parts += ["", f"load: {load}", *benchmarks]
+    return ("\n".join(parts) + "\n").encode()
+
+
+def _left_out(records: Sequence[Record]) -> Iterator[str]:
+    """Comments: what has no line, and why."""
+    causes = Counter(record.causes[0].cause for record in records if not record.valid)
+    yield f"# left out, not valid: {sum(causes.values())} of {len(records)} measurements"
+    yield from (f"# left out, {_one_line(cause)}: {count}" for cause, count in sorted(causes.items()))
+    controls = sum(record.mode == "null" for record in records if record.valid)
+    if controls:
+        yield f"# left out, the null server, a control: {controls}"
+    alone = sum(record.valid for record in records) - controls - sum(map(len, _rounds(records)))
+    if alone:
+        yield f"# left out, window of a pair whose other side is not valid: {alone}"
+
+
+def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Lines `key: value`: the same in two runs that may be compared."""
+    yield f"harness: {_one_line(str(mapping(facts.get('harness')).get('hash') or 'not known'))[:12]}"
+    for name in ("engine", "containers"):
+        yield f"{name}: {_one_line(str(facts.get(name) or 'not known'))}"
+    host = {name: value for name, value in mapping(facts.get("host")).items() if name != "missing"}
+    if isinstance(size := host.get("memory_bytes"), int):
+        # Two boots of one machine count it a little differently.
+        host["memory_bytes"] = round(size, -9)
+    told = (f"{name} {'not known' if value is None else value}" for name, value in host.items())
+    yield f"host: {_one_line(', '.join(told)) or 'not known'}"
+    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_KNOBS}
+    yield f"knobs: {_one_line(' '.join(f'{name}={knobs[name]}' for name in sorted(knobs))) or 'not known'}"
+
+
+def _load(record: Record) -> str:
+    """The tool and for how long it asked: a `key: value` line before the benchmarks that it holds for."""
+    asked = "by count" if record.asked_s is None else f"{record.asked_s:g} s"
+    return _one_line(f"{record.tool} {record.tool_version or 'of a version not known'}, {asked}")
+
+
+def _rounds(records: Iterable[Record]) -> list[list[Record]]:
+    """The valid records of each line: one alone, or one side's windows of a round in which both sides are valid."""
+    found: dict[tuple[str, ...], list[Record]] = {}
+    windows: dict[tuple[str | None, int, int | None], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.mode == "solo" and record.valid:
+            found[(record.id,)] = [record]
+        elif record.mode == "duet" and record.valid:
+            windows[record.pair, record.round, record.window].append(record)
+    for (pair, round, _), sides in windows.items():
+        if {record.side for record in sides} == {"a", "b"}:
+            for record in sides:
+                found.setdefault((str(pair), str(round), str(record.side)), []).append(record)
+    return list(found.values())
+
+
+def _line(group: Sequence[Record]) -> str | None:
+    """One line of benchmark; None where no unit has a value."""
+    successes = sum(record.successes or 0 for record in group)
+    if not successes:
+        return None
+    values = {unit: value for unit, value in _values(group, successes).items() if value is not None}
+    told = "\t".join(f"{value:.9g} {unit}" for unit, value in values.items())
+    return f"{name_of(group[0])}\t{successes}\t{told}" if values else None
+
+
+def _values(group: Sequence[Record], successes: int) -> Mapping[str, float | None]:
+    speed = None
+    if all(record.goodput and record.rate is None for record in group):
+        speed = successes / sum((record.successes or 0) / (record.goodput or 1) for record in group)
+    cpu = None
+    if all(record.cpu_per_success_s is not None for record in group):
+        cpu = sum((record.cpu_per_success_s or 0) * (record.successes or 0) for record in group) / successes
+    peaks = [record.memory_peak_bytes for record in group if record.memory_peak_bytes is not None]
+    return {
+        "ns/op": 1e9 / speed if speed else None,
+        "req/s": speed,
+        "cpu-ns/op": None if cpu is None else cpu * 1e9,
+        "peak-B": max(peaks, default=None),
+    }
+
+
+def name_of(record: Record) -> str:
+    """`BenchmarkQueries20Raw/server=uvicorn/.../level=c64/tool=wrk`: an end like -4 would pass for a number of CPUs."""
+    words = re.findall(r"[A-Za-z0-9]+", record.scenario)
+    keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
+    keys |= {"package": record.package or ""}
+    if record.mode == "duet":
+        keys |= {"pair": record.pair or "", "side": record.side or ""}
+    keys |= {"level": record.level, "tool": record.tool}
+    parts = [f"{key}={_NO_WORD.sub('_', value)}" for key, value in keys.items() if value]
+    return "/".join(["Benchmark" + "".join(word[:1].upper() + word[1:] for word in words), *parts])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

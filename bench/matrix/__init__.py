@@ -1,0 +1,1 @@
+"""The matrix: servers, frameworks, Pythons and bases, and what is generated from them."""

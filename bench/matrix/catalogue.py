@@ -1,0 +1,86 @@
+"""docs/catalogue.md from the matrix and its locks: what is served, on what, and what is not and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bench.matrix.model import Matrix, python_label
+
+SERVICES = Path("services")
+INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
+HEAD = """# Catalogue
+
+<!-- from services/matrix.toml, by scripts/generate.sh: do not edit -->
+
+A stack is a server with a framework that it can host. On one Python and one base image it is a Docker Compose service.
+"""
+
+
+def catalogue_file(matrix: Matrix) -> str:
+    """The whole of docs/catalogue.md."""
+    return HEAD + "\n" + tables(matrix) + "\n"
+
+
+def tables(matrix: Matrix) -> str:
+    """The counts, then servers, frameworks, Pythons, and the skipped combinations with their causes."""
+    offered = [s for s in matrix.services if not s.skip]
+    counts = ", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases)
+    parts = [
+        f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
+        f"The versions below are those for Python {matrix.default_python}.",
+        "## Servers",
+        _table(("server", "hosts", "worker model", "version"), _servers(matrix)),
+        "## Frameworks",
+        _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
+        "## Pythons",
+        _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
+        "## Skipped",
+        "Combinations that are legal but do not work, with the number of services in brackets.",
+        _table(("services", "cause"), _skips(matrix)),
+    ]
+    return "\n\n".join(parts)
+
+
+def versions(matrix: Matrix, kind: str, name: str) -> str:
+    """`gunicorn 23.0.0, gevent 25.9.1`: the pins of what its requirements.txt names, on the default Python."""
+    asked = (SERVICES / f"{kind}s" / name / "requirements.txt").read_text(encoding="utf-8")
+    lock = SERVICES / "locks" / python_label(matrix.default_python) / f"{kind}-{name}.txt"
+    pins = dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^ \\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
+    names = re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE)
+    keys = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+    return ", ".join(f"{key} {pins[key]}" for key in keys if key in pins)
+
+
+def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
+    for server in matrix.servers.values():
+        own = versions(matrix, "server", server.name)
+        hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
+        yield f"`{server.name}`", hosts, server.model, own or versions(matrix, "framework", server.name)
+
+
+def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
+    for framework in matrix.frameworks.values():
+        lacks = "; ".join(
+            f"{'all but the basic routes' if route == '*' else route}: {why}" for route, why in framework.lacks.items()
+        )
+        needs = " or ".join(INTERFACES.get(i, f"`{i}`") for i in framework.interfaces)
+        yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
+
+
+def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
+    for python in matrix.pythons:
+        here = [s for s in matrix.services if s.python == python and not s.skip]
+        yield python, *(str(sum(s.base == base for s in here)) for base in matrix.bases)
+
+
+def _skips(matrix: Matrix) -> Iterator[Sequence[str]]:
+    for skip in matrix.skips:
+        held = sum(skip.holds(s.name, s.server) for s in matrix.services)
+        yield f"`{skip.service}`{f', {skip.style}' if skip.style else ''} ({held})", skip.cause
+
+
+def _table(heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines)

@@ -1,0 +1,118 @@
+"""Reads services/matrix.toml."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.matrix.model import (
+    NAME,
+    Framework,
+    Load,
+    Matrix,
+    Packages,
+    Preset,
+    Route,
+    Server,
+    Skip,
+    legal_services,
+    python_image,
+)
+
+MATRIX = Path("services/matrix.toml")
+
+
+def load_matrix(path: Path = MATRIX) -> Matrix:
+    """Read and check the list; UserError with the file and the fault when it is not one."""
+    try:
+        return parse_matrix(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid TOML: {error}; mend that line, or `git checkout {path}`") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path} does not fit: {detail}; compare with `git diff {path}`") from error
+
+
+def parse_matrix(data: Mapping[str, Any]) -> Matrix:
+    """Matrix of the parsed TOML; KeyError, TypeError or ValueError when it does not fit."""
+    if data["schema"] != 1:
+        raise ValueError(f"schema is {data['schema']}, this program reads 1")
+    defaults = data["defaults"]
+    servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
+    frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
+    selftests = {n: _selftest(n, v) for n, v in data.get("selftests", {}).items()}
+    routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
+    for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
+        if not NAME.match(name):
+            raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
+    for python in data["pythons"]:
+        python_image(python)
+    for framework in (*frameworks.values(), *selftests.values()):
+        for route in framework.lacks:
+            if route != "*" and route not in routes:
+                raise ValueError(f"framework {framework.name} lacks '{route}', which is no route")
+    matrix = Matrix(
+        bases=data["bases"],
+        pythons=data["pythons"],
+        servers=servers,
+        frameworks=frameworks,
+        routes=routes,
+        presets={n: _preset(n, v, defaults) for n, v in data["presets"].items()},
+        skips=tuple(Skip(**skip) for skip in data.get("skip", ())),
+        default_python=defaults["python"],
+        default_base=defaults["base"],
+        selftests=selftests,
+    )
+    return replace(matrix, _services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
+
+
+def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
+    if value["style"] not in ("sync", "async"):
+        raise ValueError(f"server {name}: style '{value['style']}' is neither sync nor async")
+    packages = {
+        base: Packages(tuple(value[base].get("build", ())), tuple(value[base].get("run", ())))
+        for base in bases
+        if base in value
+    }
+    return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages, value["model"])
+
+
+def _framework(name: str, value: Mapping[str, Any]) -> Framework:
+    needs = value["interface"]
+    return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+
+
+def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
+    environment = dict(value.get("environment", {}))
+    return replace(_framework(name, value), selftest=True, app=value.get("app"), environment=environment)
+
+
+def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
+    loads = tuple(Load(**{key: tuple(names) for key, names in load.items()}) for load in value["loads"])
+    return Preset(
+        name=name,
+        title=value["title"],
+        loads=loads,
+        tables=tuple(value["tables"]),
+        rounds=int(value.get("rounds", defaults["rounds"])),
+        duration=float(value.get("duration", defaults["duration"])),
+        warmup=float(value.get("warmup", defaults["warmup"])),
+        timeout=float(value.get("timeout", defaults["timeout"])),
+        workers=value.get("workers"),
+        stacks=tuple(value.get("stacks", ())) or tuple(dict.fromkeys(s for load in loads for s in load.stacks)),
+        pythons=tuple(value.get("pythons", (defaults["python"],))),
+        bases=tuple(value.get("bases", (defaults["base"],))),
+        packages=tuple(value.get("packages", ())),
+        published=value.get("published"),
+        keepalive=value.get("keepalive", True),
+        mode=value.get("mode", "solo"),
+        pairs=value.get("pairs", "baseline"),
+        twin=value.get("twin", ""),
+    )

@@ -1,0 +1,111 @@
+"""Pins what every server, framework and driver set needs, with hashes, for every Python of the matrix.
+
+Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it.
+Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt, for every Python that has a service with it. A
+lock is complete by itself, and takes the versions of those made before it (drivers, then frameworks,
+then the servers that host them), so that layers of one image agree. locks/pyXYZ/musl.txt says which of
+them have wheels for musl. With NAMEs only the locks of these servers and frameworks are made.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.matrix import musl
+from bench.matrix.model import Matrix, python_image, python_label
+
+LOCKS = Path("locks")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """One lock to make: the file's name, its requirements, and whose versions it has to take."""
+
+    name: str
+    requirements: str
+    constraints: tuple[str, ...]
+
+    @property
+    def owner(self) -> str:
+        """The server or framework (or driver set, or package) that it belongs to."""
+        return self.name.partition("-")[2]
+
+
+def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
+    """Every lock of one Python, each after those that constrain it."""
+    servers, folders, packages = matrix.needs(python)
+    drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
+    # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
+    for index, path in enumerate(_found("common/*.txt")):
+        yield Lock(drivers[index], _text(path), drivers[:index])
+    for name in folders:
+        yield Lock(f"framework-{name}", _text(Path(f"frameworks/{name}/requirements.txt")), drivers)
+    for name in servers:
+        constraints = drivers + tuple(f"framework-{hosted}" for hosted in matrix.hosted(name, python))
+        yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), constraints)
+    # Another version goes on top of all the others, and brings what it needs with it.
+    for package in packages:
+        yield Lock(f"package-{package}", package, ())
+
+
+def _found(pattern: str) -> list[Path]:
+    return sorted(Path().glob(pattern))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bool) -> None:
+    """Write `folder`/NAME.txt, keeping the pins of `seeds`/NAME.txt that still hold.
+
+    Raises CalledProcessError when uv finds no set of versions; it has said why.
+    """
+    out = folder / f"{lock.name}.txt"
+    seed = seeds / out.name
+    if seed.exists() and seed != out:
+        out.write_bytes(seed.read_bytes())
+    argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    # Metadata is built, where it has to be, by the Python that runs this: no other is fetched for it.
+    image, version = python_image(python)
+    argv += ["--no-python-downloads", "--python-version", version]
+    if image == "pypy":
+        # Its markers are kept: the CPython that runs this cannot tell what they are there. Two packages are its own.
+        argv += ["--universal", "--no-emit-package", "cffi", "--no-emit-package", "greenlet"]
+    else:
+        argv += ["--python-platform", "x86_64-unknown-linux-gnu"]
+    for name in lock.constraints:
+        argv += ["--constraint", str(folder / f"{name}.txt")]
+    argv += ["--upgrade"] if upgrade else []
+    subprocess.run([*argv, "--output-file", str(out), "-"], input=lock.requirements, text=True, check=True)
+
+
+def changed(made: Path, kept: Path) -> list[str]:
+    """Names of the locks that two folders do not have in common, byte for byte."""
+    ours, theirs = ({p.name: p.read_bytes() for p in folder.glob("*.txt")} for folder in (made, kept))
+    return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+
+
+def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+    """Make the locks of one Python (of `names`, where there are any); returns the paths of those that were not so."""
+    kept = LOCKS / python_label(python)
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        made = Path(temporary)
+        for lock in locks(matrix, python):
+            seed = kept / f"{lock.name}.txt"
+            if not names or lock.owner in names:
+                compile_lock(lock, python, made, kept, upgrade)
+            elif seed.exists():
+                (made / seed.name).write_bytes(seed.read_bytes())
+        if any(s.base == "alpine" for s in matrix.services if s.python == python and not s.skip):
+            before = Path("none") if upgrade else kept / musl.NAME
+            (made / musl.NAME).write_text(musl.answers(made, python, before), encoding="utf-8")
+        differing = changed(made, kept)
+        for name in () if check else differing:
+            (kept / name).unlink(missing_ok=True)
+            if (made / name).exists():
+                (kept / name).write_bytes((made / name).read_bytes())
+    return [f"{kept}/{name}" for name in differing]

@@ -1,0 +1,299 @@
+"""services/matrix.toml as typed values, and the services that follow from it.
+
+A service exists for every server x framework whose interfaces meet, on every Python and base;
+`[[skip]]` entries keep it in the list with the cause why it is not run.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from bench.core.errors import UserError, unknown
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
+PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Names for the base's package manager: what a source build needs, and what the result needs."""
+
+    build: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server; `style` names the drivers of its apps (sync or async), `model` says how it works in a few words."""
+
+    name: str
+    serves: tuple[str, ...]
+    style: str
+    concurrent: bool
+    packages: Mapping[str, Packages]
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """One framework; any interface will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+
+    name: str
+    interfaces: tuple[str, ...]
+    lacks: Mapping[str, str]
+    selftest: bool = False
+    app: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its app, which a variant shares with another."""
+        return self.app or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`.
+
+    `database` says whether an answer needs PostgreSQL.
+    """
+
+    name: str
+    scenario: str
+    path: str
+    selftest: bool = False
+    method: str = "GET"
+    body: str | None = None
+    basic: bool = False
+    database: bool = False
+    waits: bool = False
+
+    def match(self, scenario: str) -> str | None:
+        """The path of `scenario` when it is one of this route's, else None."""
+        pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
+        found = re.fullmatch(pattern, scenario)
+        return found and self.path.replace("{n}", found[1] if found.groups() else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Stack x Python x base (and, for version comparisons, x one package's version)."""
+
+    name: str
+    stack: str
+    server: Server
+    framework: Framework
+    python: str
+    base: str
+    package: str | None = None
+    skip: str | None = None
+
+    @property
+    def image(self) -> str:
+        """Name of its image."""
+        return f"bench/{self.name}"
+
+    @property
+    def interface(self) -> str:
+        """What its server and its framework meet by."""
+        return next(name for name in self.framework.interfaces if name in self.server.serves)
+
+    def lacking(self, route: Route) -> str | None:
+        """Why this service does not offer `route`; None when it does."""
+        lacks = self.framework.lacks
+        if route.selftest:
+            return None if self.framework.selftest else "only the apps of self-tests have it"
+        return lacks.get(route.name) or (None if route.basic else lacks.get("*"))
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Services that do not exist: those whose name fits the glob, of one style where that is given."""
+
+    service: str
+    cause: str
+    style: str | None = None
+
+    def holds(self, name: str, server: Server) -> bool:
+        """Whether the service of this name and server is one of them."""
+        return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: the preset's)."""
+
+    scenarios: tuple[str, ...]
+    tools: tuple[str, ...]
+    levels: tuple[str, ...]
+    stacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named selection of cells; durations in seconds."""
+
+    name: str
+    title: str
+    loads: tuple[Load, ...]
+    tables: tuple[str, ...]
+    rounds: int
+    duration: float
+    warmup: float
+    timeout: float
+    workers: int | None
+    stacks: tuple[str, ...]
+    pythons: tuple[str, ...]
+    bases: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    published: str | None = None
+    keepalive: bool = True
+    mode: str = "solo"
+    pairs: str = "baseline"
+    twin: str = ""
+    """The stack of its A/A pairs, where one is better than whichever comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The whole list."""
+
+    bases: Mapping[str, Mapping[str, str]]
+    pythons: Mapping[str, Mapping[str, str]]
+    servers: Mapping[str, Server]
+    frameworks: Mapping[str, Framework]
+    routes: Mapping[str, Route]
+    presets: Mapping[str, Preset]
+    skips: tuple[Skip, ...]
+    default_python: str
+    default_base: str
+    selftests: Mapping[str, Framework] = field(default_factory=dict)
+    """Apps of known behaviour, which only their exact names select: no glob, no table and no count has them."""
+    _services: tuple[Service, ...] = field(default=(), repr=False)
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """Every legal service, skipped ones included, in a stable order."""
+        return self._services
+
+    @property
+    def stacks(self) -> list[str]:
+        """Names of the stacks, in a stable order."""
+        return list(dict.fromkeys(s.stack for s in self._services))
+
+    def with_selftests(self, names: Iterable[str]) -> Matrix:
+        """The matrix with those services of self-tests whose stack, framework or own name is among `names`."""
+        exact = set(names)
+        added = replace(self, frameworks=self.selftests)
+        chosen = [
+            s
+            for s in legal_services(added, [self.default_python], [self.default_base])
+            if exact & {s.name, s.stack, s.framework.name}
+        ]
+        frameworks = {**self.frameworks, **{s.framework.name: s.framework for s in chosen}}
+        return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
+
+    def route_of(self, scenario: str) -> tuple[Route, str]:
+        """(route, path) of a scenario's name; UserError when there is no such scenario."""
+        for route in self.routes.values():
+            path = route.match(scenario)
+            if path is not None:
+                return route, path
+        raise unknown("scenario", scenario, [r.scenario for r in self.routes.values()])
+
+    def with_package(self, service: Service, package: str) -> Service:
+        """`service` with one package at another version, under a name of its own."""
+        found = PACKAGE.match(package)
+        if not found:
+            raise UserError(f"package '{package}' is not NAME==VERSION")
+        name, version = found[1].lower(), re.sub(r"[^a-z0-9]+", "-", found[2].lower())
+        label = version if name in (service.framework.name, service.server.name) else f"{name}-{version}"
+        full = f"{service.stack}-{label}-{suffix(service.python, service.base)}"
+        return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full, service.server))
+
+    def skip_cause(self, name: str, server: Server) -> str | None:
+        """Why the service of this name does not exist; None when it does."""
+        return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
+
+    def suite(self, python: str, base: str) -> str | None:
+        """The Debian release that makes a Python's base on this machine; None where none does."""
+        return self.pythons[python].get("suite") if base == "debian" else None
+
+    def needs(self, python: str) -> tuple[list[str], list[str], list[str]]:
+        """What is locked for a Python, in order: servers and frameworks with a service on it, presets' packages."""
+        services = [s for s in self.services if s.python == python and not s.skip]
+        packages = {
+            package
+            for preset in self.presets.values()
+            for package in preset.packages
+            if any(s.stack in preset.stacks and not self.with_package(s, package).skip for s in services)
+        }
+        own = [f.folder for f in self.selftests.values()] if python == self.default_python else []
+        return (
+            sorted({s.server.name for s in services}),
+            sorted({s.framework.name for s in services} | set(own)),
+            sorted(packages),
+        )
+
+    def hosted(self, server: str, python: str) -> list[str]:
+        """Names of the frameworks that a server has services with on a Python."""
+        here = (s for s in self.services if (s.server.name, s.python) == (server, python) and not s.skip)
+        return sorted({s.framework.name for s in here})
+
+    def base_image(self, service: Service, knobs: Mapping[str, str]) -> str:
+        """Name of the image that a service is built from."""
+        image, version = python_image(service.python)
+        base = self.bases[service.base]
+        prefix = knobs.get(base.get("image", "")) or knobs[f"{image.upper()}_IMAGE"]
+        return f"{prefix}:{version}-{base['tag']}"
+
+    def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
+        """The names that any glob matches, in the list's own order; UserError for a glob without any."""
+        names = list(names)
+        chosen: set[str] = set()
+        for pattern in patterns:
+            hits = fnmatch.filter(names, pattern)
+            if not hits:
+                raise unknown(what, pattern, names)
+            chosen.update(hits)
+        return [name for name in names if name in chosen]
+
+
+def python_label(python: str) -> str:
+    """A Python in names: `py313`, `pypy311`."""
+    return ("" if python.startswith("pypy") else "py") + python.replace(".", "")
+
+
+def python_image(python: str) -> tuple[str, str]:
+    """(image, version) of a Python as the official images have them: ("python", "3.13"), ("pypy", "3.11")."""
+    found = PYTHON.match(python)
+    if not found:
+        raise ValueError(f"Python '{python}' is neither 3.X nor pypy3.X")
+    return found[1] or "python", found[2]
+
+
+def suffix(python: str, base: str) -> str:
+    """The end of a service's name: `py313-debian`."""
+    return f"{python_label(python)}-{base}"
+
+
+def stack_name(server: str, framework: str) -> str:
+    """`gunicorn-sync-flask`; a framework on its own server of the same name stands once."""
+    return server if server == framework else f"{server}-{framework}"
+
+
+def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str]) -> Iterator[Service]:
+    """Every server x framework whose interfaces meet, on these Pythons and bases; skipped ones with their cause."""
+    pythons, bases = list(pythons), list(bases)
+    for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
+        if not set(framework.interfaces) & set(server.serves):
+            continue
+        stack = stack_name(server.name, framework.name)
+        for python, base in itertools.product(pythons, bases):
+            name = f"{stack}-{suffix(python, base)}"
+            yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name, server))

@@ -1,0 +1,69 @@
+"""The knobs of .env: which there are, what each may be, and what holds in this run.
+
+An exported variable wins over .env, which wins over services/.env (written by scripts/setup.sh where
+no registry answers).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.core.errors import UserError
+
+CPUS = (r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", "a list of CPUs such as 0-3 or 1,2 (empty: chosen)")
+NUMBER = (r"[1-9]\d{0,6}", "a number above 0")
+SIZE = (r"[1-9]\d*[kmg]", "a size such as 512m")
+PERCENT = (r"\d{1,3}(\.\d{1,3})?", "a share in percent such as 5 or 0.5")
+IMAGE = (r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image name")
+
+SETTINGS: Mapping[str, tuple[str, str]] = {
+    "WORKER_CLASS": (r"sync|gevent", "sync or gevent"),
+    "DURATION": NUMBER,
+    "ROUNDS": (r"[1-9]\d?", "a number from 1 to 99"),
+    "SEED": (r"\d{1,18}", "a number"),
+    "DUET_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
+    "SELECTION": (r"[A-Za-z0-9 ,.*=_-]*", "flags of scripts/matrix.sh such as --scenario json"),
+    "WORKERS": NUMBER,
+    "BACKLOG": NUMBER,
+    "DB_POOL_TOTAL": NUMBER,
+    "UPSTREAM_DELAY_MS": NUMBER,
+    "PYTHON_JIT": (r"[01]", "0 or 1"),
+    "SERVER_CPUS": CPUS,
+    "LOADGEN_CPUS": CPUS,
+    "DATABASE_CPUS": CPUS,
+    "MEMORY": SIZE,
+    "PIDS": NUMBER,
+    "NOFILE": NUMBER,
+    "MAX_STEAL": PERCENT,
+    "MAX_FOREIGN_CPU": PERCENT,
+    "MAX_LOADGEN_WAIT": PERCENT,
+    "PYTHON_IMAGE": IMAGE,
+    "PYPY_IMAGE": IMAGE,
+    "DEBIAN_IMAGE": IMAGE,
+    "ALPINE_PYTHON_IMAGE": (rf"({IMAGE[0]})?", f"{IMAGE[1]} (empty: as PYTHON_IMAGE)"),
+    "COMPOSE_SERVICES": (r"bench|compose", "bench or compose"),
+    "BENCH_SUBNET": (r"\d{1,3}(\.\d{1,3}){3}/\d{1,2}", "a subnet such as 198.18.0.0/24"),
+}
+
+
+def read_env(path: Path) -> dict[str, str]:
+    """KEY=VALUE lines of a dotenv file; a file that is not there holds none."""
+    if not path.exists():
+        return {}
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
+
+
+def read_settings(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str]:
+    """Every knob's value; UserError for a value that it cannot have."""
+    local, own = read_env(root / "services/.env"), read_env(root / ".env")
+    knobs = {}
+    for name, (pattern, words) in SETTINGS.items():
+        value = environ.get(name) or own.get(name, "")
+        if not re.fullmatch(pattern, value, re.ASCII):
+            raise UserError(f"{name}={value!r} is not {words}; mend it in .env or the environment")
+        knobs[name] = local.get(f"LOCAL_{name}", value)
+    return knobs

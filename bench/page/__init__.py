@@ -1,1 +1,0 @@
-"""index.html: the report as one page that asks the network for nothing."""

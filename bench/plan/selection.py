@@ -1,0 +1,162 @@
+"""What a command line asks for, and the services and loads of the matrix that it selects."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.core.errors import UserError, unknown
+from bench.core.tools import TOOLS
+from bench.matrix.model import Load, Matrix, Preset, Service
+from bench.plan.levels import parse_level
+
+MODES = ("solo", "duet", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the command line asked for; empty or None: as the preset says."""
+
+    preset: str | None = None
+    stacks: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    duration: float | None = None
+    rounds: int | None = None
+    mode: str | None = None
+    controls: str = "all"
+    twin: str = ""
+    """The one service that has a second container, where not every one can be given it."""
+
+
+def narrows(wanted: Selection) -> bool:
+    """Whether it says which cells, and not only how they are measured."""
+    how = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin")}
+    return wanted != Selection(**how)
+
+
+def override(preset: Preset, wanted: Selection) -> Preset:
+    """The preset with what the command line says of duration, rounds, mode and packages."""
+    if wanted.duration is not None:
+        if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
+            raise UserError("--duration is whole seconds, 1 to 86400 (ab and wrk know no others)")
+        preset = replace(preset, duration=wanted.duration)
+    if wanted.rounds is not None:
+        if not 1 <= wanted.rounds <= 99:
+            raise UserError("--rounds is a number from 1 to 99")
+        preset = replace(preset, rounds=wanted.rounds)
+    if wanted.mode is not None:
+        if wanted.mode not in MODES:
+            raise unknown("mode", wanted.mode, MODES)
+        preset = replace(preset, mode=wanted.mode)
+    return replace(preset, packages=wanted.packages or preset.packages)
+
+
+def select_services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Mapping[str, str]) -> list[Service]:
+    """The services of the preset, narrowed or (where it does not hold them) replaced by the filters."""
+    own = matrix.select([with_settings(s, knobs) for s in preset.stacks], matrix.stacks, "stack")
+    stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
+    pythons = _narrow(
+        wanted.pythons,
+        matrix.select(preset.pythons, matrix.pythons, "Python"),
+        matrix.pythons,
+        "Python",
+        matrix,
+    )
+    bases = _narrow(wanted.bases, matrix.select(preset.bases, matrix.bases, "base"), matrix.bases, "base", matrix)
+    frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
+    servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
+    if (wanted.frameworks or wanted.servers) and not wanted.stacks:
+        stacks = stacks if _meet(matrix, stacks, servers, frameworks) else matrix.stacks
+    services = [
+        s
+        for s in matrix.services
+        if s.stack in stacks
+        and s.python in pythons
+        and s.base in bases
+        and s.framework.name in frameworks
+        and s.server.name in servers
+    ]
+    if preset.packages:
+        return [matrix.with_package(s, package) for s in services for package in preset.packages]
+    return services
+
+
+def _meet(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:
+    return any(
+        s.stack in stacks and s.server.name in servers and s.framework.name in frameworks for s in matrix.services
+    )
+
+
+def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, matrix: Matrix) -> list[str]:
+    if not patterns:
+        return list(own)
+    chosen = matrix.select(patterns, every, what)
+    return [name for name in chosen if name in own or name in patterns] or chosen
+
+
+def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
+    """The preset's loads with the axes that the command line names narrowed or replaced."""
+    for tool in wanted.tools:
+        if not fnmatch.filter(TOOLS, tool):
+            raise unknown("tool", tool, TOOLS)
+    levels = tuple(parse_level(text).name for text in wanted.levels)
+    loads = list(preset.loads)
+    if wanted.scenarios:
+        loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
+    if wanted.tools:
+        loads = _narrow_tools(loads, wanted.tools)
+    if levels:
+        loads = [replace(load, levels=levels) for load in loads]
+    return loads
+
+
+def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    """The loads with the tools that match; a tool that no load has is added to all, when named or alone."""
+    held = {tool for load in loads for tool in load.tools if any_match(tool, patterns)}
+    added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and any_match(t, patterns))))
+    narrowed = [replace(load, tools=_kept(load.tools, patterns) + added) for load in loads]
+    return [load for load in narrowed if load.tools]
+
+
+def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    narrowed = [replace(load, scenarios=_kept(load.scenarios, patterns)) for load in loads]
+    narrowed = [load for load in narrowed if load.scenarios]
+    held = {name for load in narrowed for name in load.scenarios}
+    # What self-tests ask for has to be named, as their apps have.
+    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
+    missing: list[str] = []
+    for pattern in patterns:
+        if fnmatch.filter(held, pattern):
+            continue
+        hits = fnmatch.filter(fixed, pattern)
+        if not hits:
+            matrix.route_of(pattern)
+        missing += hits or [pattern]
+    if missing:
+        narrowed += [replace(load, scenarios=tuple(missing)) for load in loads]
+    return narrowed
+
+
+def _kept(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if any_match(name, patterns))
+
+
+def any_match(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the globs matches."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def with_settings(stack: str, knobs: Mapping[str, str]) -> str:
+    """A stack of a preset, with the settings that its name refers to (`gunicorn-$WORKER_CLASS-flask`)."""
+    for knob, value in knobs.items():
+        stack = stack.replace(f"${knob}", value)
+    return stack

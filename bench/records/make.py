@@ -1,0 +1,239 @@
+"""Raw files of one measurement -> the evidence that the validity rules read, and its record. Pure.
+
+The same raw files give the same record on any machine: no clock, folder name or host fact gets in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench.core.files import mapping
+from bench.parse import Parsed, parse
+from bench.plan.measurement import Measurement
+from bench.records.evidence import Evidence, attempts_of, sent_rate_of
+from bench.records.knee import NO_KNEE_ASKED, as_searched, knee_figure
+from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
+from bench.records.resource_usage import Figures, change, lost_processes, resource_figures, span_s, whole
+from bench.records.send_lag import read_lag
+from bench.run.reader import Raw, ServiceFacts
+
+NOT_RUN = "not run"
+CUT_OFF = "cut off"
+OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool failed")
+
+
+def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
+    """What the rules of validity read of one measurement."""
+    outcome, detail = outcome_of(raw, service)
+    planned = as_searched(planned, raw.knee)
+    parsed = parse(planned.tool, raw.output) if raw.output is not None else None
+    tool = raw.tool or {}
+    goodput = _goodput(planned.tool, parsed)
+    ends = (raw.before, raw.after)
+    throttled_ns = change(ends, "throttled_ns")
+    return Evidence(
+        asked=planned,
+        outcome=outcome,
+        detail=detail,
+        faults=raw.faults,
+        parsed=parsed,
+        output=raw.output or b"",
+        exit_status=whole(tool.get("exit_status")),
+        wall_s=span_s(tool.get("start_ns"), tool.get("end_ns")),
+        sent_rate=sent_rate_of(planned, parsed) if parsed else None,
+        goodput=goodput,
+        health=_health(tool.get("health_after")),
+        # The kernel's counter goes with the container; the engine's word on it stays.
+        oom_kills=change(ends, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
+        restarts=change(ends, "restarts"),
+        throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
+        stopped=raw.after.get("running") == "false",
+        lost=lost_processes(ends),
+        lag=read_lag(raw.lag),
+    )
+
+
+def make_record(
+    evidence: Evidence,
+    raw: Raw,
+    service: ServiceFacts,
+    causes: tuple[Cause, ...],
+    *,
+    harness: str,
+    settings_sha256: str,
+) -> Record:
+    """The record of one measurement, valid where there is no cause against it."""
+    planned, parsed, tool = evidence.asked, evidence.parsed, raw.tool or {}
+    figures = {
+        **_service_figures(raw, service),
+        **_tool_figures(raw, evidence),
+        **_load_figures(evidence),
+        **resource_figures(raw, service, evidence),
+        **_open_loop_figures(raw, evidence),
+    }
+    silent = _why_silent(evidence)
+    errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
+    latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
+    nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
+    nulls |= {f"errors.{kind}": silent for kind, value in errors.items() if value is None}
+    nulls |= {f"latency_s.{key}": silent for key, value in latency.items() if value is None}
+    return Record(
+        id=planned.id,
+        round=planned.round,
+        position=planned.position,
+        service=planned.service,
+        server=planned.server,
+        framework=planned.framework,
+        python=planned.python,
+        base=planned.base,
+        package=planned.package,
+        scenario=planned.scenario,
+        tool=planned.tool,
+        level=planned.level,
+        connections=planned.connections,
+        rate=planned.rate,
+        count=planned.count,
+        asked_s=planned.duration_s,
+        harness=harness,
+        stdin=_text(tool.get("stdin")),
+        settings_sha256=settings_sha256,
+        raw_file=raw.output_file,
+        outcome=evidence.outcome,
+        valid=not causes,
+        causes=causes,
+        errors=errors,
+        latency_kind="open loop" if planned.open_loop else "closed loop",
+        latency_s=latency,
+        nulls=nulls,
+        mode=planned.mode,
+        pair=planned.pair,
+        side=planned.side,
+        slot=planned.slot,
+        window=planned.window,
+        **{name: value for name, (value, _) in figures.items()},
+    )
+
+
+def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
+    """What became of the measurement, and the facts of it in one line."""
+    if raw.meta is not None:
+        outcome, detail = str(raw.meta.get("outcome")), _line(raw.meta.get("detail"))
+        return (outcome, detail) if outcome in OUTCOMES else (CUT_OFF, "meta.json does not tell the outcome")
+    if service.failure is not None:
+        return service.failure
+    if raw.started:
+        return CUT_OFF, "no complete meta.json: the run was stopped in this measurement, or is in it"
+    return NOT_RUN, "the run was stopped before this measurement, or has not come to it"
+
+
+def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
+    reason = service.missing.get
+    image_id = _text((raw.meta or {}).get("image_id")) or service.image_id
+    return {
+        "image_id": (image_id, reason("image_id", "")),
+        "base_label": (service.base_label, reason("base_label", "")),
+        "python_build": (service.python_build, reason("python_build", "")),
+        "packages_file": (service.packages_file, reason("packages_file", "")),
+        "packages_sha256": (service.packages_sha256, reason("packages_sha256", "")),
+        "server_limits": (service.limits, reason("limits", "")),
+    }
+
+
+def _tool_figures(raw: Raw, evidence: Evidence) -> Figures:
+    tool = raw.tool or {}
+    silent = "tool.json does not tell" if raw.tool is not None else _why_absent(evidence, "tool.json")
+    argv = tool.get("argv")
+    words = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
+    return {
+        "tool_version": (_text(tool.get("tool_version")), silent),
+        "command": (tuple(argv) if words and argv else None, silent),
+        "exit_status": (evidence.exit_status, silent),
+        "loadgen_limits": (_limits(tool), silent),
+        "raw_sha256": (raw.sha256, _why_absent(evidence, raw.output_file.rpartition("/")[2])),
+    }
+
+
+def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
+    """Limits and sysctls of the load generator, as tool.json has them."""
+    read = {**mapping(tool.get("limits")), **mapping(tool.get("sysctls"))}
+    return {
+        str(name): "unlimited" if value is None else " ".join(str(value).split()) for name, value in read.items()
+    } or None
+
+
+def _load_figures(evidence: Evidence) -> Figures:
+    """What the tool's output holds, and what follows from it alone."""
+    parsed, silent = evidence.parsed, _why_silent(evidence)
+    ambiguous = silent
+    if parsed is not None and parsed.ok is None and parsed.ok_range is not None:
+        ambiguous = f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} answers were good, the output cannot tell"
+    return {
+        "requests": (parsed and parsed.requests, silent),
+        "attempts": (parsed and attempts_of(evidence.asked.tool, parsed), silent),
+        "successes": (parsed and parsed.ok, ambiguous),
+        "duration_s": (parsed and parsed.duration_s, silent),
+        "goodput": (evidence.goodput, ambiguous),
+        "sent_rate": (evidence.sent_rate, silent),
+    }
+
+
+def _goodput(tool: str, parsed: Parsed | None) -> float | None:
+    """Successes per second.
+
+    From the tool's own rate where that counts every completed request, because its duration is rounded:
+    5.00 s may be 5.004 s.
+    """
+    if parsed is None or parsed.ok is None:
+        return None
+    counted = parsed.attempts if tool == "hey" else parsed.requests if tool in ("wrk", "ab") else None
+    if counted and parsed.rps is not None:
+        return parsed.rps * parsed.ok / counted
+    return parsed.ok / parsed.duration_s if parsed.duration_s else None
+
+
+def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
+    """How far vegeta kept to its schedule, and the rate that a search found or that held."""
+    if not evidence.asked.open_loop:
+        return {"lag_s": (None, "closed loop: no time is asked for"), "knee_rate": (None, NO_KNEE_ASKED)}
+    silent = "lag.json does not tell" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    return {
+        "lag_s": (evidence.lag and evidence.lag.lag_s, silent),
+        "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
+    }
+
+
+def _why_absent(evidence: Evidence, file: str) -> str:
+    if evidence.outcome == MEASURED:
+        return f"{file} is missing"
+    return f"{evidence.outcome}: {evidence.detail}"
+
+
+def _why_silent(evidence: Evidence) -> str:
+    """Why a figure of the tool's output is null."""
+    parsed = evidence.parsed
+    if parsed is None:
+        return _why_absent(evidence, "the tool's output")
+    if parsed.report == "complete":
+        return f"{evidence.asked.tool} does not tell"
+    return f"output {parsed.report}: {parsed.failure or 'no reason known'}"
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _line(value: Any) -> str:
+    """One line of at most 300 characters."""
+    text = " ".join(str(value).split()) if value else ""
+    return text[:300] or "no detail was saved"
+
+
+def _health(after: Any) -> str | None:
+    """What was wrong with the answer after the window; None: nothing, or it was not asked."""
+    answer = mapping(after)
+    if not answer or answer.get("status") == 200:
+        return None
+    if answer.get("status") is None:
+        return _line(answer.get("error") or "no answer")
+    return f"status {_line(answer['status'])}"

@@ -1,0 +1,214 @@
+"""What a measurement used: CPU, memory, time to start, and what else the host did meanwhile.
+
+The windows: the load generator's counters and /proc/stat are read inside it, right before and after the tool. Those of
+the server, the database and the upstream are read from the host, a little earlier and later, when they do next to
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.core.files import mapping
+from bench.plan.measurement import Measurement
+from bench.records.evidence import Evidence
+from bench.records.record import MEASURED
+from bench.run.reader import Ends, Raw, ServiceFacts
+
+Figures = dict[str, tuple[Any, str]]
+"""Fields of a record, each with the reason that stands for it when it is null."""
+
+TICKS_PER_S = 100
+"""Of /proc/stat, on every Linux."""
+MIN_HOST_S = 1.0
+"""CPU time of the host, over all of its CPUs, below which ticks of 10 ms tell nothing of its shares."""
+_TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
+_SHARED = "both sides of the pair share the database"
+_SILENT = "tool.json does not tell"
+_V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
+
+
+def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Figures:
+    """The record's fields."""
+    asked, successes = evidence.asked, evidence.parsed.ok if evidence.parsed else None
+    unmeasured = None if evidence.outcome == MEASURED else f"{evidence.outcome}: {evidence.detail}"
+    no_tool = _SILENT if raw.tool is not None else unmeasured or "tool.json is missing"
+    used = [
+        (_cpu_s(ends), unmeasured or why_null(ends, whose))
+        for whose, ends in (
+            ("server", (raw.before, raw.after)),
+            ("database", raw.database),
+            ("upstream", raw.upstream),
+        )
+    ]
+    if asked.mode == "duet" and not raw.own_database:
+        used[1] = (None, unmeasured or (_SHARED if asked.database else "no answer of the pair needs the database"))
+    (server_s, no_counters), database, _ = used
+    loadgen_s = _loadgen_cpu_s(raw.tool)
+    request_s, no_request = used[0]
+    if asked.database and server_s is not None:
+        request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
+    no_rate = "no success is known" if successes is None else "no CPU time was counted"
+    return {
+        "server_cpu_s": used[0],
+        "database_cpu_s": database,
+        "loadgen_cpu_s": (loadgen_s, no_tool),
+        "cpu_per_success_s": (
+            request_s / successes if request_s is not None and successes else None,
+            no_request if request_s is None else "no success is known",
+        ),
+        "goodput_per_core": (
+            successes / request_s if request_s and successes is not None else None,
+            no_request if request_s is None else no_rate,
+        ),
+        "memory_peak_bytes": (whole(raw.after.get("memory_peak_bytes")), no_counters),
+        "memory_idle_bytes": (_idle_bytes(service), why_null((service.idle, {}), "idle service")),
+        "start_s": (_start_s(raw.meta), unmeasured or "when its container started was not saved"),
+        "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not tell")),
+        "throttled_s": (evidence.throttled_s, no_counters),
+        **_loadgen(raw.tool, asked, loadgen_s, evidence.wall_s, no_tool),
+        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool, alone=asked.mode != "duet"),
+    }
+
+
+def whole(value: Any) -> int | None:
+    """A whole number that is one, or is written as one."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+    return value if isinstance(value, int) and abs(value) < 1 << 63 else None
+
+
+def change(ends: Ends, key: str) -> int | None:
+    """How far a counter went over the window; one that went back (a restart) tells nothing."""
+    before, after = (whole(end.get(key)) for end in ends)
+    return after - before if before is not None and after is not None and after >= before else None
+
+
+def span_s(start_ns: Any, end_ns: Any) -> float | None:
+    """Seconds between two times in nanoseconds; None where one is unknown or they are the wrong way round."""
+    start, end = whole(start_ns), whole(end_ns)
+    return (end - start) / 1e9 if start is not None and end is not None and end >= start else None
+
+
+def lost_processes(ends: Ends) -> int | None:
+    """Processes of the container before the window that were gone after it, whatever took their place."""
+    before, after = (end.get("pids") for end in ends)
+    return None if before is None or after is None else len(set(before.split()) - set(after.split()))
+
+
+def why_null(ends: Ends, whose: str) -> str:
+    """Why a container's counters tell nothing."""
+    return next((end["null"] for end in ends if "null" in end), f"the {whose}'s counters do not tell")
+
+
+def _cpu_s(ends: Ends) -> float | None:
+    spent_ns = change(ends, "cpu_usage_ns")
+    return None if spent_ns is None else spent_ns / 1e9
+
+
+def _idle_bytes(service: ServiceFacts) -> int | None:
+    held, files = (whole(service.idle.get(key)) for key in ("memory_current_bytes", "memory_file_bytes"))
+    return held - files if held is not None and files is not None and held > files else None
+
+
+def _start_s(meta: Mapping[str, Any] | None) -> float | None:
+    return span_s((meta or {}).get("started_ns"), (meta or {}).get("ready_ns"))
+
+
+def _loadgen(
+    tool: Mapping[str, Any] | None, asked: Measurement, cpu_s: float | None, wall_s: float | None, no_tool: str
+) -> Figures:
+    """How busy the load generator's CPUs were, and how long its tool waited for one that others had.
+
+    The threads of Go's tools wait for one another on few CPUs, which is no lack of CPU: at most what others took of
+    the tool's CPUs counts.
+    """
+    facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
+    cpus = whole(facts.get("cpus")) or 0
+    # A tool with fewer threads than CPUs cannot use more; Go's tools have a thread for each.
+    sides = 2 if asked.mode == "duet" else 1
+    usable = min(cpus, sides * {"wrk": asked.threads, "ab": 1}.get(asked.tool, cpus))
+    busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
+    seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
+    waited = whole(waits.get("waited_ns"))
+    wait = waited / 1e9 / seen_s / usable if waited is not None and waited >= 0 and seen_s and usable else None
+    others = _others_s(tool, cpu_s, wall_s)
+    if wait is not None and wall_s and others is not None:
+        wait = min(wait, others / wall_s / usable)
+    reason = waits.get("missing")
+    return {
+        "loadgen_busy_ratio": (busy, no_tool),
+        "loadgen_wait_ratio": (wait, reason if isinstance(reason, str) and reason else no_tool),
+    }
+
+
+def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:
+    """CPU seconds, on those CPUs that the load generator may use, that were neither idle nor its own."""
+    ends = [str(mapping((tool or {}).get(when)).get("proc_stat_own", "")).splitlines() for when in ("before", "after")]
+    times = [[_cpu_times(line) for line in lines] for lines in ends]
+    if cpu_s is None or not wall_s or not times[0] or len(times[0]) != len(times[1]):
+        return None
+    idle = 0
+    for before, after in zip(*times, strict=True):
+        if before is None or after is None or after[3] < before[3]:
+            return None
+        idle += after[3] + after[4] - before[3] - before[4]
+    return max(0.0, wall_s * len(times[0]) - idle / TICKS_PER_S - cpu_s)
+
+
+def _host(
+    raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str]], no_tool: str, *, alone: bool
+) -> Figures:
+    """Shares of the host's CPU time that the hypervisor took, and others than those who `used` it here.
+
+    Idle time is what the kernel measures to the microsecond; its columns of busy time are samples, which miss by
+    several percent in a second. Hence busy is what is not idle. On a kernel that keeps the time of interrupts out of
+    its tasks' time, that of this measurement's own network traffic is in no cgroup: it is left out, and so is it where
+    nobody knows which kernel this is.
+    """
+    cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
+    times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
+    if times[0] is None or times[1] is None:
+        return {"steal_ratio": (None, no_tool), "foreign_ratio": (None, no_tool)}
+    spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
+    total_s = sum(spent) / TICKS_PER_S
+    if min(spent) < 0 or total_s < MIN_HOST_S:
+        reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
+        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    steal = (spent[7] / sum(spent), "")
+    unknown = [] if alone else ["the pair's other side used the host too"]
+    unknown += [reason for cpu_s, reason in used if cpu_s is None]
+    if not wall_s or not cpus or unknown:
+        return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
+    away = spent[3] + spent[4] + spent[7]
+    if raw.after.get("irq_time") != "in_tasks":
+        away += spent[5] + spent[6]
+    foreign_s = wall_s * cpus - away / TICKS_PER_S - sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
+    return {"steal_ratio": steal, "foreign_ratio": (max(0.0, foreign_s) / (wall_s * cpus), "")}
+
+
+def _loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
+    """CPU seconds of the load generator over the window, from cgroup v1's cpuacct.usage or v2's cpu.stat."""
+    ends = [_cgroup_cpu_ns(mapping(mapping((tool or {}).get(when)).get("loadgen"))) for when in ("before", "after")]
+    return span_s(*ends)
+
+
+def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
+    usage = counters.get("cpuacct.usage")
+    if isinstance(usage, str):
+        return whole(usage.strip())
+    found = _V2_USAGE.search(counters["cpu.stat"]) if isinstance(counters.get("cpu.stat"), str) else None
+    return int(found[1]) * 1000 if found else None
+
+
+def _cpu_times(line: Any) -> list[int] | None:
+    """User nice system idle iowait irq softirq steal, in clock ticks (guest time is in user already)."""
+    words = line.split() if isinstance(line, str) else []
+    if len(words) < 9 or not words[0].startswith("cpu"):
+        return None
+    times = [whole(word) for word in words[1:9]]
+    return [time for time in times if time is not None] if None not in times else None

@@ -1,0 +1,56 @@
+/* Turns the page's embedded JSON into cells and measurements; decompresses a measurement's details on demand. */
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const COORDINATES = ["server", "framework", "python", "base", "scenario", "tool", "level"];
+
+function rowsOf(columns) {
+  const names = Object.keys(columns);
+  const count = names.length ? columns[names[0]].length : 0;
+  return Array.from({ length: count }, (_, index) => {
+    const row = { index };
+    for (const name of names) row[name] = columns[name][index];
+    return row;
+  });
+}
+
+const word = (index) => (index === null ? null : DATA.words[index]);
+
+const CELLS = rowsOf(DATA.cells);
+for (const cell of CELLS) {
+  for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
+  cell.load = [cell.scenario, cell.tool, cell.level].join(" ");
+  cell.id = [cell.service, cell.load, ...(cell.pair ? [cell.pair] : [])].join(" ");
+  const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
+  cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
+  cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
+  if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
+}
+
+const MEASUREMENTS = rowsOf(DATA.measurements);
+for (const one of MEASUREMENTS) one.causes = one.causes.map(word);
+
+const SOLO = CELLS.filter((cell) => cell.mode === "solo");
+
+const PART_SIZE = 100; // IN_A_PART of details.py
+const parts = new Map();
+
+/** The details of the measurement with this index in the records. */
+async function detailsOf(index) {
+  const part = Math.floor(index / PART_SIZE);
+  if (!parts.has(part)) parts.set(part, inflate(document.getElementsByClassName("part")[part].textContent));
+  return visible((await parts.get(part))[index % PART_SIZE]);
+}
+
+async function inflate(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** Gives a function that labels these cells: the Python version and base only where they differ. */
+function labelsOf(cells) {
+  const differs = (name) => new Set(cells.map((cell) => cell[name])).size > 1;
+  const python = differs("python");
+  const base = differs("base");
+  return (cell) => [cell.stack, ...(python ? [cell.python] : []), ...(base ? [cell.base] : [])].join(" · ");
+}

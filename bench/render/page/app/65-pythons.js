@@ -1,0 +1,241 @@
+/* Draws goodput by Python version as lines, and by server and framework as a heat map. */
+
+chart(
+  "pythons",
+  "Goodput by Python version",
+  "The same server and framework on each Python version. These are solo measurements: only a verdict tells whether a step is more than noise.",
+  (width) => {
+    const { cells, first } = chartedCells();
+    if (!first) return { missing: NO_SOLO };
+    if (first.open) return { missing: OPEN_LOOP };
+    const groups = [
+      ...d3
+        .group(
+          cells.filter((cell) => cell.valid),
+          (cell) => [cell.stack, cell.base].join(" · "),
+        )
+        .entries(),
+    ].filter(([, group]) => group.length > 1);
+    if (!groups.length)
+      return { missing: "no stack has valid results on more than one Python version under this load." };
+    groups.sort((a, b) => d3.max(b[1], (c) => c.goodput) - d3.max(a[1], (c) => c.goodput));
+    const shown = groups.slice(0, MOST_LINES);
+    const bases = new Set(shown.map(([, group]) => group[0].base)).size > 1;
+    const names = shown.map(([, group]) => group[0].stack + (bases ? ` · ${group[0].base}` : ""));
+    const pythons = [...new Set(shown.flatMap(([, group]) => group.map((cell) => cell.python)))].sort(natural);
+    const points = shown.flatMap(([, group], line) =>
+      group
+        .map((cell) => ({ x: cell.python, y: cell.goodput, low: cell.low, high: cell.high, line, cell }))
+        .sort((a, b) => natural(a.x, b.x)),
+    );
+    const narrow = width < NARROW;
+    const marginRight = narrow ? 14 : Math.min(width * 0.45, widest(names) + 76);
+    const height = 380;
+    const options = {
+      width,
+      height,
+      marginLeft: 56,
+      marginRight,
+      marginTop: 26,
+      marginBottom: 36,
+      style: STYLE,
+      x: { type: "point", domain: pythons, label: "Python", labelArrow: "none", padding: 0.2, tickSize: 0 },
+      y: {
+        domain: [0, d3.max(points, (p) => p.y) * 1.08],
+        label: "goodput, requests/s",
+        labelArrow: "none",
+        tickFormat: tick,
+        tickSize: 0,
+        ticks: 6,
+        grid: true,
+      },
+      symbol: { type: "identity" },
+    };
+    const scale = Plot.plot({ ...options, marks: [Plot.dot(points, { x: "x", y: "y" })] }).scale("y");
+    const ends = shown.map((_, line) => points.filter((p) => p.line === line).at(-1));
+    const at = spread(
+      ends.map((p) => scale.apply(p.y)),
+      15,
+    );
+    const most = d3.max(points, (p) => p.y) * 1.08;
+    const drawing = Plot.plot({
+      ...options,
+      marks: [
+        Plot.ruleX(
+          points.filter((p) => p.low !== null),
+          {
+            x: "x",
+            y1: "low",
+            y2: (p) => Math.min(p.high, most),
+            stroke: (p) => COLOURS[p.line],
+            strokeOpacity: 0.35,
+            strokeWidth: 3,
+          },
+        ),
+        Plot.line(points, { x: "x", y: "y", z: "line", stroke: (p) => COLOURS[p.line], strokeWidth: 2 }),
+        Plot.dot(points, {
+          x: "x",
+          y: "y",
+          symbol: (p) => SYMBOLS[p.line],
+          fill: (p) => COLOURS[p.line],
+          r: 4.5,
+          title: (p) => `${names[p.line]}, Python ${p.x}: ${rate(p.y)}`,
+        }),
+        narrow
+          ? null
+          : labels(
+              ends.map((p, line) => [
+                width - marginRight + 4,
+                at[line],
+                clip(`${names[line]} ${brief(p.y)}`, marginRight - 22),
+                COLOURS[line],
+                SYMBOLS[line],
+              ]),
+            ),
+      ],
+    });
+    return {
+      drawing: narrow ? legend(drawing, names) : drawing,
+      notes: [
+        `Shown: ${loadText(first)}.`,
+        ...(shown.length < groups.length
+          ? [
+              `Shown are the ${shown.length} of ${groups.length} stacks with the highest goodput; use the filters to chart the others.`,
+            ]
+          : []),
+      ],
+      alt: `${loadText(first)}. ${names
+        .map(
+          (name, line) =>
+            `${name}: ${points
+              .filter((p) => p.line === line)
+              .map((p) => `${p.x} ${rate(p.y)}`)
+              .join(", ")}`,
+        )
+        .join("; ")}.`,
+      columns: [["stack"], ...pythons.map((python) => [python, true])],
+      rows: groups.map(([name, group]) => [
+        name,
+        ...pythons.map((python) => number(group.find((cell) => cell.python === python)?.goodput)),
+      ]),
+    };
+  },
+);
+
+chart(
+  "heat",
+  "Goodput by server and framework",
+  "Successful responses per second of each combination; darker is higher. Hatched: not valid. Empty: not measured under this load.",
+  (width) => {
+    const { cells, first } = chartedCells();
+    if (!first) return { missing: NO_SOLO };
+    if (first.open) return { missing: OPEN_LOOP };
+    const variant = (cell) => [cell.python, cell.base].join(" · ");
+    const counts = d3.rollup(cells, (group) => group.length, variant);
+    const chosen = [...counts].sort((a, b) => b[1] - a[1] || natural(b[0], a[0]))[0][0];
+    const shown = cells.filter((cell) => variant(cell) === chosen && !DATA.services[cell.service]?.package);
+    const servers = [...new Set(shown.map((cell) => cell.server))].sort(natural);
+    const frameworks = [...new Set(shown.map((cell) => cell.framework))].sort(natural);
+    if (servers.length < 2 && frameworks.length < 2)
+      return { missing: "a heat map needs at least two servers or two frameworks." };
+    const valid = shown.filter((cell) => cell.valid);
+    const [low, high] = d3.extent(valid, (cell) => cell.goodput);
+    const part = (cell) => (high > low ? Math.log(cell.goodput / low) / Math.log(high / low) : 0.5);
+    const ramp = d3.interpolateRgbBasis(["#edf4fa", "#b5d3ea", "#5d9fce", "#14598f", "#062f52"]);
+    const narrow = width < NARROW;
+    const marginLeft = Math.min(width * 0.34, widest(servers) + 12);
+    // A cell needs room for its number: many frameworks on a narrow screen scroll sideways.
+    const full = Math.max(width, marginLeft + frameworks.length * 30);
+    const step = (full - marginLeft) / frameworks.length;
+    const tilt = widest(frameworks) > step - 6;
+    const size = Math.max(8, Math.min(12, step / 4.4));
+    const marginTop = tilt ? Math.min(120, widest(frameworks) * 0.75 + 16) : 26;
+    const textColour = (cell) => (part(cell) > 0.55 ? "#ffffff" : "#10151a");
+    const map = Plot.plot({
+      width: full,
+      height: marginTop + servers.length * 34 + 6,
+      marginLeft,
+      marginTop,
+      marginRight: tilt ? 24 : 0,
+      marginBottom: 6,
+      style: STYLE,
+      x: {
+        type: "band",
+        domain: frameworks,
+        axis: "top",
+        label: null,
+        tickSize: 0,
+        tickRotate: tilt ? -40 : 0,
+        padding: 0.04,
+      },
+      y: {
+        type: "band",
+        domain: servers,
+        label: null,
+        tickSize: 0,
+        tickFormat: (name) => clip(name, marginLeft - 10),
+        padding: 0.06,
+      },
+      marks: [
+        hatch("hatch-heat"),
+        Plot.cell(valid, {
+          x: "framework",
+          y: "server",
+          fill: (cell) => ramp(part(cell)),
+          title: (cell) => `${cell.server} · ${cell.framework}: ${rate(cell.goodput)}`,
+        }),
+        Plot.cell(
+          shown.filter((cell) => !cell.valid),
+          {
+            x: "framework",
+            y: "server",
+            fill: "url(#hatch-heat)",
+            stroke: "var(--line)",
+            title: (cell) => `${cell.server} · ${cell.framework}: ${cell.state}`,
+          },
+        ),
+        Plot.text(valid, {
+          x: "framework",
+          y: "server",
+          text: (cell) => brief(cell.goodput),
+          fill: textColour,
+          fontSize: size,
+        }),
+        Plot.text(
+          shown.filter((cell) => !cell.valid),
+          {
+            x: "framework",
+            y: "server",
+            text: () => (step > 56 ? "✕ not valid" : "✕"),
+            fill: INK,
+            stroke: "var(--paper)",
+            strokeWidth: 4,
+            fontSize: narrow ? size : 11,
+          },
+        ),
+      ],
+      color: { type: "identity" },
+    });
+    if (full > width) map.style.maxWidth = "none";
+    const drawing = full > width ? make("div", { class: "scroll", tabindex: 0 }, map) : map;
+    const rest = cells.length - shown.length;
+    return {
+      drawing,
+      notes: [
+        `Shown: ${loadText(first)}, Python ${chosen.replace(" · ", ", ")}, in requests/s.${rest ? ` ${plural(rest, "other service")} under this load ${rest === 1 ? "uses" : "use"} another Python version, base or package; use the filters to chart them.` : ""}`,
+      ],
+      alt: `${loadText(first)}, ${chosen}. ${valid
+        .slice(0, 6)
+        .map((cell) => `${cell.server} with ${cell.framework} ${rate(cell.goodput)}`)
+        .join("; ")}. ${shown.length - valid.length} not valid.`,
+      columns: [["server"], ...frameworks.map((name) => [name, true])],
+      rows: servers.map((server) => [
+        server,
+        ...frameworks.map((name) => {
+          const cell = shown.find((one) => one.server === server && one.framework === name);
+          return cell ? (cell.valid ? number(cell.goodput) : cell.state) : NOTHING;
+        }),
+      ]),
+    };
+  },
+);

@@ -1,0 +1,167 @@
+/* Draws what a row of the list opens to: the service, its rounds, and each round's command line and raw output. */
+
+function facts(entries) {
+  const given = entries.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return make(
+    "dl",
+    { class: "facts" },
+    ...given.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]),
+  );
+}
+
+/** What a row opens to: facts of the service, a table of the rounds, and the details of each round. */
+function cellDetails(cell) {
+  const service = DATA.services[cell.service] ?? {};
+  const checks = service.checks;
+  const rounds = cell.measurements.map((index) => MEASUREMENTS[index]);
+  const columns = [
+    ["round"],
+    ["requests/s", true],
+    ["p50", true],
+    ["p99", true],
+    ["CPU/request", true],
+    ["peak memory", true],
+    ["steal", true],
+    ["foreign CPU", true],
+    ["pressure", true],
+    ["state"],
+  ];
+  const rows = rounds.map((one) => [
+    one.window === null ? String(one.round) : `${one.round}, window ${one.window}`,
+    number(one.goodput),
+    milliseconds(one.p50_s),
+    milliseconds(one.p99_s),
+    milliseconds(one.cpu_s),
+    megabytes(one.memory_bytes),
+    share(one.steal),
+    share(one.foreign),
+    share(one.pressure),
+    one.valid ? "valid" : make("span", { class: "invalid" }, one.causes.join("; ") || "not valid"),
+  ]);
+  return [
+    make("h3", {}, cell.id),
+    facts([
+      ["Python", service.python_build ?? service.missing?.python_build],
+      ["base", service.base_made ?? service.missing?.base_label],
+      ["image", service.image ?? service.missing?.image_id],
+      [
+        "verification",
+        checks
+          ? `${checks.passed} checks passed, ${checks.failed.length} failed${checks.skipped ? `, ${checks.skipped} skipped` : ""}`
+          : "not saved",
+      ],
+      ["failed checks", checks?.failed.join("; ")],
+      ["not measured because", service.failure],
+    ]),
+    service.packages?.length
+      ? make(
+          "details",
+          {},
+          make("summary", {}, plural(service.packages.length, "package")),
+          make("p", {}, service.packages.join(", ")),
+        )
+      : null,
+    cell.pair
+      ? make(
+          "p",
+          { class: "note" },
+          "Each side of a pair has half of the CPUs. These results are the basis of the pair's verdict and do not show what the service can do on its own.",
+        )
+      : null,
+    tableOf(`Rounds of ${cell.id}`, columns, rows),
+    ...rounds.map(roundDetails),
+  ].filter(Boolean);
+}
+
+function roundDetails(one) {
+  const inside = make("div");
+  const details = make(
+    "details",
+    { class: "round" },
+    make(
+      "summary",
+      {},
+      `Round ${one.round}${one.window === null ? "" : `, window ${one.window}`}: command line, metrics and raw output`,
+    ),
+    inside,
+  );
+  details.addEventListener("toggle", async () => {
+    if (!details.open || inside.childElementCount) return;
+    try {
+      inside.replaceChildren(...measurementDetails(one, await detailsOf(one.index)));
+    } catch (problem) {
+      inside.replaceChildren(
+        make(
+          "p",
+          { class: "invalid" },
+          `This browser cannot decompress the details (${problem.message}). They are also in the run's records.jsonl.`,
+        ),
+      );
+    }
+  });
+  return details;
+}
+
+function measurementDetails(one, record) {
+  const plain = (value) => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === "number") return Number.isInteger(value) ? value.toLocaleString("en-US") : number(value);
+    if (typeof value !== "object") return String(value);
+    const parts = Object.entries(value).filter(([, part]) => part !== null && part !== NOTHING);
+    return parts
+      .map(([name, part]) => `${name} ${part && typeof part === "object" ? JSON.stringify(part) : plain(part)}`)
+      .join(", ");
+  };
+  const latency = Object.entries(record.latency_s ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${milliseconds(value)}`);
+  const missing = Object.entries(record.nulls ?? {}).map(([name, reason]) => `${name}: ${reason}`);
+  return [
+    one.causes.length ? make("p", { class: "invalid" }, one.causes.join("; ")) : null,
+    make("h4", {}, "Command line"),
+    make(
+      "pre",
+      { tabindex: 0 },
+      (record.command ? record.command.map(quoted).join(" ") : (record.nulls?.command ?? "unknown")) +
+        (record.stdin ? `\n\nstdin:\n${record.stdin}` : ""),
+    ),
+    facts([
+      ["measurement", `${record.id}, ${record.outcome}`],
+      ["tool", plain(record.tool_version)],
+      ["exit status", plain(record.exit_status)],
+      ["image", plain(record.image_id)],
+      [
+        "requests",
+        `${plain(record.requests) ?? NOTHING} completed, ${plain(record.attempts) ?? NOTHING} started, ${plain(record.successes) ?? NOTHING} successful, in ${plain(record.duration_s) ?? NOTHING} s`,
+      ],
+      ["errors", plain(record.errors) || "none reported by the tool"],
+      ["latency", latency.join(", ")],
+      [
+        "CPU seconds",
+        plain({ server: record.server_cpu_s, database: record.database_cpu_s, "load generator": record.loadgen_cpu_s }),
+      ],
+      [
+        "load generator",
+        plain({ busy: share(record.loadgen_busy_ratio), "waiting for a CPU": share(record.loadgen_wait_ratio) }),
+      ],
+      ["send lag, s", plain(record.lag_s)],
+      ["server limits", plain(record.server_limits)],
+      ["load generator limits", plain(record.loadgen_limits)],
+      ["packages", record.packages_file],
+      ["raw file", record.raw_file],
+      ["SHA-256 of the raw file", record.raw_sha256],
+    ]),
+    missing.length
+      ? make(
+          "details",
+          {},
+          make("summary", {}, `${plural(missing.length, "missing value")}, with reasons`),
+          make("ul", {}, ...missing.map((text) => make("li", {}, text))),
+        )
+      : null,
+    make("h4", {}, "Raw output"),
+    make("pre", { class: "raw", tabindex: 0 }, record.raw ?? "No output was saved."),
+  ].filter(Boolean);
+}
+
+const quoted = (argument) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`);

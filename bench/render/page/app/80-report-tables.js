@@ -1,0 +1,72 @@
+/* Makes the report's tables sortable, and applies the filters to them by the names that their cells contain. */
+
+const COORDINATE_OF = new Map();
+for (const cell of CELLS) for (const key of ["scenario", "tool"]) COORDINATE_OF.set(cell[key], key);
+const CELL_OF = new Map(CELLS.map((cell) => [cell.service, cell]));
+const SERVICE_KEYS = ["server", "framework", "python", "base"];
+
+/** Whether the text names a scenario, tool or service that does not pass the filters. */
+function isFilteredOut(text) {
+  const key = COORDINATE_OF.get(text);
+  if (key && state[key] && state[key] !== text) return true;
+  const cell = CELL_OF.get(text);
+  return Boolean(cell) && SERVICE_KEYS.some((one) => state[one] && cell[one] !== state[one]);
+}
+
+/** The number at the beginning of a cell, by which it sorts; null if there is none. */
+function sortKey(text) {
+  const figure = /^[+−-]?[\d,]*\.?\d+/.exec(text);
+  return figure ? Number(figure[0].replaceAll(",", "").replace("−", "-")) : null;
+}
+
+function reportTables() {
+  const tables = [...document.querySelectorAll("table.report")].map((table) => ({
+    figure: table.closest("figure"),
+    title: table.caption.textContent,
+    heads: [...table.tHead.rows[0].cells],
+    rows: [...table.tBodies[0].rows],
+    body: table.tBodies[0],
+  }));
+  for (const table of tables) for (const [index, head] of table.heads.entries()) makeSortable(table, head, index);
+  const filter = () => {
+    for (const table of tables) filterTable(table);
+  };
+  filter();
+  onChange((keys) => keys.some((key) => FILTERS.includes(key)) && filter());
+}
+
+/** Hides rows and columns that do not pass the filters, and the whole table if nothing is left of it. */
+function filterTable({ figure, title, heads, rows }) {
+  const hidden = heads.map((head) => COORDINATE_OF.has(head.textContent) && isFilteredOut(head.textContent));
+  for (const [index, head] of heads.entries()) head.hidden = hidden[index];
+  let left = 0;
+  for (const row of rows) {
+    const cells = [...row.cells];
+    row.hidden = cells.some((cell) => isFilteredOut(cell.textContent));
+    left += !row.hidden;
+    for (const [index, cell] of cells.entries()) if (cell.hidden !== hidden[index]) cell.hidden = hidden[index];
+  }
+  figure.hidden = title.split(/[\s,:]+/).some(isFilteredOut) || (rows.length > 0 && !left);
+}
+
+function makeSortable(table, head, index) {
+  const name = head.textContent;
+  const button = make("button", { type: "button" }, name);
+  head.replaceChildren(button);
+  button.addEventListener("click", () => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const one of table.heads) one.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const keys = new Map(table.rows.map((row) => [row, sortKey(row.cells[index].textContent)]));
+    const order = table.rows.slice().sort((a, b) => {
+      const [one, other] = [keys.get(a), keys.get(b)];
+      // Cells without a number come last in either direction.
+      if (one === null && other === null)
+        return (down ? -1 : 1) * natural(a.cells[index].textContent, b.cells[index].textContent);
+      if (one === null || other === null) return one === null ? 1 : -1;
+      return (down ? -1 : 1) * (one - other);
+    });
+    table.body.append(...order);
+    announce(`${table.title}, sorted by ${name}, ${down ? "descending" : "ascending"}`);
+  });
+}

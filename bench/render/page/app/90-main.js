@@ -1,0 +1,64 @@
+/* Starts everything. The first chart is drawn at once, the others when they scroll into view or are printed. */
+
+function theme() {
+  const root = document.documentElement;
+  const dark = () =>
+    root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const button = make("button", { type: "button", id: "theme" });
+  const show = () => {
+    button.textContent = dark() ? "Light theme" : "Dark theme";
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    show();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+  show();
+  document.querySelector("nav").append(button);
+}
+
+/** Links to sections scroll there without replacing the state in the URL. */
+function sectionLinks() {
+  for (const link of document.querySelectorAll(".section-link, .skip"))
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const section = document.querySelector(link.getAttribute("href"));
+      section.scrollIntoView();
+      section.focus({ preventScroll: true });
+    });
+}
+
+function drawCharts() {
+  const section = document.getElementById("charts");
+  section.hidden = false;
+  const grid = make("div", { class: "grid" });
+  section.append(grid);
+  const frames = charts.map(frame);
+  grid.append(...frames.map(({ figure }) => figure));
+  performance.mark("before-first-picture");
+  for (const one of frames) {
+    one.render();
+    if (!one.figure.classList.contains("missing")) break;
+  }
+  performance.mark("first-picture");
+  addEventListener("beforeprint", () => {
+    for (const one of frames) one.render();
+  });
+  let pending = 0;
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    clearTimeout(pending);
+    pending = setTimeout(() => {
+      for (const one of frames) one.refresh();
+    }, 120);
+  });
+}
+
+theme();
+sectionLinks();
+filters();
+drawCharts();
+measurements();
+reportTables();

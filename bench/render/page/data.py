@@ -1,0 +1,268 @@
+"""The page's data: cells, measurements, services, pairs and controls as columns, ready for JSON.
+
+Statistics are made here and drawn there: the page's scripts filter, sort and draw, and compute no figure. Words that
+come again and again (services, causes) stand once in `words`, and columns hold their places in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from statistics import fmean, stdev
+from typing import Any
+
+from bench.analysis.cells import Cell, natural
+from bench.analysis.comparison import Metric
+from bench.analysis.knee import confirmed
+from bench.analysis.latency import Key, Latencies, key_of
+from bench.analysis.pair_analysis import Judged
+from bench.core.files import as_object, items, mapping, read_bytes
+from bench.plan.levels import SEARCHED
+from bench.plan.measurement import MODES
+from bench.records.record import Record
+from bench.render.page.text import rounded, short
+from bench.render.page.windows import WindowDetails
+from bench.run.reader import Run, ServiceFacts
+from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of
+
+CONFIDENCE = 0.95
+"""Of the intervals of a mean over the rounds; a verdict has its own."""
+
+
+COORDINATES = ("service", "server", "framework", "python", "base", "scenario", "tool", "level", "mode")
+
+
+class Words:
+    """Each word once, by its place."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def __call__(self, word: str) -> int:
+        """The word's place."""
+        return self.places.setdefault(word, len(self.places))
+
+
+def page_data(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    windows: Sequence[WindowDetails],
+    *,
+    judged: Judged,
+    latencies: Mapping[Key, Latencies],
+) -> dict[str, Any]:
+    """What the page's scripts read; `measurements` and `cells` are columns of equal length."""
+    words = Words()
+    groups = grouped(records)
+    limits = noise_limits_of(mapping(source.facts.get("knobs")))
+    columns = {
+        "cells": _cells(groups, records, latencies, words),
+        "measurements": _measurements(groups, records, windows, limits, words),
+        "curves": _curves(groups, latencies),
+    }
+    told = {
+        "schema": 1,
+        "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
+        "name": str(source.facts.get("run") or "run"),
+        "confidence": CONFIDENCE,
+        "limits": {"steal": limits.steal, "foreign": limits.foreign},
+        "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
+        "pairs": [*judged.lines()],
+        "floor": _floor(judged),
+    }
+    return rounded(told | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
+
+
+def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
+    """Cells with the places of their records; the two sides of a pair are cells of their own, as is the null server."""
+    groups: dict[tuple[str | None, ...], list[tuple[int, Record]]] = {}
+    for place, record in enumerate(records):
+        key = (record.mode, record.pair, record.side, record.scenario, record.tool, record.level, record.service)
+        groups.setdefault(key, []).append((place, record))
+    # Those that were alone first.
+    order = sorted(groups, key=lambda key: (MODES.index(str(key[0])), *(natural(word or "") for word in key)))
+    return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The t interval of the mean over the rounds; None where one round, or copies, say nothing of noise."""
+    if len(values) < 2 or (spread := stdev(values)) == 0:
+        return None
+    half = _quantile(len(values) - 1) * spread / math.sqrt(len(values))
+    mean = fmean(values)
+    return max(0.0, mean - half), mean + half
+
+
+@cache
+def _quantile(freedom: int) -> float:
+    from scipy.special import stdtrit  # t.ppf itself, without the most of a second that scipy.stats takes to load
+
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+def _names(records: Iterable[Record]) -> list[str]:
+    return list(dict.fromkeys(record.service for record in records))
+
+
+def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, Any]:
+    listed = mapping(mapping(source.facts.get("services")).get(name))
+    known: dict[str, Any] = {"package": listed.get("package")}
+    if facts is not None:
+        known |= {
+            "image": facts.image_id,
+            "base_made": facts.base_label,
+            "python_build": facts.python_build,
+            "packages": [f"{package} {version}" for package, version in facts.packages.items()],
+            "missing": dict(facts.missing),
+            "failure": None if facts.failure is None else ": ".join(facts.failure),
+        }
+    return known | {"checks": _checks(source.path, name)}
+
+
+def _checks(run: str, name: str) -> dict[str, Any] | None:
+    """What the contract's checks of a service said; None where they were not saved."""
+    saved = as_object(read_bytes(f"{run}/raw/services/{name}/verify.json") or b"")
+    if saved is None:
+        return None
+    failed = [
+        f"{check.get('route')}: {check.get('check')}: expected {json.dumps(check.get('expected'))},"
+        f" got {json.dumps(check.get('got'))}"
+        for check in map(mapping, items(saved.get("checks")))
+        if check.get("ok") is not True
+    ]
+    return {"passed": saved.get("passed"), "skipped": saved.get("skipped"), "failed": failed}
+
+
+def _cells(
+    groups: Sequence[tuple[Cell, list[int]]],
+    records: Sequence[Record],
+    latencies: Mapping[Key, Latencies],
+    words: Words,
+) -> dict[str, list[Any]]:
+    ceilings = ceilings_of(records)
+    rows = []
+    for cell, places in groups:
+        first = cell.first
+        values = [record.goodput for record in cell.valid if record.goodput is not None]
+        ceiling = ceilings.of(first)
+        # Each side of a pair has half of the CPUs: its rate and its latency are no figures of the service.
+        own = first.mode != "duet"
+        bounds = (own and interval(values)) or (None, None)
+        p99 = _p99(cell, latencies) if own else (None, None, None, False)
+        rows.append(
+            {
+                **{name: words(str(getattr(first, name))) for name in COORDINATES},
+                "pair": None if first.pair is None else words(f"{first.pair} {first.side}"),
+                "rate": first.rate,
+                "open": first.connections is None,
+                "goodput": cell.goodput if own else None,
+                "low": bounds[0],
+                "high": bounds[1],
+                "valid": len(values),
+                "rounds": len(places),
+                "p99_s": p99[0],
+                "p99_low_s": p99[1],
+                "p99_high_s": p99[2],
+                "merged": p99[3],
+                "cpu_s": cell.mean_of(lambda record: record.cpu_per_success_s),
+                "memory_bytes": max((r.memory_peak_bytes for r in cell.valid if r.memory_peak_bytes), default=None),
+                "ceiling": ceiling and ceiling[0],
+                "knee": _knee(cell),
+                "state": words(cell.state) if not values else None,
+                "measurements": places,
+            }
+        )
+    return _columns(rows)
+
+
+def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, float | None, float | None, bool]:
+    """(p99, least, greatest of the rounds, whether the rounds are merged) in seconds.
+
+    Of an open loop the merged one. A closed loop's tool prints no distribution that could be merged, and percentiles
+    are not averaged: the middle round stands for the others, with the least and the greatest.
+    """
+    if cell.first.connections is None:
+        keys = list(dict.fromkeys(map(key_of, cell.valid)))
+        found = latencies.get(keys[0]) if len(keys) == 1 and cell.first.mode == "solo" else None
+        return (None if found is None else found.percentiles_s["p99"]), None, None, True
+    values = sorted(value for record in cell.valid if (value := record.latency_s["p99"]) is not None)
+    if not values:
+        return None, None, None, False
+    return values[(len(values) - 1) // 2], values[0], values[-1], False
+
+
+def _knee(cell: Cell) -> list[Any] | None:
+    """[requests/s, later rounds in which it held, later rounds] of a cell that searched for its knee and found one."""
+    if not cell.first.level.startswith(SEARCHED):
+        return None
+    found, held, later = confirmed(cell.records)
+    return None if found is None else [found.knee_rate, held, later]
+
+
+def _measurements(
+    groups: Sequence[tuple[Cell, list[int]]],
+    records: Sequence[Record],
+    windows: Sequence[WindowDetails],
+    limits: NoiseLimits,
+    words: Words,
+) -> dict[str, list[Any]]:
+    cell_of = {place: number for number, (_, places) in enumerate(groups) for place in places}
+    starts = [window.start_ns for window in windows if window.start_ns is not None]
+    # One time for all is no time: nothing could be told from it.
+    first = min(starts) if len(set(starts)) > 1 else None
+    rows = [
+        {
+            "cell": cell_of[place],
+            "id": record.id,
+            "round": record.round,
+            "window": record.window,
+            "valid": int(record.valid),
+            "goodput": record.goodput,
+            "p50_s": record.latency_s["p50"],
+            "p99_s": record.latency_s["p99"],
+            "cpu_s": record.cpu_per_success_s,
+            "memory_bytes": record.memory_peak_bytes,
+            "steal": record.steal_ratio,
+            "foreign": None if record.mode == "duet" else record.foreign_ratio,
+            "pressure": window.pressure_ratio,
+            "noisy": int(record.mode != "duet" and _noisy(record, limits)),
+            "at_s": None if first is None or window.start_ns is None else (window.start_ns - first) / 1e9,
+            "causes": [words(f"{cause.cause}: {short(cause.detail, 300)}") for cause in record.causes],
+        }
+        for place, (record, window) in enumerate(zip(records, windows, strict=True))
+    ]
+    return _columns(rows)
+
+
+def _noisy(record: Record, limits: NoiseLimits) -> bool:
+    return (record.steal_ratio or 0) > limits.steal or (record.foreign_ratio or 0) > limits.foreign
+
+
+def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> dict[str, list[Any]]:
+    """By the number of a cell: its merged distribution as [share, seconds], where it was all at one rate."""
+    found: dict[str, list[Any]] = {}
+    for number, (cell, _) in enumerate(groups):
+        keys = list(dict.fromkeys(map(key_of, cell.valid)))
+        if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
+            found[str(number)] = [[_brief(share), _brief(s)] for share, s in latencies[keys[0]].curve]
+    return found
+
+
+def _floor(judged: Judged) -> dict[str, float]:
+    """By judge: the largest difference that a service showed from itself, as a ratio less 1."""
+    found: dict[Metric, float] = {}
+    for _, judge, difference, _ in judged.controls:
+        if difference is not None:
+            found[judge] = max(found.get(judge, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
+    return {str(judge): value for judge, value in found.items()}
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [_brief(row[name]) for row in rows] for name in rows[0]} if rows else {}
+
+
+def _brief(value: Any) -> Any:
+    return float(f"{value:.6g}") if type(value) is float else value

@@ -1,0 +1,102 @@
+"""index.html as one file: the report's words and tables as HTML, the data, the style, the scripts and the library.
+
+The page may load nothing (its Content-Security-Policy names what may run by its hash, and no address), so that text
+of a run can neither be run nor reach anyone. Without scripts it still has the answers and all tables.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Template
+from markupsafe import Markup
+
+from bench.analysis.latency import Key, Latencies
+from bench.analysis.pair_analysis import Judged
+from bench.core.templates import environment
+from bench.records.record import Record
+from bench.render.page.data import page_data
+from bench.render.page.details import parts
+from bench.render.page.text import short
+from bench.render.page.windows import WindowDetails
+from bench.run.reader import Run, ServiceFacts
+
+HERE = Path(__file__).parent
+LIBRARIES = ("d3.min.js", "plot.umd.min.js")
+"""As their packages have them; vendor/README.md says which."""
+MOST_BYTES = 2_950_000
+"""What the page is to stay below by cutting raw output, for as long as the rest of it allows."""
+
+
+def html(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    judged: Judged,
+    *,
+    windows: Sequence[WindowDetails],
+    latencies: Mapping[Key, Latencies],
+    words: Mapping[str, Any],
+) -> str:
+    """The page of a run: `windows` in the order of the records, `words` those of its report."""
+    data = page_data(source, services, records, windows, judged=judged, latencies=latencies)
+    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
+    bare = _template().render(
+        **words,
+        run=data["name"],
+        data=json_block(data),
+        parts=[],
+        style=Markup((HERE / "style.css").read_text("utf-8")),  # the project's own files
+        scripts=[Markup(script) for script in scripts],
+        policy=policy(scripts),
+        details=Markup(DETAILS),
+    )
+    return bare.replace(DETAILS, _details(parts(records, windows, MOST_BYTES - len(bare.encode()))), 1)
+
+
+DETAILS = "<!-- details -->"
+
+
+def app() -> str:
+    """The page's own scripts as one: later files use what earlier ones declare."""
+    files = sorted((HERE / "app").glob("*.js"))
+    return "\n".join(['"use strict";', "(() => {", *(file.read_text("utf-8") for file in files), "})();", ""])
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """A Content-Security-Policy under which these scripts run, and nothing else does or is loaded."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{found}'" for found in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def json_block(value: Any) -> Markup:
+    """JSON that ends no script element, whatever is in it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in ("<", ">", "&", "\u2028", "\u2029"):
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return Markup(text)  # no mark of HTML is left in it
+
+
+def _details(found: Sequence[str]) -> str:
+    return "".join(f'<script type="text/plain" class="part">{part}</script>\n' for part in found)
+
+
+@cache
+def _template() -> Template:
+    templates = environment(
+        HERE,
+        autoescape=True,
+        # Whatever is printed is text of the run, unless it says that it is HTML.
+        finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
+    )
+    return templates.get_template("index.html.jinja")

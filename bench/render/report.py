@@ -1,0 +1,197 @@
+"""report.md: what ran, what is missing and why, then the preset's tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from jinja2 import Template
+
+from bench.analysis.cells import Context
+from bench.analysis.conclusions import by_question, conclusions, floor_words
+from bench.analysis.latency import Key, Latencies
+from bench.analysis.pair_analysis import Judged
+from bench.analysis.reference_results import reference_results
+from bench.core.files import items, mapping
+from bench.core.formats import NOTHING
+from bench.core.templates import environment
+from bench.records.record import MEASURED, Record
+from bench.render.table import Table, escape
+from bench.render.tables.costs import costs
+from bench.render.tables.four_tools import four_tools
+from bench.render.tables.knee import knee
+from bench.render.tables.latency import latency
+from bench.render.tables.levels import levels
+from bench.render.tables.open_loop import vegeta
+from bench.render.tables.repeats import repeats
+from bench.render.tables.summary import summary
+from bench.render.tables.tldr import tldr
+from bench.render.tables.verdicts import NOTE, control_tables, verdict_tables
+from bench.render.tables.wrk_latency import wrk_latency
+from bench.run.reader import Run, ServiceFacts
+
+KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
+    {
+        "summary": summary,
+        "tldr": tldr,
+        "levels": levels,
+        "repeats": repeats,
+        "vegeta": vegeta,
+        "wrk-latency": wrk_latency,
+        "four-tools": four_tools,
+        "latency": latency,
+        "knee": knee,
+    }
+)
+
+
+def report(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    judged: Judged | None = None,
+    latencies: Mapping[Key, Latencies] | None = None,
+) -> str:
+    """The report of a run as Markdown."""
+    return markdown(report_content(source, services, records, judged or Judged(), latencies or {}))
+
+
+def markdown(words: Mapping[str, Any]) -> str:
+    """What `content` gave, as Markdown."""
+    return _template().render(words)
+
+
+def report_content(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    judged: Judged,
+    latencies: Mapping[Key, Latencies],
+) -> dict[str, Any]:
+    """What the report says, by the names that its templates use."""
+    solo = [record for record in records if record.mode == "solo"]
+    facts = source.facts
+    comparison = reference_results().get(str(facts.get("published")))
+    context = Context(tuple(services), comparison, latencies)
+    kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
+    # Wherever there are such cells, whatever the preset's tables are: each is empty without them.
+    kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
+    return {
+        "answers": by_question(conclusions(judged, records)),
+        "floor": floor_words(judged),
+        "title": facts.get("title") or facts.get("preset") or "Run",
+        "facts": [*_facts(facts, records), *_jit(facts, services)],
+        "services": _services(facts, services, records),
+        "comparison": comparison,
+        "planned": len(records),
+        "measured": sum(record.outcome == MEASURED for record in records),
+        "valid": sum(record.valid for record in records),
+        "faults": source.faults,
+        "causes": _causes(records),
+        "skipped": _skipped(facts),
+        "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
+        "verdicts": verdict_tables(judged),
+        "verdicts_note": NOTE,
+        "controls": control_tables(judged, records),
+        "costs": costs(solo, context),
+        "noisy": len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
+        "rounds": len({record.round for record in solo}),
+    }
+
+
+@cache
+def _template() -> Template:
+    templates = environment(Path(__file__).parent)
+    templates.filters["text"] = lambda value: escape(str(value))
+    return templates.get_template("report.md.jinja")
+
+
+def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
+    """What a reader needs to place the figures, as (name, value)."""
+    for name in ("preset", "mode", "rounds", "seed"):
+        yield name, str(facts.get(name, "unknown"))
+    if command := items(facts.get("command")):
+        yield "selection", " ".join(map(str, command))
+    harness = mapping(facts.get("harness"))
+    branch = f", branch {harness['branch']}" if harness.get("branch") else ""
+    content = str(harness.get("hash", "unknown"))[:12]
+    yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
+    for name in ("containers", "engine"):
+        yield name, str(facts.get(name) or "unknown")
+    host = mapping(facts.get("host"))
+    told = [f"{key} {'not known' if host[key] is None else host[key]}" for key in host if key != "missing"]
+    yield "host", ", ".join(told) or "unknown"
+    knobs = mapping(facts.get("knobs"))
+    yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
+    versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
+    yield "tools", ", ".join(versions) or "none has run"
+
+
+def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
+    """Where the JIT that was asked for is at work, and where it is not: the setting alone says nothing."""
+    if mapping(facts.get("knobs")).get("PYTHON_JIT") != "1":
+        return
+    states: dict[str, list[str]] = {}
+    for name, service in services.items():
+        states.setdefault(service.jit or "not known", []).append(name)
+    told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    yield "PYTHON_JIT=1, as each interpreter tells", told or "no service"
+
+
+def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:
+    coordinates = {record.service: record for record in records}
+    listed = mapping(facts.get("services"))
+    rows = []
+    for name, service in services.items():
+        entry, record = mapping(listed.get(name)), coordinates.get(name)
+        base = str(entry.get("base") or (record.base if record else "unknown"))
+        names = [str(entry.get(key, "")) for key in ("server", "framework")]
+        wanted = {*names, *names[0].split("-")}
+        versions = [f"{key} {version}" for key, version in service.packages.items() if key in wanted]
+        rows.append(
+            (
+                name,
+                service.python_build or f"not known: {service.missing['python_build']}",
+                f"{base}, {service.base_label or 'pulled, or not known: ' + service.missing['base_label']}",
+                ", ".join(versions) or NOTHING,
+                _image(service),
+            )
+        )
+    columns = ("service", "Python", "base, and how it was made", "versions", "image")
+    return Table("Services", columns, tuple(rows), labels=len(columns))
+
+
+def _image(service: ServiceFacts) -> str:
+    if service.image_id is None:
+        return f"not known: {service.missing['image_id']}"
+    return service.image_id.removeprefix("sha256:")[:12]
+
+
+def _causes(records: Sequence[Record]) -> Table | None:
+    """Every cause with its count, by service, and the facts of its first measurement."""
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for record in records:
+        for cause in record.causes:
+            key = (cause.cause, record.service)
+            counts[key] += 1
+            where = f"{record.id} {record.scenario} {record.tool} {record.level}"
+            examples.setdefault(key, f"{where}: {cause.detail}")
+    rows = tuple(
+        (cause, service, str(counts[cause, service]), examples[cause, service]) for cause, service in sorted(counts)
+    )
+    columns = ("cause", "service", "measurements", "the first of them")
+    return Table("Not measured, or not valid", columns, rows, labels=4) if rows else None
+
+
+def _skipped(facts: Mapping[str, Any]) -> Table | None:
+    rows = []
+    for skip in map(mapping, items(facts.get("skipped"))):
+        words = [str(skip.get(key) or NOTHING) for key in ("service", "scenario", "tool", "cause")]
+        rows.append(tuple(words))
+    columns = ("service", "scenario", "tool", "cause")
+    return Table("Skipped by the plan", columns, tuple(rows), labels=4) if rows else None

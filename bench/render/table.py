@@ -1,0 +1,38 @@
+"""A table of finished words, as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of finished words; the first `labels` columns and `prose` are words (left), the others figures (right)."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    labels: int = 1
+    notes: tuple[str, ...] = ()
+    prose: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The table with its title and notes, ending in a newline."""
+        words = {*self.columns[: self.labels], *self.prose}
+        marks = ["---" if name in words else "---:" for name in self.columns]
+        lines = [f"### {escape(self.title)}", "", _line(self.columns), _line(marks)]
+        lines += [_line(row) for row in self.rows]
+        for note in self.notes:
+            lines += ["", escape(note)]
+        return "\n".join(lines) + "\n"
+
+
+def _line(words: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(map(escape, words)) + " |"
+
+
+def escape(text: str) -> str:
+    """`text` as one line of Markdown that means only itself."""
+    return " ".join(text.split()).translate(_ESCAPES)

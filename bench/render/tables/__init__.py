@@ -1,0 +1,1 @@
+"""The tables of report.md, one module for each kind."""

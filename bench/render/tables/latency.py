@@ -1,0 +1,60 @@
+"""Latency of the open loop: the rounds of each cell merged, and what is too little to tell said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.cells import Cell, Context, cells_of, without_empty
+from bench.analysis.latency import Latencies, key_of
+from bench.core.formats import NOTHING, milliseconds, number
+from bench.plan.levels import SEARCHED
+from bench.records.record import Record
+from bench.records.send_lag import BEYOND, SHARES, least_requests
+from bench.render.table import Table
+
+CAUSE = "not valid because"
+NOTE = (
+    "Open loop: requests leave at their rate whatever the answers do. The distributions of all valid rounds are merged,"
+    f" no percentile is averaged, and a timeout counts as long as the timeout. {BEYOND} requests must lie above a"
+    f" percentile in each round: p99 needs {least_requests(0.99):,}, p99.9 {least_requests(0.999):,}."
+)
+
+
+def latency(records: Sequence[Record], context: Context) -> list[Table]:
+    """A table for each scenario; cells at the rate that a search found stand in the knee's table."""
+    asked = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells_of(asked, context):
+        groups.setdefault(cell.first.scenario, []).append(cell)
+    return [_table(scenario, cells, context) for scenario, cells in groups.items()]
+
+
+def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
+    columns = ("service", "level", "asked/s", *SHARES, "max", "requests", CAUSE)
+    rows = [row for cell in cells for row in _rows(cell, context)]
+    kept, kept_rows = without_empty(columns, rows, [CAUSE])
+    return Table(f"{scenario}, vegeta, open loop: latency", kept, kept_rows, labels=2, notes=(NOTE,), prose=(CAUSE,))
+
+
+def _rows(cell: Cell, context: Context) -> list[list[str]]:
+    """One row a rate: rounds may have searched for theirs."""
+    rows = []
+    for key in dict.fromkeys(map(key_of, cell.valid)):
+        found, rate = context.latencies.get(key), key[3]
+        if found is not None:
+            count = f"{found.requests:,} in {found.rounds} of {len(cell.records)}"
+            rows.append([*_place(cell, rate), *words(found), count, NOTHING])
+    figures = [NOTHING] * (len(SHARES) + 2)
+    return rows or [[*_place(cell, cell.first.rate), *figures, cell.details or NOTHING]]
+
+
+def _place(cell: Cell, rate: float | None) -> list[str]:
+    return [cell.service, cell.first.level, NOTHING if rate is None else number(rate)]
+
+
+def words(found: Latencies) -> list[str]:
+    """The percentiles and the maximum, or why there is none."""
+    told = [
+        found.missing[name] if value is None else milliseconds(value) for name, value in found.percentiles_s.items()
+    ]
+    return [*told, found.missing.get("max", "") if found.max_s is None else milliseconds(found.max_s)]

@@ -1,0 +1,77 @@
+"""Every round beside the others with their average, and the CPU time that a request costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from bench.analysis.cells import (
+    Cell,
+    Context,
+    base_of,
+    cells_of,
+    difference_words,
+    goodput,
+    reference_ratio,
+    span,
+    without_empty,
+)
+from bench.core.formats import NOTHING, milliseconds, number, percent
+from bench.records.record import Record
+from bench.render.table import Table
+
+AS_PUBLISHED = "average, as published"
+NOTE = "CPU/request is the CPU time of the service, and of the database where it is asked, over the good answers."
+OPTIONAL = (AS_PUBLISHED, "CPU/request", "CPU to the first")
+
+
+def repeats(records: Sequence[Record], context: Context) -> list[Table]:
+    """A table for each scenario and tool of the closed loops."""
+    cells = cells_of((record for record in records if record.connections is not None), context)
+    return [
+        _table(list(group), context)
+        for _, group in groupby(cells, key=lambda cell: (cell.first.scenario, cell.first.tool))
+    ]
+
+
+def _table(cells: Sequence[Cell], context: Context) -> Table:
+    rounds = sorted({record.round for cell in cells for record in cell.records})
+    columns = ["level", "service", *(f"round {number}" for number in rounds), "average", "least to greatest"]
+    columns += ["average to the first", AS_PUBLISHED, "CPU/request", "CPU to the first"]
+    rows = []
+    for _, group in groupby(cells, key=lambda cell: cell.first.level):
+        level = list(group)
+        base = base_of(level, context)
+        rows += [_row(cell, base, rounds, context) for cell in [base, *(cell for cell in level if cell is not base)]]
+    first = cells[0].first
+    kept, kept_rows = without_empty(columns, rows, OPTIONAL)
+    return Table(f"{first.scenario}, {first.tool}: requests/s of each round", kept, kept_rows, labels=2, notes=(NOTE,))
+
+
+def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> list[str]:
+    by_round = {record.round: record for record in cell.records}
+    average, published = cell.goodput, reference_ratio(cell, context)
+    other = cell is not base
+    return [
+        cell.first.level,
+        cell.service,
+        *(_one(by_round.get(number)) for number in rounds),
+        cell.state if average is None else number(average),
+        span(cell.valid, goodput, number),
+        difference_words(base, cell) if other else NOTHING,
+        percent(published) if published is not None and other else NOTHING,
+        milliseconds(cell.mean_of(_cpu)),
+        difference_words(base, cell, _cpu) if other else NOTHING,
+    ]
+
+
+def _one(record: Record | None) -> str:
+    if record is None:
+        return NOTHING
+    if record.valid and record.goodput is not None:
+        return number(record.goodput)
+    return Cell((record,)).state
+
+
+def _cpu(record: Record) -> float | None:
+    return record.cpu_per_success_s

@@ -1,0 +1,28 @@
+"""Requests/s of every service by scenario, a table for each tool and level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.cells import Cell, Context, cells_of, natural
+from bench.core.formats import NOTHING
+from bench.records.record import Record
+from bench.render.table import Table
+
+
+def summary(records: Sequence[Record], context: Context) -> list[Table]:
+    """Services down, scenarios across."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells_of(records, context):
+        groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
+    keys = sorted(groups, key=lambda key: [*map(natural, key)])
+    return [_table(*key, groups[key], context) for key in keys]
+
+
+def _table(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:
+    scenarios = sorted({cell.first.scenario for cell in cells}, key=natural)
+    place = {name: index for index, name in enumerate(context.order)}
+    services = sorted({cell.service for cell in cells}, key=lambda name: (place.get(name, len(place)), name))
+    grid = {(cell.service, cell.first.scenario): cell.rate_words() for cell in cells}
+    rows = tuple((name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios)) for name in services)
+    return Table(f"{tool} {level}: requests/s", ("service", *scenarios), rows)

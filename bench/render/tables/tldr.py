@@ -1,0 +1,55 @@
+"""One line a service: requests/s from the best to the least; what is not valid stands below, unranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, without_empty
+from bench.core.formats import NOTHING, number, share, times
+from bench.records.record import Record
+from bench.render.table import Table
+
+AS_PUBLISHED, OF_ASKED, CAUSE = "as published", "of the asked rate", "not ranked because"
+
+
+def tldr(records: Sequence[Record], context: Context) -> list[Table]:
+    """A table for each scenario and level of the first closed-loop tool: an open loop's rate is asked, not reached."""
+    closed = [record for record in records if record.connections is not None]
+    if not closed:
+        return []
+    tools = list(dict.fromkeys(record.tool for record in closed))
+    tool = min(tools, key=("wrk", "hey", "ab").index)
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells_of((record for record in closed if record.tool == tool), context):
+        groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
+    return [_table(group, context) for group in groups.values()]
+
+
+def _table(cells: Sequence[Cell], context: Context) -> Table:
+    ranked = sorted(
+        (cell for cell in cells if cell.goodput is not None), key=lambda cell: (-(cell.goodput or 0), cell.service)
+    )
+    base = base_of(ranked, context) if ranked else None
+    to_base = f"to {base.service}" if base else "ratio"
+    columns = ["service", "requests/s", OF_ASKED, to_base, AS_PUBLISHED, CAUSE]
+    rows = [_row(cell, base, context) for cell in [*ranked, *(cell for cell in cells if cell.goodput is None)]]
+    kept, kept_rows = without_empty(columns, rows, columns[1:])
+    first = cells[0].first
+    notes: tuple[str, ...] = ()
+    if first.rate is not None and any((cell.goodput or 0) >= 0.99 * first.rate for cell in ranked):
+        notes = (f"Services at the asked {number(first.rate)}/s were held there: between them nothing is shown.",)
+    title = f"TL;DR: {first.scenario}, {first.tool} {first.level}"
+    return Table(title, kept, kept_rows, notes=notes, prose=(CAUSE,))
+
+
+def _row(cell: Cell, base: Cell | None, context: Context) -> list[str]:
+    asked, goodput = cell.first.rate, cell.goodput
+    ratio = difference(base, cell)
+    return [
+        cell.service,
+        NOTHING if goodput is None else cell.rate_words(),
+        share(goodput / asked) if asked and goodput is not None else NOTHING,
+        times(ratio.ratio if ratio else None),
+        times(reference_ratio(cell, context)),
+        cell.details if goodput is None else NOTHING,
+    ]

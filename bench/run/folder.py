@@ -1,0 +1,41 @@
+"""A run's folder: made, and found by name."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from bench.core.errors import UserError
+
+RESULTS = Path("results")
+
+
+def make_folder(label: str, wanted: Path | None = None) -> Path:
+    """A new folder for a run; UserError where it cannot be made."""
+    folder = wanted or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{label}"
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UserError(f"{folder} is there already: wait a second, or move it away") from error
+    except OSError as error:
+        raise UserError(f"cannot make {folder}: {error.strerror}; results/ must be yours to write") from error
+    return folder
+
+
+def find_run(name: str, needs: str = "plan.jsonl") -> Path:
+    """The folder of a run that has the file `needs`, by its name or path; UserError when it is not one."""
+    for folder in (Path(name), RESULTS / Path(name).name):
+        if name and (folder / "run.json").is_file() and (folder / needs).is_file():
+            return folder
+    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
+    raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+
+
+def is_measured(folder: Path) -> bool:
+    """Whether the folder of a measurement holds a whole one."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(meta, dict) and meta.get("outcome") == "measured"

@@ -1,0 +1,252 @@
+"""A results folder as typed values: what was planned, and what each measurement left behind.
+
+Every reader here takes whatever is on the disk: a file that is missing, cut off or not what it should be
+becomes a value that says so, never an exception. Only a folder that is no results folder at all is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import as_object, mapping, read_bytes
+from bench.plan.measurement import Measurement, measurement_of, shortened
+
+Ends = tuple[Mapping[str, str], Mapping[str, str]]
+"""A container's counters before and after a window."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """What one measurement left: `meta` and `tool` are None when their file is absent, `faults` say what is wrong."""
+
+    started: bool
+    meta: Mapping[str, Any] | None
+    tool: Mapping[str, Any] | None
+    output: bytes | None
+    output_file: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    faults: tuple[str, ...]
+    database: Ends = ({}, {})
+    upstream: Ends = ({}, {})
+    """Counters of what stands beside the server."""
+    own_database: bool = False
+    """Whether the database's were saved: each side of a pair that asks one has its own."""
+    lag: Mapping[str, Any] | None = None
+    knee: Mapping[str, Any] | None = None
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the output, as it came."""
+        return None if self.output is None else hashlib.sha256(self.output).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """What is known of one service: null facts have their reason in `missing`; `packages` maps names to versions."""
+
+    name: str
+    image_id: str | None = None
+    base_label: str | None = None
+    python_build: str | None = None
+    jit: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+    packages_file: str | None = None
+    packages_sha256: str | None = None
+    limits: Mapping[str, str] | None = None
+    failure: tuple[str, str] | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+    image_bytes: int | None = None
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Its counters when it was ready and idle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A results folder: run.json, the planned measurements in order, and what could not be read."""
+
+    path: str
+    facts: Mapping[str, Any]
+    settings_sha256: str
+    planned: tuple[Measurement, ...]
+    faults: tuple[str, ...]
+
+
+def read_run(path: str) -> Run:
+    """Read run.json and plan.jsonl; UserError when `path` is no results folder."""
+    if not Path(path).is_dir():
+        raise UserError(f"no results folder '{path}'; give one of: ls results/")
+    settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
+    if settings is None or plan is None:
+        missing = "run.json" if settings is None else "plan.jsonl"
+        raise UserError(f"'{path}' is not a results folder: it has no {missing}; give one of: ls results/")
+    faults = []
+    facts = as_object(settings)
+    if facts is None:
+        faults.append("run.json: not a JSON object; what ran is known from plan.jsonl alone")
+    planned: dict[str, Measurement] = {}
+    for number, line in enumerate(plan.splitlines(), 1):
+        if not line.strip():
+            continue
+        entry = measurement_of(as_object(line))
+        if isinstance(entry, str):
+            faults.append(f"plan.jsonl, line {number}: {entry}; its measurement is not in this report")
+        elif planned.setdefault(entry.id, entry) is not entry:
+            faults.append(f"plan.jsonl, line {number}: {entry.id} is planned twice; the first one counts")
+    return Run(
+        path=path,
+        facts=facts or {},
+        settings_sha256=hashlib.sha256(settings).hexdigest(),
+        planned=tuple(planned.values()),
+        faults=tuple(faults),
+    )
+
+
+def read_raw(run: str, planned: Measurement) -> Raw:
+    """What the measurement left in its folder."""
+    folder = f"{run}/{planned.dir}"
+    name = "output.json" if planned.tool == "vegeta" else "output.txt"
+    faults: list[str] = []
+    meta = _read_object(f"{folder}/meta.json", "meta.json", faults)
+    tool = _read_object(f"{folder}/tool.json", "tool.json", faults)
+    output = read_bytes(f"{folder}/{name}")
+    if meta is not None and meta.get("id") != planned.id:
+        faults.append(f"meta.json is that of measurement {shortened(meta.get('id'))}")
+    return Raw(
+        started=meta is not None or tool is not None or output is not None or os.path.isdir(folder),
+        meta=meta,
+        tool=tool,
+        output=output,
+        output_file=f"{planned.dir}/{name}",
+        before=_counters(read_bytes(f"{folder}/server.before")),
+        after=_counters(read_bytes(f"{folder}/server.after")),
+        lag=_read_object(f"{folder}/lag.json", "lag.json", faults) if planned.tool == "vegeta" else None,
+        knee=_read_object(f"{folder}/knee.json", "knee.json", faults) if planned.knee_p99_s else None,
+        faults=tuple(faults),
+        database=_ends(folder, "database"),
+        upstream=_ends(folder, "upstream"),
+        own_database=os.path.exists(f"{folder}/database.before"),
+    )
+
+
+def read_service(run: str, name: str) -> ServiceFacts:
+    """What `raw/services/NAME` tells of a service."""
+    folder = f"raw/services/{name}"
+    missing: dict[str, str] = {}
+    image = read_bytes(f"{run}/{folder}/image.json")
+    image_id, made = _image(image)
+    base_label = made or _system(read_bytes(f"{run}/{folder}/os-release.txt"))
+    for fact, value in (("image_id", image_id), ("base_label", base_label)):
+        if value is None:
+            missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not tell")
+    build = read_bytes(f"{run}/{folder}/python.txt")
+    python_build = " ".join(build.decode("utf-8", "replace").split()) if build else None
+    jit = _jit(read_bytes(f"{run}/{folder}/jit.txt"))
+    if python_build and jit:
+        python_build += f", {jit}"
+    if not python_build:
+        missing["python_build"] = f"{folder}/python.txt is missing or empty"
+    packages = read_bytes(f"{run}/{folder}/packages.txt")
+    if packages is None:
+        missing["packages_file"] = missing["packages_sha256"] = f"{folder}/packages.txt is missing"
+    limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else _counters(text)
+    if not limits or "null" in limits:
+        missing["limits"] = (limits or {}).get("null") or f"{folder}/limits.txt is missing or empty"
+    failed = read_bytes(f"{run}/{folder}/failure.json")
+    return ServiceFacts(
+        name=name,
+        image_id=image_id,
+        base_label=base_label,
+        python_build=python_build or None,
+        jit=jit,
+        packages=_packages(packages or b""),
+        packages_file=None if packages is None else f"{folder}/packages.txt",
+        packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
+        limits=None if "limits" in missing else limits,
+        failure=None if failed is None else _failure(as_object(failed)),
+        missing=missing,
+        image_bytes=_image_bytes(image),
+        idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
+    )
+
+
+def _read_object(path: str, name: str, faults: list[str]) -> dict[str, Any] | None:
+    data = read_bytes(path)
+    if data is None:
+        return None
+    value = as_object(data)
+    if value is None:
+        faults.append(f"{name} is not a JSON object")
+    return value
+
+
+def _ends(folder: str, name: str) -> Ends:
+    before, after = (_counters(read_bytes(f"{folder}/{name}.{when}"), name) for when in ("before", "after"))
+    return before, after
+
+
+def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
+    """`key value` lines; the value of `null` is the reason why there are none."""
+    if data is None:
+        return {"null": f"the {whose}'s counters were not saved"}
+    pairs = (line.partition(" ") for line in data.decode("utf-8", "replace").splitlines())
+    return {key: value.strip() for key, _, value in pairs if key}
+
+
+def _image(data: bytes | None) -> tuple[str | None, str | None]:
+    """(image id, how its base was made here) of `docker image inspect`; a pulled base has no such label."""
+    try:
+        value = json.loads(data or b"null")
+    except (ValueError, RecursionError):
+        return None, None
+    image = mapping(value[0] if isinstance(value, list) and value else value)
+    labels = mapping(mapping(image.get("Config")).get("Labels"))
+    label, image_id = labels.get("bench.base.made"), image.get("Id")
+    return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
+
+
+def _image_bytes(data: bytes | None) -> int | None:
+    try:
+        value = json.loads(data or b"null")
+    except (ValueError, RecursionError):
+        return None
+    size = mapping(value[0] if isinstance(value, list) and value else value).get("Size")
+    return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
+
+
+def _system(data: bytes | None) -> str | None:
+    """What a base calls itself in os-release: one that was made elsewhere is not taken for the official one."""
+    found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
+    return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
+
+
+def _jit(data: bytes | None) -> str | None:
+    """CPython's JIT in words, as its interpreter told; None when nothing did."""
+    if data is None:
+        return None
+    told = _counters(data)
+    if "null" in told:
+        return told["null"]
+    if told.get("available") != "True":
+        return "no JIT" if told.get("available") == "False" else None
+    return {"True": "JIT on", "False": "JIT off"}.get(told.get("enabled", ""), "JIT built in, not known whether on")
+
+
+def _packages(frozen: bytes) -> dict[str, str]:
+    """The `name==version` lines of pip freeze, names as the package indexes normalise them."""
+    lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
+    return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
+
+
+def _failure(value: Mapping[str, Any] | None) -> tuple[str, str]:
+    if value is None:
+        return "failed", "failure.json is not a JSON object"
+    return str(value.get("outcome", "failed")), str(value.get("detail", "no detail was saved"))

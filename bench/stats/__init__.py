@@ -1,0 +1,1 @@
+"""Statistics over plain numbers: no records, no files."""

@@ -1,1 +1,0 @@
-"""Records -> table objects -> Markdown: pure, one module a published form, all of them named in `KINDS`."""

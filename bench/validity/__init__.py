@@ -1,0 +1,1 @@
+"""The validity gate: which measurements may be believed."""

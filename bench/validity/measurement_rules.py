@@ -1,0 +1,245 @@
+"""The validity gate: the causes for which one measurement, judged by itself, may not be believed.
+
+What is invalid is not slow: it is shown with its cause and never ranked. Every rule here reads the tool's output,
+the plan's line and the counters of one measurement; those that need other measurements or the host's counters are in
+`report.gate`.
+
+A closed loop with an asked rate (hey's `-q`) is held to its connections: the rate is a ceiling, and what the
+server did not answer in time is not sent, so only more than the ceiling is a load that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from bench.parse import Parsed
+from bench.plan.measurement import Measurement
+from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
+from bench.records.record import MEASURED, Cause
+
+MAX_LITTLE = 0.20
+"""Relative distance allowed between connections / goodput and the mean latency."""
+
+# Half a unit of the last digit that each tool prints: of its duration and of its mean latency, in seconds.
+_DURATION_DIGIT = {"wrk": 0.005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
+_LATENCY_DIGIT = {"wrk": 0.000005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
+_RATE_DIGIT = 0.005
+
+_CLIENT_FAULTS = (
+    (re.compile(rb"too many open files", re.I), "too many open files"),
+    (re.compile(rb"cannot assign requested address", re.I), "cannot assign requested address"),
+    (re.compile(rb"connection refused", re.I), "connection refused"),
+    (re.compile(rb"connect: connection reset|connect: connection timed out", re.I), "reset at connect"),
+    (
+        re.compile(rb"no such host|server misbehaving|unable to resolve|name or service not known|"
+                   rb"temporary failure in name resolution", re.I),
+        "the server's name was not resolved",
+    ),
+)  # fmt: skip
+_WRK_ASKED = re.compile(rb"^Running (\d+)([smh]) test @ .*\n +(\d+) threads? and (\d+) connections?$", re.M)
+_AB_ASKED = re.compile(rb"^Concurrency Level: +(\d+)$", re.M)
+_WRK_UNIT_S = {b"s": 1, b"m": 60, b"h": 3600}
+
+
+def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
+    """Every cause that speaks against the measurement; empty: it is valid."""
+    if evidence.outcome != MEASURED:
+        return (Cause(evidence.outcome, evidence.detail), *_client_fault(evidence), *_server(evidence))
+    return (
+        *_errors(evidence),
+        *_client_fault(evidence),
+        *_asked(evidence),
+        *_server(evidence),
+        *_arithmetic(evidence),
+        *_output(evidence),
+    )
+
+
+def _errors(evidence: Evidence) -> Iterator[Cause]:
+    parsed = evidence.parsed
+    if parsed is None:
+        return
+    attempts = attempts_of(evidence.asked.tool, parsed)
+    good = parsed.ok_range[1] if parsed.ok is None and parsed.ok_range else parsed.ok
+    if attempts is None or good is None:
+        return
+    bad = attempts - good
+    if evidence.asked.tool == "wrk":
+        # An answer that came after the timeout is among wrk's requests.
+        bad = min(attempts, bad + (parsed.errors.timeout or 0))
+    if good == 0:
+        yield Cause("errors", f"not one good answer to {attempts} attempts")
+    elif bad > MAX_ERRORS * attempts:
+        yield Cause("errors", f"{bad} of {attempts} attempts ({bad / attempts:.2%}){_kinds(parsed)}")
+
+
+def _kinds(parsed: Parsed) -> str:
+    kinds = {kind: getattr(parsed.errors, kind) for kind in ("connect", "read", "write", "timeout", "non2xx")}
+    told = ", ".join(f"{kind} {number}" for kind, number in kinds.items() if number)
+    return f": {told}" if told else ""
+
+
+def _client_fault(evidence: Evidence) -> Iterator[Cause]:
+    seen = [name for pattern, name in _CLIENT_FAULTS if pattern.search(evidence.output)]
+    connect = evidence.parsed and evidence.parsed.errors.connect
+    if seen:
+        yield Cause("client fault", ", ".join(seen) + (f" ({connect} connects failed)" if connect else ""))
+    elif connect:
+        yield Cause("client fault", f"{connect} connects failed")
+
+
+def _asked(evidence: Evidence) -> Iterator[Cause]:
+    parsed = evidence.parsed
+    sent = () if parsed is None else _sent(evidence, parsed)
+    late = () if evidence.lag is None else evidence.lag.faults()
+    details = (*_asked_level(evidence.asked, evidence.output), *sent, *late)
+    if details:
+        yield Cause("not the asked load", "; ".join(details))
+
+
+def _asked_level(asked: Measurement, output: bytes) -> Iterator[str]:
+    """What the tool itself says that it was told to do, and how it rounds it."""
+    if asked.tool == "wrk" and (found := _WRK_ASKED.search(output)):
+        seconds, threads, connections = int(found[1]) * _WRK_UNIT_S[found[2]], int(found[3]), int(found[4])
+        if asked.duration_s is not None and seconds != asked.duration_s:
+            yield f"wrk was told {seconds} s, asked were {asked.duration_s:g}"
+        used = connections // threads * threads if threads else 0
+        if used != asked.connections:
+            yield f"wrk used {used} connections over {threads} threads, asked were {asked.connections}"
+    if asked.tool == "ab" and (found := _AB_ASKED.search(output)) and int(found[1]) != asked.connections:
+        yield f"ab used {int(found[1])} connections, asked were {asked.connections}"
+
+
+def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
+    """Numbers, times and rates that differ from what was asked."""
+    asked, sent = evidence.asked, evidence.sent_rate
+    attempts = attempts_of(asked.tool, parsed)
+    if asked.count is not None and attempts is not None and attempts != asked.count:
+        yield f"{attempts} requests, asked were {asked.count}" + _hey_rounds(asked, attempts)
+    duration = attack_s(asked, parsed)
+    if asked.count is None and asked.duration_s is not None and duration is not None:
+        # A tool looks at its clock every 0.1 s and waits for the answers under way.
+        latest = 1.05 * asked.duration_s + 0.2 + (parsed.latency_s.max or 0)
+        if not 0.98 * asked.duration_s - 0.01 <= duration <= latest:
+            yield f"{duration:.4g} s of load, asked were {asked.duration_s:g}"
+    if asked.rate is not None and sent is not None:
+        too_few = asked.open_loop and sent < MIN_SENT * asked.rate
+        if too_few or sent > (2 - MIN_SENT) * asked.rate:
+            yield f"{sent:.6g} requests/s sent, asked were {asked.rate:g}"
+
+
+def _hey_rounds(asked: Measurement, attempts: int) -> str:
+    each = asked.count // asked.connections if asked.count and asked.connections else 0
+    if asked.tool != "hey" or attempts != each * (asked.connections or 0):
+        return ""
+    return f" (hey sends {each} on each of {asked.connections} connections)"
+
+
+def _server(evidence: Evidence) -> Iterator[Cause]:
+    details = []
+    if evidence.oom_kills:
+        details.append(f"{evidence.oom_kills} processes killed for want of memory")
+    if evidence.restarts:
+        details.append(f"restarted {evidence.restarts} times")
+    if evidence.lost and not evidence.stopped:
+        details.append(f"lost {evidence.lost} of its processes")
+    if evidence.stopped:
+        details.append("its container was down after the load")
+    if evidence.throttled_s:
+        details.append(f"throttled for {evidence.throttled_s:.3g} s")
+    if evidence.health:
+        details.append(f"health check after the load: {evidence.health}")
+    if details:
+        yield Cause("server", "; ".join(details))
+
+
+def _arithmetic(evidence: Evidence) -> Iterator[Cause]:
+    parsed = evidence.parsed
+    if parsed is None:
+        return
+    details = (*_rates(evidence, parsed), *_counts(evidence.asked, parsed), *_little(evidence, parsed))
+    if details:
+        yield Cause("arithmetic", "; ".join(details))
+
+
+def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
+    """Requests, duration and rate must agree as closely as the printed digits let them."""
+    tool, duration, rate = evidence.asked.tool, parsed.duration_s, parsed.rps
+    counted = _counted_in_rate(tool, parsed)
+    if counted is not None and duration is not None and rate is not None:
+        digit = _DURATION_DIGIT.get(tool, 0.0)
+        most = counted / (duration - digit) if duration > digit else float("inf")
+        least = counted / (duration + digit) if duration + digit > 0 else 0.0
+        if not 0.999 * least - _RATE_DIGIT <= rate <= 1.001 * most + _RATE_DIGIT:
+            yield f"{counted} requests in {duration:.6g} s are not {rate:.6g} a second"
+    if evidence.wall_s is not None and duration is not None and duration > 1.01 * evidence.wall_s + 0.05:
+        yield f"{duration:.4g} s of load in {evidence.wall_s:.4g} s by the clock"
+
+
+def _counted_in_rate(tool: str, parsed: Parsed) -> int | None:
+    """The requests that the tool's own rate counts: hey's all attempts, vegeta's those with a 2xx or 3xx."""
+    status = parsed.errors.status
+    if tool == "vegeta":
+        return None if status is None else sum(n for code, n in status.items() if code[:1] in ("2", "3"))
+    return parsed.attempts if tool == "hey" else parsed.requests
+
+
+def _counts(asked: Measurement, parsed: Parsed) -> Iterator[str]:
+    """Parts are not more than their whole, and percentiles rise."""
+    status, requests = parsed.errors.status, parsed.requests
+    if requests is not None:
+        parts = (parsed.ok or 0) + (parsed.errors.non2xx or 0)
+        if parts > requests:
+            yield f"{parsed.ok} good and {parsed.errors.non2xx} bad answers among {requests}"
+        if parsed.attempts is not None and parsed.attempts < requests:
+            yield f"{requests} answers to {parsed.attempts} attempts"
+    if asked.tool == "vegeta" and status is not None and sum(status.values()) != parsed.attempts:
+        yield f"{sum(status.values())} results by status, {parsed.attempts} requests"
+    known = [(key, getattr(parsed.latency_s, key)) for key in ("min", "p50", "p75", "p90", "p95", "p99", "max")]
+    rising = [(key, value) for key, value in known if value is not None]
+    slack = 2 * _LATENCY_DIGIT.get(asked.tool, 0.0)
+    for (low_key, low), (high_key, high) in pairwise(rising):
+        if low > 1.01 * high + slack:
+            yield f"latency {low_key} {low:.4g} s is above {high_key} {high:.4g} s"
+
+
+def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
+    """Little's law of a closed loop: connections = goodput x mean latency."""
+    asked, goodput, mean = evidence.asked, evidence.goodput, parsed.latency_s.mean
+    if asked.connections is None or not goodput or mean is None or not parsed.requests:
+        return
+    expected = asked.connections / goodput
+    # What is under way when the tool stops is waited for and not counted: up to one request a connection.
+    slack = (MAX_LITTLE + asked.connections / parsed.requests) * expected + _LATENCY_DIGIT.get(asked.tool, 0.0)
+    # wrk adds to its distribution the samples that a stall kept it from taking: its mean may be more, never less.
+    too_long = mean > expected + slack and asked.tool != "wrk"
+    # Under an asked rate, connections also wait for their turn: the latency may be less, never more.
+    too_short = mean < expected - slack and asked.rate is None
+    if too_long or too_short:
+        told = f"{asked.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
+        yield f"{told}, mean latency is {mean:.4g} s"
+
+
+def _output(evidence: Evidence) -> Iterator[Cause]:
+    parsed = evidence.parsed
+    details = list(evidence.faults)
+    if parsed is None:
+        details.append("no output was saved")
+    elif parsed.report != "complete":
+        details.append(f"{parsed.report}: {parsed.failure or 'no reason known'}")
+    elif parsed.ok is None:
+        details.append(f"does not tell how many answers were good: {_between(parsed)}")
+    if evidence.exit_status is None:
+        details.append("the tool's exit status was not saved")
+    elif evidence.exit_status:
+        details.append(f"the tool ended with exit status {evidence.exit_status}")
+    if details:
+        yield Cause("output", "; ".join(details))
+
+
+def _between(parsed: Parsed) -> str:
+    if parsed.ok_range is None:
+        return "no count at all"
+    return f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} of {parsed.requests}"

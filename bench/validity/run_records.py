@@ -1,0 +1,71 @@
+"""All records of a run, judged: each by the rules of one measurement, then together by the rules of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bench.core.files import mapping
+from bench.plan.measurement import Measurement
+from bench.records.make import evidence_of, make_record
+from bench.records.record import Record
+from bench.records.resource_usage import whole
+from bench.run.reader import Raw, Run, ServiceFacts, read_raw
+from bench.validity.measurement_rules import causes_of
+from bench.validity.run_rules import apply_run_rules, noise_limits_of
+
+Seen = Callable[[Raw], object]
+"""Called with the raw files of each measurement, so that nobody reads them twice."""
+
+NULL_FACTS = ServiceFacts(
+    name="null",
+    missing=dict.fromkeys(
+        ("image_id", "base_label", "python_build", "packages_file", "packages_sha256"), "the null server has no Python"
+    ),
+    idle={"null": "the null server is a control"},
+)
+
+
+def service_names(source: Run) -> list[str]:
+    """Every service of the run: run.json's order first, then those that only the plan knows."""
+    listed = [name for name in mapping(source.facts.get("services")) if "/" not in name and name != ".."]
+    named = [*listed, *(planned.service for planned in source.planned if planned.mode != "null")]
+    return list(dict.fromkeys(named))
+
+
+def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
+    """The run's records after both passes of the validity gate."""
+    return apply_run_rules(build_records(source, services, seen), noise_limits_of(mapping(source.facts.get("knobs"))))
+
+
+def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
+    """One record for each planned measurement, in plan order, whatever became of it.
+
+    A pair that has its verdict is not measured on: windows that never began have no record, nor have the controls of
+    rounds that were there for pairs alone.
+    """
+    harness = harness_of(source.facts)
+    solo_rounds = whole(source.facts.get("rounds")) or 0
+    for planned in source.planned:
+        raw = read_raw(source.path, planned)
+        service = services.get(planned.service) or NULL_FACTS
+        if not raw.started and (planned.mode == "duet" or (planned.mode == "null" and planned.round > solo_rounds)):
+            continue
+        if seen is not None:
+            seen(raw)
+        yield judged_record(planned, raw, service, harness, source.settings_sha256)
+
+
+def judged_record(
+    planned: Measurement, raw: Raw, service: ServiceFacts, harness: str = "", settings_sha256: str = ""
+) -> Record:
+    """The record of one measurement, judged by itself: pure."""
+    evidence = evidence_of(planned, raw, service)
+    causes = causes_of(evidence)
+    return make_record(evidence, raw, service, causes, harness=harness, settings_sha256=settings_sha256)
+
+
+def harness_of(facts: Mapping[str, Any]) -> str:
+    """The harness's version and content hash in one word, as run.json has them."""
+    harness = mapping(facts.get("harness"))
+    return f"{harness.get('version', 'unknown')} {str(harness.get('hash', ''))[:12]}".strip()

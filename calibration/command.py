@@ -1,0 +1,35 @@
+"""`python3 -m calibration latency RUN`, `aa RUN...`, `power RUN...`: truth, measured and error of each figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.core.errors import UserError
+from bench.run.folder import find_run
+from bench.run.reader import read_run, read_service
+from bench.validity.run_records import reviewed, service_names
+from calibration.latency import LATENCY, latencies_s, result_of
+from calibration.pairs import PAIRS
+
+HEADS = (
+    "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
+    "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
+)
+
+
+def judge_verb(argv: Sequence[str]) -> int:
+    """`selftest latency RUN`, `selftest aa|power RUN...`: print the table; 0 when every promise holds, else 1."""
+    if len(argv) < 2 or argv[0] not in ("latency", *PAIRS) or (argv[0] == "latency" and len(argv) > 2):
+        raise UserError("usage: selftest latency RUN, or selftest aa|power RUN...")
+    if argv[0] in PAIRS:
+        judge_pairs, needs = PAIRS[argv[0]]
+        text, holds = judge_pairs([str(find_run(name, needs)) for name in argv[1:]])
+        print(text)
+        return 0 if holds else 1
+    folder = str(find_run(argv[1]))
+    source = read_run(folder)
+    services = {name: read_service(folder, name) for name in service_names(source)}
+    records = reviewed(source, services)
+    found = [result_of(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
+    print(*HEADS, *(one.row() for one in found), sep="\n")
+    return 0 if all(one.holds for one in found) else 1

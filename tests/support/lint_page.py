@@ -1,0 +1,49 @@
+"""Lints and checks the format of the page's JavaScript with Biome: `python3 tests/support/lint_page.py`.
+
+The files in bench/page/app share one scope: the page has them as one function. They are linted as that function, since
+in a file alone every name from another one is undeclared, and every function for another one unused. A position in the
+function is printed as one in the file that it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bench.render.page.document import HERE, app
+
+BIOME = ("--config-path=tests/biome.jsonc", "--colors=off", "--max-diagnostics=200")
+
+
+def main() -> int:
+    files = sorted((HERE / "app").glob("*.js"))
+    formatted = subprocess.run(["biome", "format", *BIOME, *files], check=False).returncode
+    with TemporaryDirectory() as folder:
+        script = Path(folder) / "page.js"
+        script.write_text(app())
+        command = ["biome", "lint", *BIOME, "--error-on-warnings", script]
+        linted = subprocess.run(command, check=False, capture_output=True, text=True)
+    print(located(linted.stdout + linted.stderr, str(script), files), end="")
+    return formatted or linted.returncode
+
+
+def located(output: str, script: str, files: list[Path]) -> str:
+    """Biome's output with positions in the app's files instead of the script's."""
+    text = app()
+    starts = {file: text[: text.index(file.read_text())].count("\n") + 1 for file in files}
+
+    def place(found: re.Match[str]) -> str:
+        line = int(found[1])
+        file = max((file for file in files if starts[file] <= line), key=lambda file: starts[file], default=None)
+        return found[0] if file is None else f"{file.relative_to(Path.cwd())}:{line - starts[file] + 1}:{found[2]}"
+
+    return re.sub(re.escape(script) + r":(\d+):(\d+)", place, output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

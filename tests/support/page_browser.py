@@ -1,0 +1,32 @@
+"""Helpers of the tests that open index.html in a browser: they build it and read what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page
+
+from bench.cli.report import build_verb
+
+CHARTS = ("ranked", "verdicts", "latency", "levels", "costs", "pythons", "heat", "timeline")
+MOST_BYTES = 3_000_000
+Opened = Callable[..., Page]
+
+
+def built(folder: Path) -> Path:
+    assert build_verb([str(folder)]) == 0
+    return folder / "index.html"
+
+
+def draw_all(page: Page) -> None:
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+
+def rows(page: Page) -> Locator:
+    return page.locator("#rows > tbody > tr:not(.opened)")
+
+
+def column(page: Page, name: str) -> list[str]:
+    names = [text.strip() for text in page.locator("#rows > thead th").all_inner_texts()]
+    return rows(page).locator(f"td:nth-child({names.index(name) + 1})").all_inner_texts()

@@ -1,0 +1,176 @@
+"""Two runs say themselves whether they may be compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+
+from bench.cli.compare_runs import compatibility_verb
+from bench.cli.report import build_verb
+from bench.core.errors import UserError
+
+HOST = {"cpu": "a CPU", "cpus": 2, "memory_bytes": 8_000_000_000, "kernel": "6.1.0", "governor": None}
+FACTS: dict[str, Any] = {
+    "knobs": {"WORKERS": "1", "SEED": "1", "PYTHON_IMAGE": "python"},
+    "harness": {"version": "v1", "hash": "0" * 64, "parts": {"loadgen": "1", "services": "2"}}
+    | {"images": {"bench/loadgen": "a"}},
+    "host": HOST | {"missing": {"governor": "not told"}},
+}
+
+
+def make(folder: Path, change: Callable[[Path, list[dict[str, Any]]], None] | None = None, **facts: Any) -> str:
+    lines = [
+        entry(stack, "json", tool, level, number=number, timeout_s=10.0, warmup_s=1.0)
+        for number, (stack, (tool, level)) in enumerate(
+            ((s, load) for s in ("aiohttp", "tornado") for load in (("wrk", "c32"), ("vegeta", "r200"))), 1
+        )
+    ]
+    write_run(folder, lines, **FACTS | facts)
+    for line in lines:
+        write_measurement(folder, line, output_of(line, 200 if line["rate"] else 1000))
+    if change:
+        change(folder, lines)
+    return str(folder)
+
+
+def told(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    status = compatibility_verb([one, other])
+    return status, capsys.readouterr().out.splitlines()
+
+
+def test_a_run_and_its_twin_are_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(make(tmp_path / "a"), make(tmp_path / "b"), capsys) == (0, ["comparable"])
+
+
+@pytest.mark.parametrize("built", [False, True], ids=["raw", "records"])
+def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = make(tmp_path / "a")
+    other = make(
+        tmp_path / "b",
+        lambda f, lines: write_measurement(f, lines[0], output_of(lines[0], 1000), tool={"tool_version": "2.0"}),
+    )
+    if built:
+        assert [build_verb([one]), build_verb([other])] == [0, 0]
+    status, lines = told(one, other, capsys)
+    assert status == 1
+    assert lines[0].startswith("forbids  version of wrk: 1.0, then 1.0, 2.0")
+
+
+def replanned(**changes: Any) -> Callable[[Path, list[dict[str, Any]]], None]:
+    def change(folder: Path, lines: list[dict[str, Any]]) -> None:
+        (folder / "plan.jsonl").write_text("".join(json.dumps(line | changes) + "\n" for line in lines))
+
+    return change
+
+
+def in_services(name: str, text: str) -> Callable[[Path, list[dict[str, Any]]], None]:
+    def change(folder: Path, lines: list[dict[str, Any]]) -> None:
+        (folder / "raw/services/aiohttp-py313-debian" / name).write_text(text)
+
+    return change
+
+
+def image_of(digit: str) -> Callable[[Path, list[dict[str, Any]]], None]:
+    def change(folder: Path, lines: list[dict[str, Any]]) -> None:
+        for line in lines[:2]:
+            meta = {"image_id": "sha256:" + 32 * digit}
+            write_measurement(folder, line, output_of(line, line["rate"] or 1000), meta=meta)
+
+    return change
+
+
+HARNESS = FACTS["harness"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "facts"),
+    [
+        ("harness", None, {"harness": HARNESS | {"hash": "1" * 64, "parts": {"loadgen": "1", "services": "3"}}}),
+        ("image of bench/loadgen", None, {"harness": HARNESS | {"images": {"bench/loadgen": "b"}}}),
+        ("containers", None, {"containers": "up for the whole run"}),
+        ("engine", None, {"engine": "another"}),
+        ("knob WORKERS", None, {"knobs": FACTS["knobs"] | {"WORKERS": "2"}}),
+        ("knob NEW", None, {"knobs": FACTS["knobs"] | {"NEW": "x"}}),
+        ("host cpu", None, {"host": HOST | {"cpu": "another CPU"}}),
+        ("host kernel", None, {"host": HOST | {"kernel": "6.12"}}),
+        ("host memory_bytes", None, {"host": HOST | {"memory_bytes": 4_000_000_000}}),
+        ("host governor", None, {"host": HOST | {"governor": "performance"}}),
+        ("duration_s of json wrk c32", replanned(duration_s=3.0), {}),
+        ("warmup_s of json vegeta r200", replanned(warmup_s=2.0), {}),
+        ("loads", replanned(scenario="plaintext"), {}),
+        ("loads", replanned(mode="duet"), {}),
+        ("Python of aiohttp-py313-debian", in_services("python.txt", "Python 3.13.2"), {}),
+        ("limits of aiohttp-py313-debian", in_services("limits.txt", "nofile 64\n"), {}),
+        ("image of aiohttp-py313-debian", image_of("ef"), {}),
+    ],
+)
+def test_what_decides_a_figure_forbids(
+    name: str, change: Any, facts: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, lines = told(make(tmp_path / "a"), make(tmp_path / "b", change, **facts), capsys)
+    assert status == 1
+    assert [line for line in lines if line.startswith(f"forbids  {name}: ")]
+    assert lines[-1].startswith("not comparable: ")
+    assert name in lines[-1]
+
+
+def test_the_part_of_the_harness_that_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = HARNESS | {"hash": "1" * 64, "parts": {"loadgen": "1", "services": "3"}}
+    _, lines = told(make(tmp_path / "a"), make(tmp_path / "b", harness=changed), capsys)
+    assert lines[0] == "forbids  harness: v1 (000000000000), then v1 (111111111111) (services)"
+
+
+def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def change(folder: Path, lines: list[dict[str, Any]]) -> None:
+        in_services("packages.txt", "aiohttp==3.14.5\n")(folder, lines)
+        image_of("ef")(folder, lines)
+
+    knobs = FACTS["knobs"] | {"SEED": "7", "PYTHON_IMAGE": "a/mirror"}
+    host = HOST | {"memory_bytes": 8_000_004_096}
+    status, lines = told(make(tmp_path / "a"), make(tmp_path / "b", change, knobs=knobs, host=host), capsys)
+    assert status == 0
+    assert "noted    packages of aiohttp-py313-debian: aiohttp 3.13.5, then aiohttp 3.14.5" in lines
+    assert [line for line in lines if line.startswith("noted    image of aiohttp-py313-debian")]
+    assert lines[-1] == "comparable"
+
+
+def test_other_services_and_more_rounds_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        entry("bjoern-wsgi", "json", "wrk", "c32", number=1, round=r, timeout_s=10.0, warmup_s=1.0) for r in (1, 2)
+    ]
+    write_run(tmp_path / "b", lines, **FACTS)
+    status, found = told(make(tmp_path / "a"), str(tmp_path / "b"), capsys)
+    assert status == 0
+    assert (
+        "noted    services of one alone: aiohttp-py313-debian, tornado-py313-debian, then bjoern-wsgi-py313-debian"
+        in found
+    )
+    assert "noted    rounds: 1, then 2" in found
+
+
+def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = (Path(make(tmp_path / "a")) / "plan.jsonl").read_bytes()
+    hashes = {"plan.jsonl": hashlib.sha256(plan).hexdigest()}
+    one = make(tmp_path / "b", sha256=hashes)
+    assert told(one, make(tmp_path / "c", sha256=hashes), capsys)[0] == 0
+    status, lines = told(one, make(tmp_path / "d", replanned(position=9), sha256=hashes), capsys)
+    assert status == 1
+    assert lines[0].startswith("forbids  plan.jsonl: as planned, then changed since")
+
+
+def test_an_unreadable_records_file_is_built_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = make(tmp_path / "a"), make(tmp_path / "b")
+    (tmp_path / "b/records.jsonl").write_text('{"schema": 99}\n')
+    assert told(one, other, capsys) == (0, ["comparable"])
+
+
+@pytest.mark.parametrize("argv", [[], ["one"], ["no-such-run", "nor-this"]])
+def test_a_folder_that_is_no_run_is_the_users_fault(argv: list[str]) -> None:
+    with pytest.raises(UserError):
+        compatibility_verb(argv)

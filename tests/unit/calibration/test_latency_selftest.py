@@ -1,0 +1,200 @@
+"""The self-tests' arithmetic: the truths themselves, and what is no measurement of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+from places import ROOT
+
+from bench.core.errors import UserError
+from bench.drive.knee_search import next_step
+from bench.matrix.load import load_matrix
+from bench.plan.make import make_plan
+from bench.plan.selection import Selection
+from bench.records.knee import CONFIRMATIONS, Trial
+from bench.records.record import Cause, Record
+from bench.run.reader import read_run, read_service
+from bench.validity.run_records import build_records, service_names
+from calibration.command import judge_verb
+from calibration.latency import LATENCY, Promise, from_csv, percentile, result_of
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> list[Record]:
+    lines = [
+        entry("uvicorn-asgi", scenario, "vegeta", "r500", number=number, round=round)
+        for round in (1, 2)
+        for number, scenario in enumerate(("stall", "mix"), 1)
+    ]
+    folder = write_run(tmp_path / "run", lines)
+    for line in lines:
+        write_measurement(folder, line, output_of(line, 500))
+    source = read_run(str(folder))
+    return list(build_records(source, {n: read_service(source.path, n) for n in service_names(source)}))
+
+
+def true_latencies(query: str, rate: int = 500, requests: int = 10_000) -> list[float]:
+    """What the app itself would make each of the requests wait, evenly sent."""
+    sys.path.insert(0, str(ROOT / "services"))
+    app = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
+    sys.path.remove(str(ROOT / "services"))
+    asked = app["Behaviour"](query)
+    return [asked.wait_s(asked.next(), 1234.5 + number / rate) for number in range(requests)]
+
+
+def latencies_of(record: Record) -> list[float]:
+    return true_latencies(MATRIX.routes[record.scenario].path.partition("?")[2])
+
+
+PERCENTILES = [promise for promise in LATENCY if promise.percentile]
+(KNEE,) = (promise for promise in LATENCY if not promise.percentile)
+
+
+@pytest.mark.parametrize("promise", PERCENTILES, ids=lambda p: f"{p.scenario} {p.figure}")
+def test_the_truth_is_what_the_app_does(promise: Promise, records: list[Record]) -> None:
+    found = result_of(promise, records, latencies_of)
+    assert found.value == pytest.approx(found.promise.truth, rel=0.005)
+    assert found.holds
+    assert found.requests == 20_000
+    assert "holds" in found.row()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda latency: latency + 0.06,
+        lambda latency: 0.9 * latency,
+        lambda latency: 0.0,
+        lambda latency: min(latency, 0.04) + 0.003,
+    ],
+)
+def test_what_hides_or_invents_latency_is_missed(change: Callable[[float], float], records: list[Record]) -> None:
+    """The p99 of both; a p90 of 1 ms has 1 ms of room."""
+    for promise in PERCENTILES:
+        if promise.percentile == 0.99:
+            found = result_of(promise, records, lambda r: [change(latency) for latency in latencies_of(r)])
+            assert not found.holds
+            assert "MISSED" in found.row()
+
+
+def test_too_few_requests_are_no_measurement(records: list[Record]) -> None:
+    found = result_of(LATENCY[0], records, lambda r: latencies_of(r)[:4999])
+    assert (found.value, found.holds) == (None, False)
+    assert "needs 5000" in found.row()
+
+
+def test_what_is_not_valid_is_no_measurement(records: list[Record]) -> None:
+    bad = replace(records[0], valid=False, causes=(Cause("errors", "some"),))
+    found = result_of(LATENCY[0], [bad, *records[1:]], latencies_of)
+    assert not found.holds
+    assert "round 1 is not valid (errors: some)" in found.row()
+
+
+def test_what_is_not_in_the_run_does_not_hold(records: list[Record]) -> None:
+    assert not result_of(LATENCY[0], records[1:2], lambda r: [0.9]).holds
+
+
+KNEE_LEVEL = "knee-p99-100ms"
+
+
+def test_the_search_finds_the_knee_that_the_app_has() -> None:
+    trials: list[Trial] = []
+    while not (step := next_step(trials, 0.1)).done:
+        latencies = true_latencies("capacity=900", step.rate, step.rate * step.seconds)
+        trials.append(Trial(step.rate, 1.0, 0.0, percentile(latencies, 0.99)))
+    assert step.reason is None
+    assert abs(step.rate - KNEE.truth) <= KNEE.allowed == 45
+
+
+def knees(record: Record, *rates: float | None) -> list[Record]:
+    """One round for each rate; where there is none it did not hold."""
+    return [
+        replace(
+            record,
+            scenario="capacity-900",
+            level=KNEE_LEVEL,
+            round=number,
+            knee_rate=rate,
+            nulls={k: v for k, v in record.nulls.items() if k != "knee_rate"}
+            | ({} if rate else {"knee_rate": "p99 2 s"}),
+        )
+        for number, rate in enumerate(rates, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((878, 878, 878, 878), "| 878/s | -22/s (-2.4 %) | 45.0/s | holds |"),
+        ((840, 840, 840, 840), "| 840/s | -60/s (-6.7 %) | 45.0/s | MISSED |"),
+        ((878, 878, None, 878), "| not measured: 878/s is not confirmed: round 3: p99 2 s |  | 45.0/s | MISSED |"),
+        ((878, 878, 878), "| not measured: 878/s is not confirmed: 3 later rounds are needed |  | 45.0/s | MISSED |"),
+        ((None, None), "| not measured: p99 2 s |  | 45.0/s | MISSED |"),
+        ((), "| not measured: it is not in this run |  | 45.0/s | MISSED |"),
+    ],
+)
+def test_a_knee_holds_where_it_is_near_and_confirmed(
+    rates: tuple[float | None, ...], said: str, records: list[Record]
+) -> None:
+    found = result_of(KNEE, knees(records[0], *rates), latencies_of)
+    assert found.row().startswith(f"| capacity-900 | knee | 900/s {said}")
+    assert found.holds == ("holds" in said)
+
+
+@pytest.mark.parametrize("part", [0.5, 0.9, 0.99, 0.999, 1.0])
+def test_percentiles_are_the_nearest_rank(part: float) -> None:
+    rng = random.Random(7)
+    for count in (1, 99, 100, 1001, 5001):
+        values = [rng.random() for _ in range(count)]
+        assert percentile(values, part) == np.quantile(values, part, method="inverted_cdf")
+
+
+def test_vegetas_csv() -> None:
+    text = (
+        '1700000000000000000,200,1500000,0,13,,SGVsbG8=,,0,GET,http://a/,eA==\n17,0,30000000000,0,0,"a, b",,,1,GET,,\n'
+    )
+    assert list(from_csv(text)) == [0.0015, 30.0]
+
+
+def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
+    made = make_plan(MATRIX, Selection(preset="selftest-latency"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    assert {s.stack for s in made.services} == {"uvicorn-synthetic"}
+    assert {cell.scenario for cell in made.cells} == {promise.scenario for promise in LATENCY}
+    assert made.preset.duration % 10 == 0
+    percentiles, knees = made.cells[:2], made.cells[2:]
+    assert all((cell.level.rate or 0) * made.preset.duration >= 5000 for cell in percentiles)
+    assert [cell.level.name for cell in knees] == [KNEE_LEVEL]
+    assert made.preset.rounds > CONFIRMATIONS
+
+
+def test_what_only_the_whole_run_shows_is_no_measurement_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A busy host voids its round, which no measurement by itself can tell."""
+    line = entry("uvicorn-asgi", "stall", "vegeta", "r500", number=1)
+    folder = write_run(tmp_path / "run", [line])
+    write_measurement(folder, line, output_of(line, 500))
+    assert judge_verb(["latency", str(folder)]) == 1
+    assert "is not valid" not in capsys.readouterr().out
+    facts = json.loads((folder / "run.json").read_text())
+    facts["knobs"] = facts.get("knobs", {}) | {"MAX_FOREIGN_CPU": "0"}
+    (folder / "run.json").write_text(json.dumps(facts))
+    assert judge_verb(["latency", str(folder)]) == 1
+    assert "| not measured: round 1 is not valid (host: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [[], ["latency"], ["power", "results/x"], ["latency", "no-such-run"]])
+def test_the_users_faults_are_one_line(argv: list[str]) -> None:
+    with pytest.raises(UserError):
+        judge_verb(argv)

@@ -1,0 +1,345 @@
+"""`python3 -m bench build RUN`: whatever is on the disk, a record for each planned measurement, and the same bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cpu import cpu_of
+from make_run import entry, many, output_of, write_measurement, write_run
+from places import ROOT
+
+from bench.cli.report import build_verb
+from bench.core.errors import UserError
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, BadRecord, Record, from_line, load, to_line
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of one measurement of each tool, all in order."""
+    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
+    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
+    write_run(tmp_path / "a-run", lines)
+    for line in lines:
+        write_measurement(tmp_path / "a-run", line, output_of(line, 500 if line["rate"] else 4000))
+    return tmp_path / "a-run"
+
+
+def build(folder: Path) -> list[Record]:
+    assert build_verb([str(folder)]) == 0
+    return list(load((folder / "records.jsonl").read_text().splitlines()))
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+
+
+def test_a_record_holds_what_was_measured(folder: Path) -> None:
+    records = build(folder)
+    assert [record.tool for record in records] == ["wrk", "hey", "ab", "vegeta"]
+    wrk, vegeta = records[0], records[3]
+    assert (wrk.requests, wrk.successes, wrk.goodput, wrk.duration_s) == (20000, 20000, 4000.0, 5.0)
+    assert (wrk.latency_kind, vegeta.latency_kind) == ("closed loop", "open loop")
+    assert wrk.latency_s["p99"] == 0.032
+    assert (wrk.server_cpu_s, wrk.loadgen_cpu_s, wrk.cpu_per_success_s) == (1.0, 1.5, 1 / 20000)
+    assert (wrk.memory_peak_bytes, wrk.throttled_s) == (50 << 20, 0.0)
+    assert wrk.steal_ratio == 1 / 600
+    assert wrk.image_id == "sha256:" + "cd" * 32
+    assert wrk.base_label == "mmdebstrap, Debian trixie, minbase"
+    assert vegeta.goodput == pytest.approx(500, rel=1e-3)
+    assert all(record.valid and record.raw_sha256 for record in records)
+
+
+def test_a_base_without_a_label_is_what_it_calls_itself(folder: Path) -> None:
+    saved = folder / "raw/services/aiohttp-py313-debian"
+    (saved / "os-release.txt").write_text('ID=x\nPRETTY_NAME="A stand-in (NOT Alpine Linux)"\n')
+    assert build(folder)[0].base_label == "mmdebstrap, Debian trixie, minbase"
+    (saved / "image.json").write_text('[{"Id": "sha256:0", "Config": {"Labels": null}}]')
+    assert build(folder)[0].base_label == "A stand-in (NOT Alpine Linux)"
+
+
+def test_cgroup_v2_counters_are_read_too(folder: Path) -> None:
+    line = lines_of(folder)[0]
+    ends = {
+        when: {"loadgen": {"cpu.stat": f"usage_usec {usec}\nuser_usec 1\n"}, "proc_stat": "intr 1"}
+        for when, usec in (("before", 10**6), ("after", 3 * 10**6))
+    }
+    write_measurement(folder, line, output_of(line, 4000), tool=ends)
+    record = build(folder)[0]
+    assert record.loadgen_cpu_s == 2.0
+    assert record.steal_ratio is None and record.nulls["steal_ratio"] == "tool.json does not tell"
+
+
+def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
+    for name in ("tool.json", "server.after", "output.txt"):
+        (folder / lines_of(folder)[0]["dir"] / name).unlink()
+    shutil.rmtree(folder / "raw/services")
+    record = build(folder)[0]
+    missing = {name for name in FIGURES if getattr(record, name) is None}
+    missing |= {f"errors.{kind}" for kind in ERROR_KINDS} | {f"latency_s.{key}" for key in LATENCIES}
+    assert missing == record.nulls.keys()
+    assert all(record.nulls.values())
+    assert record.nulls["requests"] == "the tool's output is missing"
+    assert record.nulls["server_cpu_s"] == "the server's counters were not saved"
+    assert "0" not in {json.dumps(getattr(record, name)) for name in missing & set(FIGURES)}
+
+
+def test_the_reason_of_the_host_script_is_kept(folder: Path) -> None:
+    where = folder / lines_of(folder)[0]["dir"]
+    for name in ("server.before", "server.after"):
+        (where / name).write_text("null no Docker socket here\n")
+    record = build(folder)[0]
+    assert record.nulls["cpu_per_success_s"] == "no Docker socket here"
+    assert record.valid
+
+
+def test_a_counter_that_went_back_tells_nothing(folder: Path) -> None:
+    line = lines_of(folder)[0]
+    write_measurement(folder, line, output_of(line, 4000), cpu_s=-1)
+    assert build(folder)[0].server_cpu_s is None
+
+
+def test_what_has_no_complete_record_is_told_apart(folder: Path) -> None:
+    wrk, hey, ab, vegeta = lines_of(folder)
+    shutil.rmtree(folder / wrk["dir"])
+    (folder / hey["dir"] / "meta.json").unlink()
+    (folder / ab["dir"] / "meta.json").write_text('{"schema":1,"id":"r01')
+    (folder / vegeta["dir"] / "meta.json").write_text('{"schema":1,"id":"r09-0009","outcome":"measured"}')
+    records = build(folder)
+    assert [record.outcome for record in records] == ["not run", "cut off", "cut off", "measured"]
+    assert not any(record.valid for record in records)
+    assert "r09-0009" in records[3].causes[0].detail
+    report = (folder / "report.md").read_text()
+    assert "4 measurements planned, 1 measured, 0 valid." in report
+    assert "not run" in report and "cut off" in report
+
+
+def test_a_failed_service_is_in_every_record_of_its_own(folder: Path) -> None:
+    wrk = lines_of(folder)[0]
+    shutil.rmtree(folder / "raw/r01")
+    failure = {"outcome": "failed verification", "detail": "GET /json: expected 200, got 500"}
+    (folder / "raw/services" / wrk["service"] / "failure.json").write_text(json.dumps(failure))
+    records = build(folder)
+    assert {record.outcome for record in records} == {"failed verification"}
+    assert {record.nulls["goodput"] for record in records} == {"failed verification: GET /json: expected 200, got 500"}
+    assert "GET /json: expected 200, got 500" in (folder / "report.md").read_text()
+
+
+@pytest.mark.parametrize("argv", [[], ["a", "b"], ["nowhere"], ["."]])
+def test_no_results_folder_is_refused_with_one_line(
+    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        build_verb(argv)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "build", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "not a results folder" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+HOSTILE = [
+    b"",
+    b"\x00" * 4096,
+    b"null",
+    b"[]",
+    b'"x"',
+    b"{",
+    b"[" * 100_000,
+    b'{"schema":1}',
+    "⚡".encode() * 9,
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("name", ["meta.json", "tool.json", "server.before", "server.after", "output"])
+def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: Path) -> None:
+    for line in lines_of(folder):
+        file = {"vegeta": "output.json"}.get(line["tool"], "output.txt") if name == "output" else name
+        (folder / line["dir"] / file).write_bytes(data)
+    records = build(folder)
+    assert len(records) == 4
+    if name not in {"server.before", "server.after"}:
+        assert not any(record.valid for record in records)
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(
+    "name", ["image.json", "os-release.txt", "python.txt", "jit.txt", "packages.txt", "failure.json"]
+)
+def test_any_bytes_in_a_services_file_are_no_crash(name: str, data: bytes, folder: Path) -> None:
+    (folder / "raw/services/aiohttp-py313-debian" / name).write_bytes(data)
+    assert len(build(folder)) == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("available True\nenabled True\n", "JIT on"),
+        ("available True\nenabled False\n", "JIT off"),
+        ("available True\n", "JIT built in, not known whether on"),
+        ("available False\nenabled False\n", "no JIT"),
+        ("null PyPy has a JIT of its own, always on\n", "PyPy has a JIT of its own, always on"),
+    ],
+)
+def test_the_jit_is_what_the_interpreter_tells_and_not_what_was_asked(told: str, words: str, folder: Path) -> None:
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "1"}}))
+    service = "aiohttp-py313-debian"
+    build(folder)
+    assert f"- PYTHON_JIT=1, as each interpreter tells: not known: {service}\n" in (folder / "report.md").read_text()
+    (folder / f"raw/services/{service}/jit.txt").write_text(told)
+    assert str(build(folder)[0].python_build).endswith(f", {words}")
+    assert f"- PYTHON_JIT=1, as each interpreter tells: {words}: {service}\n" in (folder / "report.md").read_text()
+    (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "0"}}))
+    build(folder)
+    assert "PYTHON_JIT=1" not in (folder / "report.md").read_text()
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_corrupt_run_json_loses_no_measurement(data: bytes, folder: Path) -> None:
+    (folder / "run.json").write_bytes(data)
+    assert all(record.valid for record in build(folder))
+
+
+WRONG_TYPES = {
+    "exit_status": [None, "0", [], {}, True, 1e300, -1],
+    "argv": ["wrk", [], [1], [["x"]], None],
+    "start_ns": ["x", None, -1, 10**40, []],
+    "health_after": [[], "200", {"status": "200"}, {"status": [200]}],
+    "before": [[], {"loadgen": 3}, {"loadgen": {"cpuacct.usage": "-3"}}, {"proc_stat": "cpu " + "9 " * 3}],
+    "tool_version": [3, "", None, ["4.1.0"]],
+}
+
+
+@pytest.mark.parametrize("key", WRONG_TYPES)
+def test_wrong_types_in_tool_json_are_no_figures(key: str, folder: Path) -> None:
+    line = lines_of(folder)[0]
+    for value in WRONG_TYPES[key]:
+        write_measurement(folder, line, output_of(line, 4000), tool={key: value})
+        assert len(build(folder)) == 4
+
+
+def test_lines_of_the_plan_that_are_none_are_named(folder: Path) -> None:
+    good = (folder / "plan.jsonl").read_text()
+    line = json.loads(good.splitlines()[0])
+    bad = [
+        "{",
+        json.dumps(line | {"id": 7}),
+        json.dumps(line | {"id": "r09", "connections": "64"}),
+        json.dumps(line | {"id": "r10", "dir": "../../etc"}),
+        json.dumps(line | {"id": "r11", "tool": "siege"}),
+        json.dumps(line | {"id": "r12", "service": "../x"}),
+        json.dumps(line | {"id": "r13", "round": 0}),
+        json.dumps(line),
+    ]
+    (folder / "plan.jsonl").write_text(good + "\n".join(bad) + "\n")
+    assert len(build(folder)) == 4
+    report = (folder / "report.md").read_text()
+    assert report.count("plan.jsonl, line ") == len(bad)
+    assert "r01-0001 is planned twice" in report
+
+
+def test_a_pipe_or_a_huge_file_in_the_folder_is_no_output(folder: Path) -> None:
+    wrk, hey, *_ = lines_of(folder)
+    (folder / wrk["dir"] / "output.txt").unlink()
+    os.mkfifo(folder / wrk["dir"] / "output.txt")
+    with (folder / hey["dir"] / "output.txt").open("r+b") as file:
+        file.truncate(1 << 40)
+    records = build(folder)
+    assert [record.valid for record in records] == [False, False, True, True]
+
+
+def test_a_hostile_detail_stays_in_its_cell(folder: Path) -> None:
+    line = lines_of(folder)[0]
+    detail = "x | y\n\n# A heading\n<script>alert(1)</script> ![](http://x) `" + "z" * 10_000
+    write_measurement(folder, line, output_of(line, 4000), meta={"outcome": "died", "detail": detail})
+    build(folder)
+    report = (folder / "report.md").read_text()
+    assert "<script>" not in report and "\n# A heading" not in report and "![](" not in report
+    assert max(map(len, report.splitlines())) < 1000
+
+
+def test_the_same_raw_files_give_the_same_bytes_elsewhere(folder: Path, tmp_path: Path) -> None:
+    build(folder)
+    other = tmp_path / "moved/under another name"
+    shutil.copytree(folder, other, ignore=shutil.ignore_patterns("records.jsonl", "report.md", "index.html"))
+    for path in other.rglob("*"):
+        os.utime(path, (0, 0))
+    environment = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "bench", "build", str(other)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    for name in ("records.jsonl", "report.md", "index.html"):
+        assert (other / name).read_bytes() == (folder / name).read_bytes()
+        assert str(tmp_path) not in (folder / name).read_text()
+
+
+def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
+    before = set(folder.rglob("*"))
+    build(folder)
+    build(folder)
+    assert set(folder.rglob("*")) - before == {
+        folder / "records.jsonl",
+        folder / "verdicts.jsonl",
+        folder / "report.md",
+        folder / "index.html",
+    }
+
+
+def test_a_record_survives_its_line(folder: Path) -> None:
+    for record in build(folder):
+        assert from_line(to_line(record)) == record
+
+
+def test_a_record_that_hides_a_missing_number_cannot_be_made(folder: Path) -> None:
+    record = build(folder)[0]
+    for change in (
+        {"goodput": None},
+        {"nulls": {**record.nulls, "goodput": "because"}},
+        {"valid": False},
+        {"outcome": "died"},
+    ):
+        with pytest.raises(BadRecord):
+            dataclasses.replace(record, **change)
+
+
+@pytest.mark.parametrize("line", ["", "{}", "[]", "null", '{"schema":2}', "{" * 5, '{"schema":1,"id":"x"}'])
+def test_a_line_that_is_no_record_is_refused(line: str) -> None:
+    with pytest.raises(BadRecord):
+        from_line(line)
+
+
+def numbers_in(folder: Path) -> int:
+    """How many there are in all files of a run: what any reader of its raw files has to do."""
+    return sum(len(re.findall(rb"\d+", path.read_bytes())) for path in folder.rglob("*") if path.is_file())
+
+
+def test_ten_thousand_measurements_cost_little_more_than_to_read_their_files_and_500_mb(tmp_path: Path) -> None:
+    lines = list(many(10_000))
+    write_run(tmp_path, lines, tables=["summary", "tldr", "repeats", "vegeta", "wrk-latency"])
+    for line in lines:
+        write_measurement(tmp_path, line, output_of(line, 500 if line["rate"] else 2000))
+    reading, used = cpu_of(lambda: numbers_in(tmp_path), 2), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "bench", "build", str(tmp_path)], cwd=ROOT, check=True)
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {now.ru_maxrss / 1024:.0f} MB at most")
+    assert cpu <= 8 * reading  # 3.2 when this was written, 5.1 where memory was short of bandwidth
+    assert now.ru_maxrss <= 500 * 1024
+    assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 10_000

@@ -1,0 +1,374 @@
+"""The search for the knee: on simulated servers whose knee is known, and on folders."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+
+from bench.cli.drive import knee_verb
+from bench.cli.report import build_verb
+from bench.core.errors import UserError
+from bench.drive.knee_search import HIGHEST, LOWEST, MOST_TRIALS, START, Step, next_step, trial_seconds, trial_workers
+from bench.parse import parse
+from bench.records.knee import REQUESTS, Trial, trial_of
+from bench.records.record import Record, load
+from bench.records.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
+
+LIMIT_S = 0.05
+LEVEL = "knee-p99-50ms"
+APART = 1.05
+
+Server = Callable[[int, int, random.Random], Trial]
+
+
+def search(server: Server, limit_s: float = LIMIT_S, seed: int = 1) -> tuple[Step, list[Trial]]:
+    """The whole loop, as the load generator's shell makes it."""
+    rng, trials = random.Random(seed), list[Trial]()
+    while not (step := next_step(trials, limit_s)).done:
+        assert step.rate * step.seconds >= REQUESTS
+        trials.append(server(step.rate, step.seconds, rng))
+        assert len(trials) <= MOST_TRIALS
+    return step, trials
+
+
+def queue(capacity: float, *, poisson: bool = False, stall: float = 0.0) -> Server:
+    """One server with a queue: `capacity` answers/s, as long each or (`poisson`) all at random, and arrivals likewise.
+
+    `stall`: the share of trials in which the machine stands still for 0.3 s.
+    """
+
+    def attack(rate: int, seconds: int, rng: random.Random) -> Trial:
+        free = arrival = 0.0
+        stop = rng.uniform(0, seconds) if rng.random() < stall else math.inf
+        took = []
+        for number in range(rate * seconds):
+            arrival = arrival + rng.expovariate(rate) if poisson else number / rate
+            begin = max(arrival, free)
+            if begin >= stop:
+                begin, stop = begin + 0.3, math.inf
+            free = begin + (rng.expovariate(capacity) if poisson else 1 / capacity)
+            took.append(free - arrival)
+        return Trial(rate, 1.0, 0.0, quantile(sorted(took), 0.99))
+
+    return attack
+
+
+@pytest.mark.parametrize("capacity", [90, 130, 480, 510, 1000, 3333, 9000, 31_000])
+def test_the_knee_of_a_queue_is_its_capacity(capacity: float) -> None:
+    step, trials = search(queue(capacity))
+    assert step.reason is None
+    # What holds is at most the capacity, or so little above it that a trial cannot show it.
+    assert capacity / APART <= step.rate <= 1.02 * capacity
+    assert len(trials) < 25
+
+
+@pytest.mark.parametrize("limit_s", [0.002, 0.05, 0.5, 2.0])
+def test_a_trial_is_long_enough_for_its_limit(limit_s: float) -> None:
+    capacity = max(400, 4 / limit_s)
+    step, _ = search(queue(capacity), limit_s)
+    assert step.reason is None and capacity / APART <= step.rate <= APART * capacity
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_knee_of_a_random_queue_is_where_its_p99_says(seed: int) -> None:
+    # M/M/1: p99 of the time in it is ln(100) / (capacity - rate).
+    capacity, limit_s = 2000, 0.02
+    truth = capacity - math.log(100) / limit_s
+    step, _ = search(queue(capacity, poisson=True), limit_s, seed)
+    # Of a few thousand requests that hang together, p99 itself is known to some percent.
+    assert step.reason is None and step.rate == pytest.approx(truth, rel=0.08)
+
+
+def test_noise_seldom_moves_the_knee() -> None:
+    capacity = 1500
+    near = [
+        step.reason is None and capacity / APART <= step.rate <= 1.02 * capacity
+        for step, _ in (search(queue(capacity, stall=0.1), seed=seed) for seed in range(20))
+    ]
+    assert sum(near) >= 17
+
+
+def faulty(holds_to: float, **fault: Any) -> Server:
+    good = {"sent_ratio": 1.0, "error_ratio": 0.0, "p99_s": 0.001}
+    return lambda rate, *_: Trial(rate, **(good if rate <= holds_to else good | fault))
+
+
+@pytest.mark.parametrize("ratio, found", [(0.001, False), (0.0011, True)])
+def test_errors_end_what_holds(ratio: float, found: bool) -> None:
+    step, _ = search(faulty(1234, error_ratio=ratio))
+    assert (step.rate <= 1234) == found
+
+
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        ({"sent_ratio": 0.98}, "98.0% of the rate sent"),
+        ({"client": ("all 64 workers",)}, "all 64 workers"),
+        ({"due_p99_s": 0.06}, "p99 60 ms from the asked times, 1 ms as sent"),
+    ],
+)
+def test_where_the_load_generator_ends_there_is_no_knee(fault: dict[str, Any], words: str) -> None:
+    step, _ = search(faulty(1234, **fault))
+    assert step.rate <= 1234
+    assert step.reason == f"it holds at {step.rate}/s, above which the load generator failed: {words}"
+    both, _ = search(faulty(1234, **fault, p99_s=1.0))
+    assert both.reason is None
+
+
+def test_a_server_that_never_holds_has_no_knee() -> None:
+    step, trials = search(faulty(0, p99_s=0.2))
+    assert step.rate == LOWEST and min(trial.rate for trial in trials) == LOWEST
+    assert step.reason is not None and "p99 200 ms" in step.reason
+
+
+def test_a_server_that_always_holds_has_no_knee() -> None:
+    step, trials = search(faulty(10**9))
+    assert START * 2 <= step.rate <= HIGHEST and len(trials) == math.log2(HIGHEST / START) // 1 + 1
+    assert step.reason == f"it holds at {step.rate}/s, and more is not asked"
+
+
+def test_trials_without_figures_do_not_hold() -> None:
+    step, _ = search(lambda rate, *_: Trial(rate, None, None, None))
+    assert step.reason is not None and "too few requests for a p99" in step.reason
+
+
+def test_a_load_generator_that_hardly_sends_ends_no_search() -> None:
+    step, _ = search(lambda rate, *_: Trial(rate, 1, 0, 0.001) if rate <= 1234 else Trial(rate, 0.03, 0, None))
+    assert step.reason is not None and "above which the load generator failed" in step.reason
+
+
+@pytest.mark.parametrize("rate, limit_s", [(84, 0.05), (500, 0.005), (8000, 0.05), (8000, 2.0)])
+def test_what_holds_never_needs_all_the_workers_of_a_trial(rate: int, limit_s: float) -> None:
+    seconds = trial_seconds(rate, limit_s)
+    # All answers at the limit, and one stall that hides in the last percent.
+    number = rate * seconds
+    stall = range(number // 2, number // 2 + number // 101)
+    took = [round(1e9 * (limit_s + ((stall.stop - n) / rate if n in stall else 0))) for n in range(number)]
+    attack = Attack(array("q", (round(n * 1e9 / rate) for n in range(number))), array("q", took))
+    assert quantile(sorted(took), 0.99) <= 1e9 * limit_s
+    assert most_in_flight(attack) < trial_workers(rate, seconds, limit_s)
+
+
+def test_one_failure_is_tried_again_and_two_count() -> None:
+    good, bad = Trial(START, 1, 0, 0.01), Trial(START, 1, 0, 0.06)
+    assert next_step([], LIMIT_S).rate == START
+    assert next_step([bad], LIMIT_S).rate == START
+    assert next_step([bad, good], LIMIT_S).rate == 2 * START
+    assert next_step([bad, bad], LIMIT_S).rate == START // 2
+    assert not list(good.server_faults(LIMIT_S)) and list(bad.server_faults(LIMIT_S)) == ["p99 60 ms"]
+
+
+def test_a_busy_minute_at_the_beginning_is_not_the_knee() -> None:
+    good, seen = queue(1500), list[int]()
+
+    def server(rate: int, seconds: int, rng: random.Random) -> Trial:
+        seen.append(rate)
+        return Trial(rate, 1, 0, 0.2) if len(seen) <= 3 else good(rate, seconds, rng)
+
+    step, _ = search(server)
+    assert step.reason is None and 1500 / APART <= step.rate <= 1.02 * 1500
+    assert seen[:4] == [500, 500, 250, 250]
+
+
+def test_a_search_that_goes_in_circles_ends() -> None:
+    rng = random.Random(2)
+    step, trials = search(lambda rate, *_: Trial(rate, 1, 0, rng.choice([0.01, 0.06])))
+    assert step.done and len(trials) <= MOST_TRIALS
+
+
+@pytest.mark.parametrize(
+    "rate, limit_s, seconds", [(500, 0.05, 10), (10_000, 0.05, 3), (10_000, 1, 25), (84, 0.05, 60), (10, 0.05, 60)]
+)
+def test_the_length_of_a_trial(rate: int, limit_s: float, seconds: int) -> None:
+    assert trial_seconds(rate, limit_s) == seconds
+
+
+def vegeta_output(rate: int, seconds: int, *, p99_ms: float = 9, bad: int = 0) -> dict[str, str]:
+    line = entry(tool="vegeta", level=f"r{rate}", duration_s=float(seconds))
+    tail = round(p99_ms * 1e6)
+    return {"output.json": output_of(line, rate, bad), **sent_on_time(rate * seconds, rate, tail)}
+
+
+def test_a_trial_is_read_from_its_report_and_lag() -> None:
+    files = vegeta_output(1000, 5, p99_ms=70, bad=10)
+    lag = read_lag(json.loads(files["lag.json"]))
+    trial = trial_of(1000, parse("vegeta", files["output.json"].encode()), lag)
+    assert trial.rate == 1000 and trial.sent_ratio == pytest.approx(1, rel=1e-3)
+    assert trial.error_ratio == pytest.approx(0.002) and trial.p99_s == 0.07 and not trial.client
+    assert trial.faults(LIMIT_S) == ["p99 70 ms", "0.20% errors"]
+    few = trial_of(1000, parse("vegeta", vegeta_output(1000, 4)["output.json"].encode()), lag)
+    assert few.p99_s is None and few.faults(LIMIT_S) == ["too few requests for a p99"]
+    assert trial_of(1000, None, lag).faults(LIMIT_S) == ["too few requests for a p99"]
+    ports = trial_of(1000, parse("vegeta", files["output.json"].encode()), lag, b"cannot assign requested address")
+    assert "too many open files, or no port left" in ports.client
+
+
+@pytest.mark.parametrize("late_ms, found", [(30, False), (60, True)])
+def test_lag_matters_to_the_knee_where_it_takes_p99_over_the_limit(late_ms: int, found: bool) -> None:
+    late = Attack(
+        array("q", (10**6 * n + (late_ms * 10**6 if n % 20 == 1 else 0) for n in range(5000))),
+        array("q", [10**6] * 5000),
+    )
+    lag = read_lag(lag_facts(late, 1000, 10_000))
+    assert lag is not None and list(lag.faults())
+    trial = trial_of(1000, parse("vegeta", vegeta_output(1000, 5)["output.json"].encode()), lag)
+    assert not list(trial.server_faults(LIMIT_S))
+    assert list(trial.client_faults(LIMIT_S)) == (["p99 61 ms from the asked times, 1 ms as sent"] if found else [])
+
+
+def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL) -> Path:
+    path = folder / f"raw/r{number:02}/{service}/json/vegeta-{level}"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def step_of(capsys: pytest.CaptureFixture[str], *argv: Any) -> str:
+    assert knee_verb(list(map(str, argv))) == 0
+    return capsys.readouterr().out.strip()
+
+
+def drive(folder: Path, capsys: pytest.CaptureFixture[str], capacity: int) -> str:
+    """The verb as the shell calls it, against a server that answers in time up to its capacity."""
+    for number in range(1, MOST_TRIALS):
+        step = step_of(capsys, folder, LIMIT_S, 5, 17)
+        verdict, rate, seconds, *_ = step.split()
+        if verdict == "done":
+            return step
+        trial = folder / f"trials/{number:02}-{rate}-{seconds}"
+        trial.mkdir(parents=True)
+        for name, text in vegeta_output(int(rate), int(seconds), p99_ms=9 if int(rate) <= capacity else 80).items():
+            (trial / name).write_text(text)
+    raise AssertionError("no end")
+
+
+def test_the_verb_goes_from_trial_to_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = cell(tmp_path)
+    _, rate, seconds = drive(folder, capsys, 1700).split()
+    assert 1700 / APART <= int(rate) <= 1700 and seconds == "5"
+    facts = json.loads((folder / "knee.json").read_text())
+    assert facts["rate"] == int(rate) and facts["reason"] is None and facts["found_in"] is None
+    assert [trial["rate"] for trial in facts["trials"]][:4] == [500, 1000, 2000, 2000]
+    assert facts["trials"][2]["faults"] == ["p99 80 ms"]
+    assert (folder / "knee.sh").read_text() == f"LOAD+=([RATE]={rate} [DURATION]=5 [DEADLINE]=17)\n"
+
+
+def test_a_trial_has_the_grace_of_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 17) == "try 500 10 264 22"
+    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 15.5) == "try 500 10 264 20.5"
+
+
+def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = drive(cell(tmp_path), capsys, 1700)
+    later = cell(tmp_path, 2)
+    assert step_of(capsys, later, LIMIT_S, 5, 17) == found
+    assert json.loads((later / "knee.json").read_text())["found_in"] == "r01"
+    assert step_of(capsys, cell(tmp_path, 2, "another"), LIMIT_S, 5, 17).startswith("try 500 ")
+    # Not from one that only confirms, and not the other way about.
+    (cell(tmp_path) / "knee.json").rename(cell(tmp_path, 4) / "knee.json")
+    assert step_of(capsys, cell(tmp_path, 3), LIMIT_S, 5, 17).startswith("try 500 ")
+
+
+def test_a_round_that_found_none_is_no_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (cell(tmp_path) / "knee.json").write_text(json.dumps({"rate": 84, "seconds": 60, "reason": "it does not hold"}))
+    assert step_of(capsys, cell(tmp_path, 2), LIMIT_S, 5, 17).startswith("try 500 ")
+
+
+def test_a_share_is_of_the_slowest_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drive(cell(tmp_path, 1, "fast"), capsys, 3000)
+    slow = int(drive(cell(tmp_path, 1, "slow"), capsys, 700).split()[1])
+    folder = cell(tmp_path, 1, "fast", "knee70-p99-50ms")
+    _, rate, seconds = step_of(capsys, folder, LIMIT_S, 2, 14, 0.7).split()
+    assert int(rate) == math.floor(0.7 * slow) and int(rate) * int(seconds) >= REQUESTS
+    with pytest.raises(UserError, match="no knee of json was found"):
+        knee_verb([str(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms")), "0.05", "2", "14", "0.7"])
+
+
+def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
+    """A run whose rounds differ from one that holds at 1,000/s by these changes."""
+    lines = [entry(tool="vegeta", level=LEVEL, round=number) for number in range(1, len(rounds) + 1)]
+    others = [entry(tool=tool, level="c64", number=number) for number, tool in ((2, "wrk"), (3, "hey"))]
+    write_run(folder, [*lines, *others])
+    for line, goodput in zip(others, (1250, 1600), strict=True):
+        write_measurement(folder, line, output_of(line, goodput))
+    for line, change in zip(lines, rounds, strict=True):
+        asked = line | {"rate": 1000}
+        write_measurement(folder, asked, output_of(asked, 1000, change.get("bad", 0)))
+        facts = {"rate": 1000, "seconds": 5, "share": None, "reason": None}
+        facts |= {"found_in": "r01" if line["round"] > 1 else None}
+        (folder / line["dir"] / "knee.json").write_text(json.dumps(facts | change.get("knee", {})))
+        for name, text in sent_on_time(5000, 1000, change.get("tail_ns", 9_000_000)).items():
+            (folder / line["dir"] / name).write_text(text)
+        if "lag" in change:
+            (folder / line["dir"] / "lag.json").write_text(json.dumps(change["lag"]))
+    assert build_verb([str(folder)]) == 0
+    records = load((folder / "records.jsonl").read_text().splitlines())
+    return [record for record in records if record.level == LEVEL]
+
+
+def told(folder: Path) -> str:
+    table = (folder / "report.md").read_text().partition("knee at p99 of 50 ms")[2].partition("\n#")[0]
+    (line,) = (line for line in table.splitlines() if line.startswith("| aiohttp"))
+    return line
+
+
+def test_a_knee_that_holds_in_three_later_rounds_is_confirmed(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{}] * 4)
+    assert [(record.rate, record.knee_rate, record.valid) for record in records] == [(1000, 1000, True)] * 4
+    assert told(tmp_path) == (
+        "| aiohttp-py313-debian | 1,000 | held in 3 of 3 | 9.00 ms | 1,600 (hey c64) | 62.50 % | yes |"
+    )
+
+
+def test_two_later_rounds_are_too_few(tmp_path: Path) -> None:
+    records_of(tmp_path, [{}] * 3)
+    assert told(tmp_path).endswith("no: 3 later rounds are needed |")
+
+
+def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{}, {"tail_ns": 61_000_000}, {}, {}, {"bad": 50}])
+    assert [record.knee_rate for record in records] == [1000, None, 1000, 1000, None]
+    assert records[1].nulls["knee_rate"] == "did not hold: p99 61 ms"
+    row = told(tmp_path)
+    assert "| held in 2 of 4 |" in row
+    assert "| no: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
+
+
+def test_lag_that_voids_a_latency_does_not_void_a_knee(tmp_path: Path) -> None:
+    late = Attack(
+        array("q", (10**6 * n + (30 * 10**6 if n % 20 == 1 else 0) for n in range(5000))), array("q", [10**6] * 5000)
+    )
+    records = records_of(tmp_path, [{}, {"lag": lag_facts(late, 1000, 10_000)}, {}, {}])
+    assert not records[1].valid and records[1].knee_rate == 1000
+    assert "| held in 3 of 3 |" in told(tmp_path)
+
+
+def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{"knee": {"reason": "it does not hold at 84/s"}}])
+    assert records[0].knee_rate is None and records[0].valid
+    assert told(tmp_path).endswith("| – | – | – | 1,600 (hey c64) | – | it does not hold at 84/s |")
+
+
+def test_levels_that_ask_for_none_say_so(tmp_path: Path) -> None:
+    records_of(tmp_path, [{}])
+    other = next(load((tmp_path / "records.jsonl").read_text().splitlines()[1:]))
+    assert (other.tool, other.knee_rate, other.nulls["knee_rate"]) == ("wrk", None, "the level asks for no knee")
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"rate":"1","seconds":5}', '{"rate":-1,"seconds":5}', "{"])
+def test_any_knee_json_gives_a_record(text: str, tmp_path: Path) -> None:
+    line = entry(tool="vegeta", level=LEVEL)
+    write_run(tmp_path, [line])
+    asked = line | {"rate": 1000}
+    write_measurement(tmp_path, asked, output_of(asked, 1000))
+    (tmp_path / line["dir"] / "knee.json").write_text(text)
+    assert build_verb([str(tmp_path)]) == 0
+    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    assert record.knee_rate is None and record.nulls["knee_rate"] and record.rate is None

@@ -1,0 +1,268 @@
+"""step.sh: sourced by a real bash, it gives back exactly what the plan says, whatever the plan says."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.drive.step_file import load_values, plain, step_file, write_step
+
+SOLO: Mapping[str, Any] = {
+    "id": "r01-0003",
+    "service": "svc-a",
+    "scenario": "json",
+    "method": "GET",
+    "path": "/json",
+    "body": None,
+    "tool": "wrk",
+    "level": "c32",
+    "connections": 32,
+    "count": None,
+    "rate": None,
+    "duration_s": 5.0,
+    "timeout_s": 2.0,
+    "threads": 1,
+    "keepalive": True,
+    "warmup_s": 1.0,
+    "dir": "raw/r01/svc-a/json/wrk-c32",
+}
+HOSTILE = (
+    "",
+    " ",
+    "'",
+    '"',
+    "a'b\"c",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "${HOME}",
+    "a\nb\n",
+    "\\",
+    "\\n",
+    "*",
+    "~",
+    "[ID]=x",
+    "(a b)",
+    ")",
+    "; exit 7",
+    "#",
+    "!!",
+    "-n",
+    "\x01\x02\x7f\x1b[0m",
+    "\t\r",
+    "é ß 日本 🙂 \u2028",
+    "=",
+    "a=b",
+)
+
+
+def sourced(folder: Path, text: str, names: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """The STEP_ variables and the loads that bash has after it sourced the file."""
+    file = folder / "step.sh"
+    file.write_text(text)
+    script = r"""
+        set -euo pipefail
+        source "$1"
+        shift
+        printf '%s\0' "$STEP_ID" "$STEP_MODE" "$STEP_LABEL" "$STEP_DIR"
+        for array in STEP_SERVICES STEP_DATABASES STEP_LOADS; do
+            declare -n values=$array
+            printf '%s\0' "${#values[@]}" "${values[@]}"
+        done
+        for name in "$@"; do
+            declare -n load=$name
+            printf '%s\0' "${#load[@]}"
+            for key in "${!load[@]}"; do printf '%s\0' "$key" "${load[$key]}"; done
+        done
+    """
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", str(file), *names],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": "/home"},
+        capture_output=True,
+        check=True,
+    )
+    assert not done.stderr
+    words = iter(done.stdout.decode().split("\0")[:-1])
+    step: dict[str, Any] = {name: next(words) for name in ("id", "mode", "label", "dir")}
+    for name in ("services", "databases", "loads"):
+        step[name] = [next(words) for _ in range(int(next(words)))]
+    loads = {name: {next(words): next(words) for _ in range(int(next(words)))} for name in names}
+    assert next(words, None) is None
+    return step, loads
+
+
+def duet(**change: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            **SOLO,
+            "id": f"r01-0007-{window}{side}",
+            "unit": "r01-0007",
+            "mode": "duet",
+            "service": f"svc-{side}",
+            "window": window,
+            "side": side,
+            "slot": 2 if side == "a" else 1,
+            "dir": f"raw/r01/pairs/p001/{window}{side}",
+            **change,
+        }
+        for window in (1, 2)
+        for side in "ab"
+    ]
+
+
+def test_a_solo_step(tmp_path: Path) -> None:
+    step, loads = sourced(tmp_path, step_file([SOLO]), ["LOAD"])
+    assert step == {
+        "id": "r01-0003",
+        "mode": "solo",
+        "label": "svc-a json wrk c32",
+        "dir": "raw/r01/svc-a/json/wrk-c32",
+        "services": ["svc-a"],
+        "databases": [""],
+        "loads": [""],
+    }
+    assert loads["LOAD"] == {
+        "ID": "r01-0003",
+        "DIR": "raw/r01/svc-a/json/wrk-c32",
+        "URL": "http://svc-a:8080/json",
+        "METHOD": "GET",
+        "BODY": "",
+        "TOOL": "wrk",
+        "CONNECTIONS": "32",
+        "COUNT": "",
+        "RATE": "",
+        "RATE_PER_CONNECTION": "",
+        "DURATION": "5",
+        "TIMEOUT": "2",
+        "THREADS": "1",
+        "WARMUP": "1",
+        "KEEPALIVE": "true",
+        "DEADLINE": "17",
+        "KNEE_P99": "",
+        "KNEE_SHARE": "",
+        "SLOT": "",
+    }
+
+
+def test_a_round_of_a_pair(tmp_path: Path) -> None:
+    names = ["LOAD_1a", "LOAD_1b", "LOAD_2a", "LOAD_2b"]
+    step, loads = sourced(tmp_path, step_file(duet(database=True)), names)
+    assert step == {
+        "id": "r01-0007",
+        "mode": "duet",
+        "label": "svc-a and svc-b json wrk c32",
+        "dir": "raw/r01/pairs/p001",
+        "services": ["svc-a", "svc-b"],
+        "databases": ["postgres2", "postgres"],
+        "loads": ["1a", "1b", "2a", "2b"],
+    }
+    assert [(loads[n]["ID"], loads[n]["DIR"][-2:], loads[n]["SLOT"]) for n in names] == [
+        ("r01-0007-1a", "1a", "2"),
+        ("r01-0007-1b", "1b", "1"),
+        ("r01-0007-2a", "2a", "2"),
+        ("r01-0007-2b", "2b", "1"),
+    ]
+
+
+def test_an_aa_pair_is_two_sides_of_one_service(tmp_path: Path) -> None:
+    step, _ = sourced(tmp_path, step_file(duet(service="svc")))
+    assert (step["services"], step["databases"], step["label"]) == (["svc", "svc"], ["", ""], "svc json wrk c32")
+
+
+def test_modes_and_databases_of_one_service(tmp_path: Path) -> None:
+    step, _ = sourced(tmp_path, step_file([{**SOLO, "mode": "null", "service": "null"}]))
+    assert (step["mode"], step["databases"]) == ("null", [""])
+    step, _ = sourced(tmp_path, step_file([{**SOLO, "database": True}]))
+    assert step["databases"] == ["postgres"]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
+    keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
+    line = {**SOLO, **{key: f"{value}{key}{value}" for key in keys}, "body": value, "method": value or "GET"}
+    step, loads = sourced(tmp_path, step_file([line]), ["LOAD"])
+    assert loads["LOAD"] == load_values(line, 10, 600)
+    assert loads["LOAD"]["BODY"] == value
+    assert loads["LOAD"]["URL"] == f"http://{line['service']}:8080{line['path']}"
+    assert (step["id"], step["dir"], step["services"]) == (line["id"], line["dir"], [line["service"]])
+    assert step["label"] == f"{line['service']} {line['scenario']} {line['tool']} {line['level']}"
+    assert os.listdir(tmp_path) == ["step.sh"]
+
+
+def test_random_text_comes_back_as_it_is(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    for _ in range(40):
+        alphabet = "'\"\\$`()[]{}=;&|<>!#~*?\n\t ab" + chr(rng.randrange(1, 0xD800)) + chr(rng.randrange(1, 128))
+        words = ["".join(rng.choices(alphabet, k=rng.randrange(30))) for _ in range(4)]
+        line = {**SOLO, "id": words[0], "service": words[1], "body": words[2], "dir": words[3]}
+        step, loads = sourced(tmp_path, step_file([line]), ["LOAD"])
+        assert [loads["LOAD"]["ID"], loads["LOAD"]["BODY"], loads["LOAD"]["DIR"]] == [words[0], words[2], words[3]]
+        assert step["services"] == [words[1]]
+
+
+@pytest.mark.parametrize("value", ["a\0b", "\ud800"])
+def test_what_bash_cannot_hold_is_refused(value: str) -> None:
+    with pytest.raises(UserError, match="the plan holds"):
+        step_file([{**SOLO, "body": value}])
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(None, ""), (5, "5"), (5.0, "5"), (0.5, "0.5"), (2.5, "2.5"), (0.0, "0"), (True, "true"), (False, "false")],
+)
+def test_numbers_are_written_as_tools_take_them(value: float | None, text: str) -> None:
+    assert plain(value) == text
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ({"duration_s": 5, "timeout_s": 2}, "17"),
+        ({"duration_s": 0.5, "timeout_s": 1.25}, "11.75"),
+        ({"duration_s": None, "count": 1000}, "600"),
+    ],
+)
+def test_deadlines(change: Mapping[str, Any], expected: str) -> None:
+    assert load_values({**SOLO, **change}, 10, 600)["DEADLINE"] == expected
+
+
+def test_the_environment_sets_the_deadlines(tmp_path: Path) -> None:
+    write_step(tmp_path, [SOLO], {"GRACE": "-1"})
+    assert "[DEADLINE]=6 " in (tmp_path / "step.sh").read_text()
+    write_step(tmp_path, [{**SOLO, "duration_s": None}], {"COUNT_DEADLINE": "1"})
+    assert "[DEADLINE]=1 " in (tmp_path / "step.sh").read_text()
+    write_step(tmp_path, [SOLO], {"GRACE": ""})
+    assert "[DEADLINE]=17 " in (tmp_path / "step.sh").read_text()
+    assert os.listdir(tmp_path) == ["step.sh"]
+    with pytest.raises(UserError, match="GRACE=soon is not a number of seconds"):
+        write_step(tmp_path, [SOLO], {"GRACE": "soon"})
+
+
+def test_a_rate_is_shared_by_the_connections() -> None:
+    assert load_values({**SOLO, "rate": 20, "connections": 8}, 10, 600)["RATE_PER_CONNECTION"] == "2.5"
+    assert load_values({**SOLO, "rate": 8000, "connections": 100}, 10, 600)["RATE_PER_CONNECTION"] == "80"
+    assert load_values({**SOLO, "rate": 20, "connections": None}, 10, 600)["RATE_PER_CONNECTION"] == ""
+
+
+def test_lines_that_are_not_one_step_are_refused() -> None:
+    for lines in ([SOLO, SOLO], [SOLO, {**SOLO, "id": "r01-0004"}], [*duet(), duet()[0]], [*duet(), *duet(unit="x")]):
+        with pytest.raises(UserError, match="are not one step"):
+            step_file(lines)
+
+
+def test_a_line_without_a_timeout_is_refused() -> None:
+    with pytest.raises(UserError, match="r01-0003 of the plan has no timeout_s"):
+        step_file([{**SOLO, "timeout_s": None}])
+
+
+def test_lines_may_come_straight_from_json(tmp_path: Path) -> None:
+    lines = [json.loads(json.dumps(line, separators=(",", ":"))) for line in duet(database=True)]
+    assert step_file(lines) == step_file(duet(database=True))

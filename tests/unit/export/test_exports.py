@@ -1,0 +1,255 @@
+"""Exports: every record in every form, nothing lost on the way, and what docs/exports.md says of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+from places import ROOT
+
+from bench.__main__ import main
+from bench.cli.export import FORMATS
+from bench.cli.report import build_verb
+from bench.export.columns import COLUMNS, header, table, types
+from bench.export.gobench import name_of, write
+from bench.records.record import Record, load
+from bench.run.reader import read_run
+
+DOC = ROOT / "docs/exports.md"
+RATES = {"aiohttp": 3000, "uvicorn-asgi": 4000, "bjoern-wsgi": 5000}
+
+
+@pytest.fixture(scope="module")
+def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three rounds: bjoern, the fastest, gives errors; a rate that is asked; a pair; the null server; hostile words."""
+    loads = (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
+    plan = [
+        entry(stack, "queries-20-raw", tool, level, number=number, round=round)
+        for round in (1, 2, 3)
+        for number, (stack, (tool, level)) in enumerate(((s, load) for s in RATES for load in loads), 1)
+    ]
+    for round in (1, 2, 3):
+        null = entry("aiohttp", "json", number=20, round=round) | {"mode": "null", "service": "null"}
+        plan.append(null | {"dir": f"raw/r{round:02}/null/json/wrk-c64"})
+        for window, (side, stack) in ((w, s) for w in (1, 2) for s in (("a", "aiohttp"), ("b", "uvicorn-asgi"))):
+            line = entry(stack, "json", number=21, round=round) | {"id": f"r{round:02}-0021-{window}{side}"}
+            line |= {"mode": "duet", "unit": f"r{round:02}-0021", "pair": "p001", "side": side, "window": window}
+            plan.append(line | {"slot": 1, "dir": f"raw/r{round:02}/pairs/p001/{window}{side}"})
+    folder = write_run(tmp_path_factory.mktemp("exports") / "a-run", plan)
+    for line in plan:
+        stack = "null" if line.get("mode") == "null" else line["service"].removesuffix("-py313-debian")
+        rps = 500 if line["rate"] else {**RATES, "null": 20000}[stack] + 10 * line["round"]
+        # One window of a pair is not valid in the third round.
+        wrong = stack == "bjoern-wsgi" or line["id"] == "r03-0021-2b"
+        write_measurement(folder, line, output_of(line, rps, 40 if wrong else 0))
+    hostile = plan[0]
+    detail = 'exit 139, "=cmd|"; DROP TABLE\n<script>\u202e'
+    write_measurement(folder, hostile, output_of(hostile, 100), meta={"outcome": "died", "detail": detail})
+    assert build_verb([str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def records(a_run: Path) -> list[Record]:
+    return list(load((a_run / "records.jsonl").read_text().splitlines()))
+
+
+def export(form: str, folder: Path, capfdbinary: Any) -> bytes:
+    assert main(["export", form, str(folder)]) == 0
+    told: bytes = capfdbinary.readouterr().out
+    return told
+
+
+def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record], capfdbinary: Any) -> None:
+    rows = list(csv.DictReader(io.StringIO(export("csv", a_run, capfdbinary).decode())))
+    assert [row["id"] for row in rows] == [record.id for record in records]
+    for row, record in zip(rows, records, strict=True):
+        assert row["run"] == "a-run"
+        assert row["valid"] == str(record.valid).lower()
+        assert float(row["goodput_per_s"]) == record.goodput
+        assert row["latency_p99_s"] == ("" if (p99 := record.latency_s["p99"]) is None else str(p99))
+        assert row["lag_p99_s"] == ("" if record.lag_s is None else str(record.lag_s["p99"]))
+        assert json.loads(row["nulls"]) == record.nulls
+        assert row["causes"] == "; ".join(dict.fromkeys(cause.cause for cause in record.causes))
+    died = next(row for row in rows if row["outcome"] == "died")
+    assert "DROP TABLE" in died["cause_details"]
+    assert "\u202e" in died["cause_details"]
+
+
+def test_every_field_of_a_record_is_in_a_column(records: list[Record]) -> None:
+    told = {column.name for column in COLUMNS}
+    for field in Record.__dataclass_fields__:
+        stem = field.removesuffix("_s")
+        assert any(name in (field, f"{field}_per_s") or name.startswith(f"{stem}_") for name in told), field
+    assert len(header()) == len(set(header()))
+    # A text is a text, and a number a number, in every record.
+    kinds = {"VARCHAR": str, "BIGINT": int, "DOUBLE": int | float, "BOOLEAN": bool}
+    for column in COLUMNS:
+        values = [column.get(record) for record in records]
+        assert all(value is None or isinstance(value, kinds[column.type]) for value in values), column.name
+
+
+def test_parquet_is_the_csv_with_types(a_run: Path, tmp_path: Path, capfdbinary: Any) -> None:
+    parquet, flat = tmp_path / "run.parquet", tmp_path / "run.csv"
+    parquet.write_bytes(export("parquet", a_run, capfdbinary))
+    flat.write_bytes(export("csv", a_run, capfdbinary))
+    with duckdb.connect() as database:
+        made = database.read_parquet(str(parquet))
+        assert dict(zip(made.columns, map(str, made.types), strict=True)) == types()
+        rows = made.fetchall()
+    flat_rows = list(csv.reader(flat.open(newline="")))[1:]
+    assert len(rows) == len(flat_rows)
+    for row, texts in zip(rows, flat_rows, strict=True):
+        for value, text, kind in zip(row, texts, types().values(), strict=True):
+            assert value == _read(text, kind)
+
+
+def _read(text: str, kind: str) -> Any:
+    """What a field of CSV says; the run has no text that is empty and not null."""
+    if text == "":
+        return None
+    return {"VARCHAR": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": lambda word: word == "true"}[kind](text)
+
+
+def test_the_line_in_the_docs_answers_its_question(
+    a_run: Path, tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (question,) = re.findall(r'^duckdb -c "(.*)"', DOC.read_text(), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
+    with duckdb.connect() as database:
+        answer = database.sql(question).fetchall()
+    # The median of three rounds, the pair's windows and what is not valid left out: bjoern would lead.
+    wrk = [row for row in answer if row[1:4] == ("queries-20-raw", "wrk", "c64")]
+    assert [(row[0], row[4]) for row in wrk] == [("uvicorn-asgi-py313-debian", 4020), ("aiohttp-py313-debian", 3025)]
+    assert [row[5] for row in wrk] == [3, 2]
+    assert not [row for row in answer if "bjoern" in row[0]]
+    assert {row[2] for row in answer} == {"wrk", "ab"}
+
+
+def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Record], capfdbinary: Any) -> None:
+    lines = export("gobench", a_run, capfdbinary).decode().splitlines()
+    benchmarks = [line.split("\t") for line in lines if line.startswith("Benchmark")]
+    solo = [record for record in records if record.mode == "solo"]
+    # A side's two windows are one line; the third round's have one pair of windows left.
+    assert len(benchmarks) == sum(record.valid for record in solo) + 2 * 3
+    assert f"# left out, not valid: {sum(not r.valid for r in records)} of {len(records)} measurements" in lines
+    causes = Counter(record.causes[0].cause for record in records if not record.valid)
+    assert {f"# left out, {cause}: {count}" for cause, count in causes.items()} <= set(lines)
+    assert "# left out, window of a pair whose other side is not valid: 1" in lines
+    assert "# left out, the null server, a control: 3" in lines
+    assert not [name for name, *_ in benchmarks if "bjoern" in name or re.search(r"-[0-9]+$", name)]
+    by_name = {name: fields for name, *fields in benchmarks}
+    stem = "server=aiohttp/framework=aiohttp/python=3.13/base=debian"
+    count, *values = by_name[f"BenchmarkQueries20Raw/{stem}/level=c64/tool=wrk"]
+    last = next(r for r in reversed(solo) if r.valid and (r.server, r.tool) == ("aiohttp", "wrk"))
+    assert last.goodput is not None and last.cpu_per_success_s is not None
+    found = {unit: float(value) for value, unit in map(str.split, values)}
+    assert int(count) == last.successes
+    assert found["req/s"] == pytest.approx(last.goodput)
+    assert found["ns/op"] == pytest.approx(1e9 / last.goodput)
+    assert found["cpu-ns/op"] == pytest.approx(1e9 * last.cpu_per_success_s)
+    # A rate that was asked for is no speed.
+    assert {value.split()[1] for value in by_name[f"BenchmarkQueries20Raw/{stem}/level=r500/tool=vegeta"][1:]} == {
+        "cpu-ns/op",
+        "peak-B",
+    }
+
+
+def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Record]) -> None:
+    spoilt = replace(records[1], server="a b/c\td", level="c64-8", scenario="\u00e9 json", package="x==1/2")
+    assert name_of(spoilt).split("/") == [
+        "BenchmarkJson",
+        "server=a_b_c_d",
+        "framework=aiohttp",
+        "python=3.13",
+        "base=debian",
+        "package=x==1_2",
+        "level=c64-8",
+        f"tool={spoilt.tool}",
+    ]
+    source = read_run(str(a_run))
+    facts = source.facts | {"engine": "26\nBenchmarkFake 1 1 ns/op", "host": {"cpu": "a\nharness: same"}}
+    made = write("a\nrun", replace(source, facts=facts), records).decode()
+    assert "BenchmarkFake 1" in made
+    assert not re.search(r"^(BenchmarkFake|harness: same|run)", made, re.MULTILINE)
+
+
+@pytest.mark.skipif(shutil.which("benchstat") is None, reason="benchstat is in the tests' image")
+def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> None:
+    file = tmp_path / "run.txt"
+    file.write_bytes(export("gobench", a_run, capfdbinary))
+
+    def benchstat(*words: str) -> list[list[str]]:
+        done = subprocess.run(["benchstat", "-format", "csv", *words], capture_output=True, text=True, check=True)
+        assert "error" not in done.stderr.lower(), done.stderr
+        return [*csv.reader(done.stdout.splitlines())]
+
+    filters = ("-filter", ".name:Queries20Raw /tool:wrk .unit:req/s")
+    rows = benchstat(*filters, "-row", ".name", "-col", "/server@(aiohttp uvicorn)", str(file))
+    figures = next(row for row in rows if row[:1] == ["Queries20Raw"])
+    assert (float(figures[1]), float(figures[3])) == (pytest.approx(3025), pytest.approx(4020))
+    # Pairs: three samples a side, and more is better.
+    rows = benchstat("-filter", ".unit:req/s /pair:p001", "-row", "/pair", "-col", "/side", str(file))
+    assert any("n=3" in cell for row in rows for cell in row)
+    # A run beside itself is one table; beside one of another harness it is two, and nothing is compared.
+    other = tmp_path / "other.txt"
+    other.write_text(file.read_text().replace("harness: ", "harness: other"))
+    both = [benchstat("-filter", ".unit:req/s /tool:wrk", str(file), str(second)) for second in (file, other)]
+    assert [any("vs base" in row for row in rows) for rows in both] == [True, False]
+
+
+def test_the_documented_columns_are_those_that_there_are() -> None:
+    text = DOC.read_text()
+    made = re.sub(r"(?s)(<!-- from .*? -->\n\n).*?(\n?<!-- end -->)", rf"\1{re.escape(table())}\2", text)
+    made = made.replace("\\", "")
+    if os.environ.get("GOLDEN") == "write":
+        DOC.write_text(made)
+    assert DOC.read_text() == made
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["xml", "a-run"], "unknown format 'xml'; there are: csv, parquet, gobench"),
+        (["csv"], "export takes a format (csv, parquet, gobench) and a run"),
+        (["csv", "no-run"], "'no-run' is not a results folder"),
+    ],
+)
+def test_what_cannot_be_exported_is_said_in_a_line(
+    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", *argv]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.count("\n") == 1
+    assert told in err
+
+
+@pytest.mark.parametrize("text", ["{}", '{"schema":2}', "no JSON", "\udcff"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_records_of_another_kind_are_refused(
+    form: str, text: str, a_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "spoilt"
+    folder.mkdir()
+    for name in ("run.json", "plan.jsonl"):
+        (folder / name).write_bytes((a_run / name).read_bytes())
+    (folder / "records.jsonl").write_bytes(text.encode(errors="surrogateescape"))
+    assert main(["export", form, str(folder)]) == 2
+    assert "scripts/report.sh spoilt makes it anew" in capsys.readouterr().err
+    (folder / "records.jsonl").unlink()
+    assert main(["export", form, str(folder)]) == 2
+    assert "No such file" in capsys.readouterr().err

@@ -1,0 +1,214 @@
+"""What a measurement used, from the counters: cgroup v1 and v2, with a reason where they do not tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+
+
+def measured(folder: Path, line: dict[str, Any], **files: Any) -> Record:
+    """The record of one measurement at 4,000/s (vegeta: its rate) with these raw files."""
+    write_run(folder, [line])
+    write_measurement(folder, line, output_of(line, line["rate"] or 4000), **files)
+    return rebuilt(folder)
+
+
+def rebuilt(folder: Path) -> Record:
+    assert build_verb([str(folder)]) == 0
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    return record
+
+
+def test_the_databases_cpu_is_part_of_a_request_that_asks_it(tmp_path: Path) -> None:
+    plain = measured(tmp_path / "json", entry(scenario="json"))
+    asked = measured(tmp_path / "db", entry(scenario="db-raw"))
+    assert (plain.server_cpu_s, plain.database_cpu_s, plain.successes) == (1.0, 0.3, 20_000)
+    assert plain.cpu_per_success_s == 1.0 / 20_000 and plain.goodput_per_core == 20_000
+    assert asked.cpu_per_success_s == pytest.approx(1.3 / 20_000)
+    assert asked.goodput_per_core == pytest.approx(20_000 / 1.3)
+
+
+@pytest.mark.parametrize("scenario, known", [("json", True), ("db-raw", False)])
+def test_a_database_without_counters_hides_the_cost_of_those_who_ask_it(
+    scenario: str, known: bool, tmp_path: Path
+) -> None:
+    line = entry(scenario=scenario)
+    record = measured(tmp_path, line)
+    (tmp_path / line["dir"] / "database.after").write_text("null the container's cgroup cannot be read on this host\n")
+    record = rebuilt(tmp_path)
+    reason = "the container's cgroup cannot be read on this host"
+    assert record.nulls["database_cpu_s"] == record.nulls["foreign_ratio"] == reason
+    assert (record.cpu_per_success_s is not None) == (record.goodput_per_core is not None) == known
+    assert known or record.nulls["cpu_per_success_s"] == record.nulls["goodput_per_core"] == reason
+    (tmp_path / line["dir"] / "database.after").unlink()
+    assert rebuilt(tmp_path).nulls["database_cpu_s"] == "the database's counters were not saved"
+
+
+def test_memory_start_up_and_image(tmp_path: Path) -> None:
+    line = entry()
+    record = measured(tmp_path, line)
+    # Files that the kernel may drop are not what the service holds.
+    assert (record.memory_idle_bytes, record.memory_peak_bytes) == (30 << 20, 50 << 20)
+    assert (record.start_s, record.image_bytes) == (0.45, 190_000_000)
+    write_measurement(tmp_path, line, output_of(line, 4000), meta={"started_ns": None})
+    saved = tmp_path / "raw/services" / line["service"]
+    (saved / "idle.txt").write_text("null no Docker socket\n")
+    (saved / "image.json").unlink()
+    record = rebuilt(tmp_path)
+    assert record.nulls["memory_idle_bytes"] == "no Docker socket"
+    assert record.nulls["start_s"] == "when its container started was not saved"
+    assert record.nulls["image_bytes"].endswith("image.json is missing")
+    (saved / "idle.txt").unlink()
+    assert rebuilt(tmp_path).nulls["memory_idle_bytes"] == "the idle service's counters were not saved"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"[{}]", b'[{"Size": "1"}]', b'[{"Size": true}]', b'[{"Size": -1}]', b"[" * 9999]
+)
+def test_an_image_without_a_size_has_none(data: bytes, tmp_path: Path) -> None:
+    line = entry()
+    measured(tmp_path, line)
+    (tmp_path / "raw/services" / line["service"] / "image.json").write_bytes(data)
+    assert rebuilt(tmp_path).image_bytes is None
+
+
+@pytest.mark.parametrize(
+    "tool, threads, busy, wait",
+    [("wrk", 1, 0.25, 0.2), ("wrk", 2, 0.125, 0.1), ("ab", 1, 0.25, 0.2), ("hey", 1, 0.0625, 0.05)],
+)
+def test_a_tool_is_measured_by_the_cpus_that_it_can_use(
+    tool: str, threads: int, busy: float, wait: float, tmp_path: Path
+) -> None:
+    line = entry(tool=tool, threads=threads)
+    facts = {"limits": {"cpus": "4", "host_cpus": "1"}}
+    facts |= {"waits": {"seen_ns": str(6 * 10**9), "waited_ns": str(10**9), "threads": "4"}}
+    record = measured(tmp_path, line, tool=facts)
+    # 1.5 s of CPU in 6 s; 1 s of waiting in the 5 s until the last look.
+    assert record.loadgen_busy_ratio == pytest.approx(busy)
+    assert record.loadgen_wait_ratio == pytest.approx(wait)
+
+
+@pytest.mark.parametrize(
+    "idle, wait",
+    # In 6 s of its CPU the load generator took 1.5 s: 3.9 s idle leave 0.6 s to others, and 0.9 s more than it waited.
+    [(390, 0.1), (300, 0.2), (450, 0.0), (460, 0.0)],
+)
+def test_a_tool_whose_threads_wait_for_one_another_does_not_lack_a_cpu(idle: int, wait: float, tmp_path: Path) -> None:
+    def lines(ticks: int) -> str:
+        return f"cpu1 900 0 0 {ticks} 7 0 0 0 0 0"
+
+    ends = {"before": {"loadgen": {"cpuacct.usage": "0"}, "proc_stat_own": lines(1000)}}
+    ends |= {"after": {"loadgen": {"cpuacct.usage": "1500000000"}, "proc_stat_own": lines(1000 + idle)}}
+    waits = {"waits": {"seen_ns": str(6 * 10**9), "waited_ns": str(10**9), "threads": "6"}}
+    record = measured(tmp_path, entry(tool="hey"), tool=ends | waits)
+    assert record.loadgen_wait_ratio == pytest.approx(wait)
+
+
+def test_waits_that_were_not_seen_are_null_with_the_reason(tmp_path: Path) -> None:
+    record = measured(tmp_path, entry(), tool={"waits": {"missing": "no thread was seen"}})
+    assert record.nulls["loadgen_wait_ratio"] == "no thread was seen"
+    for waits in ({}, [], {"seen_ns": "1", "waited_ns": "5"}, {"seen_ns": str(9**12), "waited_ns": "-3"}):
+        assert (
+            measured(tmp_path, entry(), tool={"waits": waits}).nulls["loadgen_wait_ratio"] == "tool.json does not tell"
+        )
+
+
+def stat(*ticks: int) -> str:
+    return "cpu  " + " ".join(map(str, ticks)) + " 0 0"
+
+
+def host(
+    folder: Path, spent: tuple[int, ...], irq_time: str = "in_tasks", cpus: str = "2", seconds: float = 6
+) -> Record:
+    """The record of a window in which the server took 1 s of CPU, the others 1.9 s, and /proc/stat counted `spent`."""
+    ends = {"before": {"loadgen": {"cpuacct.usage": "0"}, "proc_stat": stat(*[1000] * 8)}}
+    ends |= {"after": {"loadgen": {"cpuacct.usage": "1500000000"}, "proc_stat": stat(*(1000 + n for n in spent))}}
+    facts = ends | {"limits": {"cpus": "1", "host_cpus": cpus}, "end_ns": 10**9 + round(seconds * 1e9)}
+    return measured(folder, entry(), tool=facts, after={"irq_time": irq_time})
+
+
+def test_foreign_cpu_is_what_was_busy_beside_the_measurement(tmp_path: Path) -> None:
+    # 12 s of CPU, 9.1 idle (of which 0.1 s waited for a disk), 2.9 our own.
+    assert host(tmp_path / "a", (200, 0, 90, 900, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.0)
+    # 0.6 s more was busy.
+    assert host(tmp_path / "b", (200, 0, 90, 840, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.05)
+    # What the hypervisor took is steal, and nobody's work here.
+    stolen = host(tmp_path / "c", (200, 0, 90, 840, 10, 0, 0, 60))
+    assert stolen.foreign_ratio == pytest.approx(0.0) and stolen.steal_ratio == pytest.approx(0.05)
+    # Samples of busy time that miss change nothing: idle time is exact.
+    assert host(tmp_path / "d", (130, 0, 90, 900, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.0)
+    # More of our own than was busy at all, since its counters are read a little later.
+    assert host(tmp_path / "e", (200, 0, 90, 950, 10, 0, 0, 0)).foreign_ratio == 0.0
+
+
+@pytest.mark.parametrize("irq_time, foreign", [("in_tasks", 0.05), ("apart", 0.0), ("unknown", 0.0)])
+def test_the_networks_own_time_is_not_foreign(irq_time: str, foreign: float, tmp_path: Path) -> None:
+    record = host(tmp_path, (200, 0, 90, 840, 10, 10, 50, 0), irq_time)
+    assert record.foreign_ratio == pytest.approx(foreign, abs=1e-9)
+
+
+def test_a_window_too_short_for_the_hosts_clock_tells_nothing_of_it(tmp_path: Path) -> None:
+    short = host(tmp_path / "a", (29, 0, 0, 70, 0, 0, 0, 0), seconds=0.5)
+    assert short.foreign_ratio is None and short.steal_ratio is None
+    assert "too short" in short.nulls["steal_ratio"]
+    assert host(tmp_path / "b", (30, 0, 0, 70, 0, 0, 0, 0), seconds=0.5).steal_ratio == 0
+
+
+def test_a_counter_that_went_back_tells_nothing(tmp_path: Path) -> None:
+    record = host(tmp_path, (200, 0, 90, 900, -1, 0, 0, 0))
+    assert record.nulls["foreign_ratio"] == record.nulls["steal_ratio"] == "a counter of /proc/stat went back"
+
+
+def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> None:
+    line = entry()
+    measured(tmp_path, line)
+    for name in ("server", "database", "upstream"):
+        for when in ("before", "after"):
+            (tmp_path / line["dir"] / f"{name}.{when}").write_text("null no Docker socket here\n")
+    record = rebuilt(tmp_path)
+    assert record.valid and record.steal_ratio == 1 / 600
+    assert record.nulls["foreign_ratio"] == "no Docker socket here"
+    report = (tmp_path / "report.md").read_text()
+    assert report.count("no Docker socket here") == 2  # the peak's cell, and one sentence for all CPU time
+    assert "CPU time is not known: no Docker socket here." in report and "CPU time of a request" not in report
+
+
+@pytest.mark.parametrize(
+    "pids, found", [("11 12", False), ("12 11", False), ("11 12 13", False), ("11", True), ("11 14", True)]
+)
+def test_a_process_that_is_gone_after_the_window_is_a_lost_worker(pids: str, found: bool, tmp_path: Path) -> None:
+    record = measured(tmp_path, entry(), after={"pids": pids})
+    assert [(cause.cause, cause.detail) for cause in record.causes] == (
+        [("server", "lost 1 of its processes")] if found else []
+    )
+
+
+def test_a_pairs_sides_have_a_database_each_and_share_the_load_generator(tmp_path: Path) -> None:
+    line = entry(scenario="db-raw", mode="duet", pair="p001", side="a", slot=1, window=1, unit="r01-0001")
+    facts = {"limits": {"cpus": "4", "host_cpus": "1"}}
+    record = measured(tmp_path, line, tool=facts)
+    assert (record.server_cpu_s, record.database_cpu_s, record.successes) == (1.0, 0.3, 20_000)
+    assert record.cpu_per_success_s == 1.3 / 20_000
+    assert record.nulls["foreign_ratio"] == "the pair's other side used the host too"
+    # 1.5 s of CPU in 6 s, by two tools with a thread each.
+    assert record.loadgen_busy_ratio == pytest.approx(0.125)
+    alone = measured(tmp_path / "json", dict(line, scenario="json", database=False))
+    assert alone.cpu_per_success_s == 1.0 / 20_000 and alone.foreign_ratio is None
+    assert alone.nulls["database_cpu_s"] == "no answer of the pair needs the database"
+
+
+def test_where_a_pairs_sides_share_the_database_neither_is_charged_with_it(tmp_path: Path) -> None:
+    line = entry(scenario="db-raw", mode="duet", pair="p001", side="a", slot=1, window=1, unit="r01-0001")
+    measured(tmp_path, line)
+    for when in ("before", "after"):
+        (tmp_path / line["dir"] / f"database.{when}").unlink()
+    record = rebuilt(tmp_path)
+    assert record.server_cpu_s == 1.0
+    for name in ("database_cpu_s", "cpu_per_success_s", "goodput_per_core"):
+        assert record.nulls[name] == "both sides of the pair share the database"

@@ -1,0 +1,119 @@
+"""docs/records.schema.json: it says what the dataclass says, and refuses what the dataclass refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import jsonschema
+import make_schema
+import pytest
+from golden_runs import FORMS
+from make_run import many, output_of, write_measurement, write_run
+from places import ROOT
+
+from bench.cli.report import build_verb
+from bench.records.fields import FIELDS
+from bench.records.record import FIGURES, BadRecord, Record, from_line
+
+FILE = ROOT / "docs/records.schema.json"
+
+
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    found = json.loads(FILE.read_text())
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Records of every golden run, and of one over all tools, with pairs and the null server."""
+    found = []
+    for make in FORMS:
+        folder = tmp_path_factory.mktemp(make.__name__)
+        make(folder)
+        build_verb([str(folder)])
+        found += (folder / "records.jsonl").read_text().splitlines()
+    folder = tmp_path_factory.mktemp("many")
+    plan = [*many(60)]
+    plan[3] |= {"mode": "null", "service": "null"}
+    plan[4:6] = [plan[4] | {"id": f"r01-0005-1{side}", "mode": "duet", "pair": "p001", "side": side} for side in "ab"]
+    write_run(folder, plan)
+    for line in plan[:-2]:
+        write_measurement(folder, line, output_of(line, 500 if line["rate"] else 2000))
+    build_verb([str(folder)])
+    return found + (folder / "records.jsonl").read_text().splitlines()
+
+
+def test_the_file_is_what_the_dataclass_says() -> None:
+    text = json.dumps(make_schema.schema(), indent=1) + "\n"
+    if os.environ.get("GOLDEN") == "write":
+        FILE.write_text(text)
+    assert text == FILE.read_text()
+
+
+def test_every_field_has_its_words() -> None:
+    assert list(FIELDS) == [field.name for field in fields(Record)]
+
+
+def test_records_are_valid(lines: list[str]) -> None:
+    check = validator()
+    assert len(lines) > 150
+    assert not [error.message for line in lines for error in check.iter_errors(json.loads(line))]
+    outcomes = {json.loads(line)["outcome"] for line in lines}
+    assert {"measured", "not run", "died", "build failed"} <= outcomes
+    assert {json.loads(line)["mode"] for line in lines} == {"solo", "duet", "null"}
+
+
+def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
+    """Changes that make no record of a good one."""
+    for name in FIGURES:
+        if name in ("lag_s", "knee_rate"):
+            continue  # wrk has neither
+        yield f"{name} null without a reason", lambda r, name=name: r.update({name: None})
+        yield f"{name} with a value and a reason", lambda r, name=name: r["nulls"].update({name: "why"})
+    yield "an error null without a reason", lambda r: r["errors"].update(connect=None)
+    yield "a latency null without a reason", lambda r: r["latency_s"].update(p99=None)
+    yield "a reason taken away", lambda r: r["nulls"].pop("lag_s")
+    yield "a reason for what nobody asks", lambda r: r["nulls"].update(mood="none")
+    yield "valid with a cause", lambda r: r.update(causes=[{"cause": "errors", "detail": "40"}])
+    yield "not valid without a cause", lambda r: r.update(valid=False)
+    yield "valid though not measured", lambda r: r.update(outcome="died")
+    yield "another schema", lambda r: r.update(schema=2)
+    yield "no schema", lambda r: r.pop("schema")
+    yield "a field more", lambda r: r.update(mood="good")
+    yield "a cause without facts", lambda r: r.update(valid=False, causes=[{"cause": "errors"}])
+
+
+@pytest.mark.parametrize(("what", "spoil"), list(broken()), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_broken_record_is_refused_by_both(
+    what: str, spoil: Callable[[dict[str, Any]], None], lines: list[str]
+) -> None:
+    found = next(values for line in lines if (values := json.loads(line))["tool"] == "wrk" and values["valid"])
+    spoil(found)
+    assert not validator().is_valid(found)
+    with pytest.raises(BadRecord):
+        from_line(json.dumps(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("goodput", "833"),
+        ("round", 0),
+        ("valid", 1),
+        ("command", "wrk -x"),
+        ("mode", "trio"),
+        ("nulls", []),
+        ("id", None),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(name: str, value: Any, lines: list[str]) -> None:
+    found = json.loads(lines[0])
+    assert validator().is_valid(found)
+    assert not validator().is_valid(found | {name: value})

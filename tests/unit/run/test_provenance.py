@@ -1,0 +1,145 @@
+"""What run.json says of the machine and of the project's state."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from bench.cli.arguments import parse_selection
+from bench.cli.plan import _make
+from bench.run.provenance import HARNESS, STAGES, checkout, harness_hash, host_facts, provenance
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_machine_that_tells_all(tmp_path: Path) -> None:
+    write(tmp_path / "proc/cpuinfo", "processor : 0\nmodel name\t: A CPU @ 3 GHz\nflags\t\t: fpu hypervisor sse\n")
+    write(tmp_path / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
+    write(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n")
+    write(tmp_path / "sys/devices/system/cpu/intel_pstate/no_turbo", "1\n")
+    write(tmp_path / "sys/devices/system/cpu/smt/active", "0\n")
+    write(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpu\n")
+    facts = host_facts(tmp_path)
+    assert (facts["cpu"], facts["governor"], facts["turbo"]) == ("A CPU @ 3 GHz", "performance, powersave", "off")
+    assert (facts["smt"], facts["virtual"], facts["cgroup"], facts["missing"]) == ("off", "yes", "v2", {})
+
+
+def test_boost_says_on_in_other_words(tmp_path: Path) -> None:
+    write(tmp_path / "sys/devices/system/cpu/cpufreq/boost", "1\n")
+    assert host_facts(tmp_path)["turbo"] == "on"
+
+
+def test_what_the_machine_hides_is_null_with_a_reason(tmp_path: Path) -> None:
+    facts = host_facts(tmp_path)
+    missing = {name for name, value in facts.items() if value is None}
+    assert missing == {"governor", "turbo", "smt", "virtual"} == facts["missing"].keys()
+
+
+def test_the_script_that_has_git_is_believed(tmp_path: Path) -> None:
+    told = {"BENCH_COMMIT": COMMIT, "BENCH_BRANCH": ""}
+    assert checkout(told, tmp_path) == {"commit": COMMIT, "branch": None}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_without_git_its_files_tell(packed: bool, tmp_path: Path) -> None:
+    write(tmp_path / ".git/HEAD", "ref: refs/heads/gevent\n")
+    if packed:
+        write(tmp_path / ".git/packed-refs", f"# pack-refs\n{COMMIT} refs/heads/gevent\n")
+    else:
+        write(tmp_path / ".git/refs/heads/gevent", f"{COMMIT}\n")
+    assert checkout({}, tmp_path) == {"commit": COMMIT, "branch": "gevent"}
+
+
+def test_a_detached_head_has_no_branch_and_a_folder_without_git_neither(tmp_path: Path) -> None:
+    assert checkout({}, tmp_path) == {"commit": None, "branch": None}
+    write(tmp_path / ".git/HEAD", f"{COMMIT}\n")
+    assert checkout({}, tmp_path) == {"commit": COMMIT, "branch": None}
+
+
+def test_run_json_names_the_projects_state_by_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    told = {"BENCH_COMMIT": COMMIT, "BENCH_BRANCH": "sync", "BENCH_IMAGES": "bench/loadgen:latest=sha256:ab "}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("BENCH_VERSION", raising=False)
+    harness = provenance()["harness"]
+    assert (harness["version"], harness["commit"], harness["branch"]) == (COMMIT[:12], COMMIT, "sync")
+    assert harness["images"] == {"bench/loadgen:latest": "sha256:ab"}
+    assert harness["hash"] == harness_hash()
+    assert harness["parts"].keys() == set(HARNESS)
+    assert len(set(harness["parts"].values())) == len(HARNESS)
+
+
+def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    options = parse_selection(["--stack", "aiohttp", "--python", "3.13", "--base", "debian"])
+    options.folder = tmp_path / "run"
+    _make(options)
+    hashes = json.loads((options.folder / "run.json").read_text())["sha256"]
+    assert hashes.keys() == {p.name for p in options.folder.iterdir()} - {"run.json"}
+    for name, wanted in hashes.items():
+        assert hashlib.sha256((options.folder / name).read_bytes()).hexdigest() == wanted
+
+
+@pytest.mark.parametrize(
+    ("mode", "scenario", "found"), [("duet", "db-raw", True), ("duet", "json", False), ("solo", "db-raw", False)]
+)
+def test_a_second_database_runs_beside_pairs_that_ask_one(
+    mode: str, scenario: str, found: bool, tmp_path: Path
+) -> None:
+    wanted = ["--stack", "uvicorn-starlette,uvicorn-asgi", "--scenario", scenario, "--mode", mode]
+    options = parse_selection([*wanted, "--controls", "none"])
+    options.folder = tmp_path / "run"
+    _make(options)
+    assert ("  postgres2:\n" in (tmp_path / "run/services.yml").read_text()) == found
+
+
+def test_words_and_what_only_shows_figures_do_not_change_the_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "bench/validity/run_rules.py", '"""The rules."""\n\nLIMIT = 1  # share\n')
+    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\n# Loads.\nload 1 # now\n")
+    write(tmp_path / "bench/render/report.py", "title = 'a'\n")
+    before = harness_hash()
+    write(tmp_path / "bench/validity/run_rules.py", '"""What voids a run."""\nLIMIT = 1\n')
+    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\n# Loads one service.\nload 1 # now\n")
+    write(tmp_path / "bench/render/report.py", "title = 'b'\n")
+    write(tmp_path / "bench/cli/report.py", "title = 'b'\n")
+    assert harness_hash() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stage"),
+    [
+        ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
+        ("bench/analysis/verdicts.py", "DELTA = 2\n", "judge"),
+        ("scripts/lib/solo.sh", "#!/bin/sh\nload 2\n", "measure"),
+        ("scripts/lib/solo.sh", "#!/bin/bash\nload 1\n", "measure"),
+        ("bench/drive/knee_search.py", "START = 100\n", "measure"),
+    ],
+)
+def test_what_decides_a_figure_changes_the_hash_of_its_stage(
+    name: str, text: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "bench/validity/run_rules.py", "LIMIT = 1\n")
+    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\nload 1\n")
+    before = provenance()["harness"]
+    write(tmp_path / name, text)
+    after = provenance()["harness"]
+    assert after["hash"] != before["hash"]
+    assert [name for name in STAGES if after["stages"][name] != before["stages"][name]] == [stage]
+
+
+def test_every_part_of_a_stage_exists() -> None:
+    assert [part for part in HARNESS if not (ROOT / part).exists()] == []

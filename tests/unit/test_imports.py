@@ -1,0 +1,62 @@
+"""Imports point one way: down the list of packages, and never round in a circle."""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from places import ROOT
+
+ORDER = (
+    *(
+        "cli",
+        "verified",
+        "render",
+        "export",
+        "drive",
+        "analysis",
+        "stats",
+        "validity",
+        "records",
+        "parse",
+        "run",
+        "plan",
+    ),
+    *("contract", "matrix", "core"),
+)
+
+
+def modules() -> dict[str, Path]:
+    found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in (ROOT / "bench").rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in found.items() if name != "bench.__main__"}
+
+
+def imported(path: Path, known: set[str]) -> set[str]:
+    """The project's modules that a file names, at its top or inside a function."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name for name in names if name in known or name.partition(".")[0] in ("tests", "calibration")}
+
+
+def test_imports_point_down_and_never_in_a_circle() -> None:
+    graph = {name: imported(path, set(modules())) for name, path in modules().items()}
+    assert len(graph) > 90
+    upward = [
+        f"{name} -> {other}"
+        for name, others in graph.items()
+        for other in others
+        if not other.startswith("bench.") or place(name) > place(other) or (place(name) and place(other) == 0)
+    ]
+    assert upward == []
+    list(TopologicalSorter({name: others - {name, package(name)} for name, others in graph.items()}).static_order())
+
+
+def place(name: str) -> int:
+    return ORDER.index(name.split(".")[1])
+
+
+def package(name: str) -> str:
+    return name.rpartition(".")[0]

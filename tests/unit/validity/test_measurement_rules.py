@@ -1,0 +1,297 @@
+"""The gate: each cause with what calls it up, and with what just does not."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+from places import SAMPLES
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+
+WRK = entry(tool="wrk", level="c64")
+HEY = entry(tool="hey", level="c64")
+COUNTED = entry(tool="hey", level="c50n205")
+AB = entry(tool="ab", level="c16n1000")
+VEGETA = entry(tool="vegeta", level="r500")
+
+
+def judged(folder: Path, line: dict[str, Any], output: str | bytes, **files: Any) -> Record:
+    """The record of one measurement with these raw files."""
+    write_run(folder, [line])
+    write_measurement(folder, line, output, **files)
+    assert build_verb([str(folder)]) == 0
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    return record
+
+
+def causes(record: Record) -> list[str]:
+    return [cause.cause for cause in record.causes]
+
+
+def sample(name: str) -> bytes:
+    found = SAMPLES / f"{name}.txt"
+    return found.read_bytes()
+
+
+def changed(text: str, pattern: str, into: str) -> str:
+    """The output with a lie in it."""
+    lie, count = re.subn(pattern, into, text, count=1, flags=re.M)
+    assert count == 1, pattern
+    return lie
+
+
+@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+def test_what_is_in_order_is_valid(line: dict[str, Any], tmp_path: Path) -> None:
+    record = judged(tmp_path, line, output_of(line, 500 if line["rate"] else 4000))
+    assert record.valid, record.causes
+    assert record.goodput == pytest.approx(500 if line["rate"] else 4000, rel=1e-3)
+
+
+@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+@pytest.mark.parametrize("share, found", [(0.001, False), (0.002, True)])
+def test_errors_are_one_in_a_thousand_at_most(line: dict[str, Any], share: float, found: bool, tmp_path: Path) -> None:
+    rate = 500 if line["rate"] else 4000
+    bad = round(share * (line["count"] or rate * line["duration_s"]))
+    record = judged(tmp_path, line, output_of(line, rate, bad))
+    assert ("errors" in causes(record)) == found
+    assert record.goodput is not None and record.goodput < rate
+
+
+def test_errors_outside_of_the_requests_count(tmp_path: Path) -> None:
+    line = WRK | {"connections": 4, "duration_s": 1.0}
+    record = judged(tmp_path, line, sample("wrk/resets-every-4th"))
+    assert record.attempts == 5529 + 1843
+    assert "errors" in causes(record)
+
+
+def test_ab_counts_what_it_failed_to_receive_among_its_requests(tmp_path: Path) -> None:
+    record = judged(tmp_path, AB | {"connections": 4, "count": 200}, sample("ab/resets-r"))
+    assert record.attempts == 200
+    assert causes(record) == ["errors", "output"]
+
+
+def test_answers_after_the_timeout_are_errors(tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK | {"connections": 6, "duration_s": 3.0}, sample("wrk/timeouts"))
+    assert record.causes[0].detail.startswith("12 of 12 attempts")
+
+
+def test_nothing_good_at_all_is_an_error(tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK | {"connections": 4, "duration_s": 1.0}, sample("wrk/zero-requests-hang"))
+    assert causes(record) == ["errors"]
+
+
+@pytest.mark.parametrize(
+    "line, name, word",
+    [
+        (WRK, "wrk/refused", "refused"),
+        (AB, "ab/refused", "refused"),
+        (HEY, "hey/refused", "refused"),
+        (HEY, "hey/nofile-20", "too many open files"),
+        (WRK, "wrk/unresolved", "not resolved"),
+    ],
+)
+def test_client_faults_are_told(line: dict[str, Any], name: str, word: str, tmp_path: Path) -> None:
+    record = judged(tmp_path, line, sample(name))
+    (fault,) = (cause for cause in record.causes if cause.cause == "client fault")
+    assert word in fault.detail
+
+
+def test_one_refused_connect_is_a_client_fault(tmp_path: Path) -> None:
+    errors = "  Socket errors: connect {}, read 0, write 0, timeout 0\nRequests/sec"
+    text = output_of(WRK, 4000)
+    assert causes(judged(tmp_path, WRK, changed(text, "Requests/sec", errors.format(1)))) == ["client fault"]
+    assert causes(judged(tmp_path, WRK, changed(text, "Requests/sec", errors.format(0)))) == []
+
+
+def test_vegeta_names_the_fault_in_its_errors(tmp_path: Path) -> None:
+    text = output_of(VEGETA, 500).replace('"errors":[]', '"errors":["dial tcp: lookup x: no such host"]')
+    assert "client fault" in causes(judged(tmp_path, VEGETA, text))
+
+
+@pytest.mark.parametrize("seconds, found", [(4.95, False), (4.8, True), (5.4, False), (5.6, True)])
+def test_the_duration_is_the_asked_one(seconds: float, found: bool, tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK, output_of(WRK | {"duration_s": seconds}, 4000).replace("Running 6s", "Running 5s"))
+    assert ("not the asked load" in causes(record)) == found
+
+
+def test_an_interrupted_report_looks_whole_and_is_not_the_asked_load(tmp_path: Path) -> None:
+    wrk = judged(tmp_path / "wrk", WRK | {"connections": 4, "duration_s": 10.0}, sample("wrk/sigint-mid-run"))
+    hey = judged(
+        tmp_path / "hey", HEY | {"connections": 4, "count": 10**6, "duration_s": None}, sample("hey/sigint-mid-run")
+    )
+    ab = judged(tmp_path / "ab", AB | {"connections": 4, "count": 10**5}, sample("ab/sigint-mid-run"))
+    assert causes(wrk) == causes(hey) == causes(ab) == ["not the asked load"]
+
+
+def test_hey_rounds_a_count_to_its_connections(tmp_path: Path) -> None:
+    record = judged(tmp_path, COUNTED, sample("hey/rounding-n205-c50"))
+    assert causes(record) == ["not the asked load"]
+    assert record.causes[0].detail == "200 requests, asked were 205 (hey sends 4 on each of 50 connections)"
+    assert judged(tmp_path, COUNTED | {"count": 200}, sample("hey/rounding-n205-c50")).valid
+
+
+def test_wrk_gives_each_thread_the_quotient(tmp_path: Path) -> None:
+    odd = WRK | {"connections": 65, "threads": 2}
+    assert causes(judged(tmp_path, odd, output_of(odd, 4000))) == ["not the asked load"]
+    even = WRK | {"threads": 2}
+    assert judged(tmp_path, even, output_of(even, 4000)).valid
+
+
+@pytest.mark.parametrize("line", [WRK, AB], ids=["wrk", "ab"])
+def test_the_connections_are_the_asked_ones(line: dict[str, Any], tmp_path: Path) -> None:
+    text = output_of(line, 4000)
+    assert causes(judged(tmp_path, line | {"connections": line["connections"] - 1}, text)) == ["not the asked load"]
+
+
+@pytest.mark.parametrize("sent, found", [(497, False), (493, True), (503, False), (507, True)])
+def test_an_open_loop_sends_what_was_asked(sent: float, found: bool, tmp_path: Path) -> None:
+    record = judged(tmp_path, VEGETA, output_of(VEGETA, sent))
+    assert causes(record) == (["not the asked load"] if found else [])
+    assert record.sent_rate == pytest.approx(sent, rel=1e-3)
+
+
+@pytest.mark.parametrize("rps, found", [(3000, False), (8050, False), (8200, True)])
+def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_path: Path) -> None:
+    line = entry(tool="hey", level="c100r8000")
+    assert causes(judged(tmp_path, line, output_of(line, rps))) == (["not the asked load"] if found else [])
+
+
+@pytest.mark.parametrize(
+    "files, found",
+    [
+        ({"after": {"oom_kill": 1}}, True),
+        ({"after": {"restarts": 1}}, True),
+        ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
+        ({"after": {"oom_killed": "true"}}, True),
+        ({"after": {"oom_killed": "false", "running": "true"}}, False),
+        ({"after": {"running": "false"}}, True),
+        ({"after": {"memory_peak_bytes": 1 << 40}}, False),
+        ({"tool": {"health_after": {"status": 503, "error": None}}}, True),
+        ({"tool": {"health_after": {"status": None, "error": "connection reset"}}}, True),
+        ({"tool": {"health_after": {"status": 200, "error": None}}}, False),
+    ],
+)
+def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool, tmp_path: Path) -> None:
+    assert causes(judged(tmp_path, WRK, output_of(WRK, 4000), **files)) == (["server"] if found else [])
+
+
+LIES = [
+    (WRK, r"Requests/sec: +4000.00", "Requests/sec:   4400.00"),
+    (WRK, r"20000 requests in", "26000 requests in"),
+    (WRK, r"requests in 5.00s", "requests in 5.30s"),
+    (WRK, r"     99%  32.00ms", "     99%   3.00ms"),
+    (HEY, r"Requests/sec:\t4000", "Requests/sec:\t4100"),
+    (HEY, r"\[200\]\t20000 responses", "[200]\t40000 responses"),
+    (HEY, r"50% in 0.0160 secs", "50% in 0.9000 secs"),
+    (AB, r"Requests per second:    4000", "Requests per second:    5000"),
+    (AB, r"Time taken for tests:   0.250", "Time taken for tests:   0.200"),
+    (VEGETA, r'"throughput":500', '"throughput":600'),
+    (VEGETA, r'"200":2500', '"200":2600'),
+]
+
+
+@pytest.mark.parametrize("line, truth, lie", LIES)
+def test_a_figure_that_contradicts_the_others_is_caught(
+    line: dict[str, Any], truth: str, lie: str, tmp_path: Path
+) -> None:
+    text = changed(output_of(line, 500 if line["rate"] else 4000), truth, lie)
+    assert "arithmetic" in causes(judged(tmp_path, line, text))
+
+
+def test_more_seconds_than_the_clock_saw_are_caught(tmp_path: Path) -> None:
+    text = output_of(WRK, 4000)
+    assert causes(judged(tmp_path, WRK, text, tool={"end_ns": 4 * 10**9})) == ["arithmetic"]
+    assert causes(judged(tmp_path, WRK, text, tool={"end_ns": 6 * 10**9})) == []
+
+
+@pytest.mark.parametrize("factor, found", [(1.15, False), (1.3, True), (0.85, False), (0.7, True)])
+def test_littles_law_holds_in_a_closed_loop(factor: float, found: bool, tmp_path: Path) -> None:
+    text = changed(output_of(HEY, 4000), "Average:\t0.0160", f"Average:\t{0.016 * factor:.4f}")
+    assert causes(judged(tmp_path, HEY, text)) == (["arithmetic"] if found else [])
+
+
+@pytest.mark.parametrize("factor, found", [(9, False), (0.85, False), (0.7, True)])
+def test_wrk_adds_samples_so_its_mean_may_only_be_too_long(factor: float, found: bool, tmp_path: Path) -> None:
+    text = changed(output_of(WRK, 4000), "Latency   16.00ms", f"Latency   {16 * factor:.2f}ms")
+    assert causes(judged(tmp_path, WRK, text)) == (["arithmetic"] if found else [])
+
+
+@pytest.mark.parametrize("factor, found", [(1.3, True), (0.1, False)])
+def test_connections_held_to_a_rate_may_wait(factor: float, found: bool, tmp_path: Path) -> None:
+    line = entry(tool="hey", level="c64r4000")
+    text = changed(output_of(line, 4000), "Average:\t0.0160", f"Average:\t{0.016 * factor:.4f}")
+    assert causes(judged(tmp_path, line, text)) == (["arithmetic"] if found else [])
+
+
+def test_hung_connections_show_in_littles_law_alone(tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK | {"connections": 8, "duration_s": 2.0}, sample("wrk/hang-every-4th"))
+    assert causes(record) == ["arithmetic"]
+
+
+@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+def test_output_cut_anywhere_is_never_valid(line: dict[str, Any], tmp_path: Path) -> None:
+    text = output_of(line, 500 if line["rate"] else 4000).rstrip()
+    for share in (0.0, 0.2, 0.5, 0.8, 0.97):
+        record = judged(tmp_path, line, text[: int(share * len(text))])
+        assert "output" in causes(record), share
+
+
+def test_the_exit_status_counts(tmp_path: Path) -> None:
+    text = output_of(WRK, 4000)
+    assert causes(judged(tmp_path, WRK, text, tool={"exit_status": 124})) == ["output"]
+    assert causes(judged(tmp_path, WRK, text, tool={"exit_status": None})) == ["output"]
+
+
+def test_an_output_that_cannot_tell_the_good_has_no_goodput(tmp_path: Path) -> None:
+    record = judged(tmp_path, AB | {"connections": 5, "count": 300}, sample("ab/length-failures"))
+    assert "output" in causes(record)
+    assert record.goodput is None and record.successes is None
+    assert record.nulls["goodput"] == "between 100 and 300 answers were good, the output cannot tell"
+
+
+@pytest.mark.parametrize("outcome", ["did not start", "died", "answers wrongly", "load tool failed"])
+def test_what_was_not_measured_says_so_first(outcome: str, tmp_path: Path) -> None:
+    meta = {"outcome": outcome, "detail": "in so many words"}
+    record = judged(tmp_path, WRK, output_of(WRK, 4000), meta=meta)
+    assert (record.causes[0].cause, record.causes[0].detail) == (outcome, "in so many words")
+    assert not record.valid
+
+
+ASKED = {
+    "wrk": re.compile(r"-t ?(\d+) -c ?(\d+) -d ?(\d+)s?\b"),
+    "ab": re.compile(r"-n (\d+) -c (\d+) "),
+    "hey": re.compile(r"-n (\d+) -c (\d+) "),
+}
+FLAWED = {
+    "wrk": {"mixed-200-500", "resets-every-4th", "timeouts", "refused", "unresolved", "sigint-mid-run"}
+    | {"zero-requests-hang", "hang-every-4th", "closed-without-answer"},
+    "ab": {"length-failures", "mixed-500-other-length", "resets-r", "refused", "timeout-s1", "sigint-mid-run"}
+    | {"redirects-and-errors", "reset-stops-the-run", "refused-r"},
+    "hey": {"mixed-200-500", "refused", "nofile-20", "timeouts-some", "sigint-mid-run", "rounding-n205-c50"}
+    | {"closed-and-hung"},
+}
+
+
+@pytest.mark.parametrize("tool", FLAWED)
+def test_real_outputs_are_judged_as_they_were_made(tool: str, tmp_path: Path) -> None:
+    """Every real output of the samples, with the load that its command asked for."""
+    flawed = set()
+    for command in sorted((SAMPLES / tool).glob("*.cmd")):
+        asked, output = ASKED[tool].search(command.read_text()), command.with_suffix(".txt")
+        truth = json.loads(command.with_name(f"{command.stem}.truth.json").read_text())
+        if asked is None or truth["format"] != "text":
+            continue
+        line = entry(tool=tool) | {"connections": int(asked[2])}
+        if tool == "wrk":
+            line |= {"threads": int(asked[1]), "duration_s": float(asked[3])}
+        else:
+            line |= {"count": int(asked[1]), "duration_s": None}
+        if not judged(tmp_path / command.stem, line, output.read_bytes()).valid:
+            flawed.add(command.stem)
+    assert flawed == FLAWED[tool]

@@ -1,0 +1,183 @@
+"""Causes that need a whole run: each with a case just below its limit and one just above."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+from bench.validity.run_rules import NoiseLimits, apply_run_rules, ceilings_of, noise_limits_of, noisy_rounds
+
+LIMITS = NoiseLimits()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """A valid record of wrk at 4,000/s, round 1."""
+    folder, line = tmp_path_factory.mktemp("run"), entry()
+    write_run(folder, [line])
+    write_measurement(folder, line, output_of(line, 4000))
+    assert build_verb([str(folder)]) == 0
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    assert record.valid, record.causes
+    return record
+
+
+def null(record: Record, goodput: float, **changes: Any) -> Record:
+    """The null server's measurement."""
+    return dataclasses.replace(record, id="r01-0099", service="null", goodput=goodput, **changes)
+
+
+def causes(record: Record) -> list[str]:
+    return [cause.cause for cause in record.causes]
+
+
+@pytest.mark.parametrize("ceiling, found", [(8001, False), (8000, False), (7999, True)])
+def test_goodput_is_at_most_half_of_the_tools_ceiling(ceiling: float, found: bool, plain: Record) -> None:
+    judged, control = apply_run_rules([plain, null(plain, ceiling)], LIMITS)
+    assert causes(judged) == (["loadgen-bound"] if found else [])
+    assert judged.valid is not found
+    # The null server is there to be bound by the tool.
+    assert control.valid
+
+
+def test_the_ceiling_is_that_of_the_scenario_where_there_is_one_and_else_the_tools_best(plain: Record) -> None:
+    best = null(plain, 20_000, scenario="plaintext")
+    assert causes(apply_run_rules([plain, best], LIMITS)[0]) == []
+    judged = apply_run_rules([plain, best, null(plain, 7_000)], LIMITS)[0]
+    assert causes(judged) == ["loadgen-bound"]
+    assert "57% of the 7000/s that wrk reaches against the null server (json)" in judged.causes[0].detail
+    assert causes(apply_run_rules([plain, null(plain, 7_000, scenario="plaintext")], LIMITS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([plain, null(plain, 7_000, tool="hey")], LIMITS)[0]) == []
+
+
+def test_the_best_of_several_rounds_is_the_ceiling(plain: Record) -> None:
+    rounds = [null(plain, 5_000), null(plain, 9_000, round=2)]
+    assert causes(apply_run_rules([plain, *rounds], LIMITS)[0]) == []
+
+
+def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -> None:
+    broken = dataclasses.replace(apply_run_rules([plain, null(plain, 7_999)], LIMITS)[0], service="null")
+    assert not broken.valid
+    assert ceilings_of([broken]).of(plain) is None
+    # One that kept up with the asked rate could have gone on.
+    at_rate = {"rate": 500.0, "connections": None, "level": "r500"}
+    assert ceilings_of([null(plain, 499, **at_rate)]).of(plain) is None
+    assert ceilings_of([null(plain, 490, **at_rate)]).of(plain) == (490, "json")
+
+
+@pytest.mark.parametrize("busy, found", [(0.84, False), (0.86, True)])
+def test_the_loadgens_cpus_have_room(busy: float, found: bool, plain: Record) -> None:
+    judged, control = apply_run_rules(
+        [dataclasses.replace(r, loadgen_busy_ratio=busy) for r in (plain, null(plain, 1e6))], LIMITS
+    )
+    assert causes(judged) == (["loadgen-bound"] if found else [])
+    assert control.valid
+
+
+@pytest.mark.parametrize("wait, found", [(0.099, False), (0.101, True)])
+def test_the_tool_gets_a_cpu_when_it_needs_one(wait: float, found: bool, plain: Record) -> None:
+    judged = apply_run_rules([dataclasses.replace(plain, loadgen_wait_ratio=wait)], LIMITS)[0]
+    assert causes(judged) == (["loadgen-bound"] if found else [])
+
+
+def unknown(record: Record, name: str) -> Record:
+    return dataclasses.replace(record, **{name: None}, nulls=dict(record.nulls) | {name: "not known"})
+
+
+def test_what_is_not_known_is_no_cause(plain: Record) -> None:
+    for name in ("loadgen_busy_ratio", "loadgen_wait_ratio", "steal_ratio", "foreign_ratio", "goodput"):
+        assert apply_run_rules([unknown(plain, name), null(plain, 7_000_000)], LIMITS)[0].valid
+
+
+NOISE = [
+    ("steal_ratio", 0.0099, False),
+    ("steal_ratio", 0.0101, True),
+    ("foreign_ratio", 0.049, False),
+    ("foreign_ratio", 0.051, True),
+]
+
+
+@pytest.mark.parametrize("figure, share, found", NOISE)
+def test_noise_voids_the_whole_round_and_no_other(figure: str, share: float, found: bool, plain: Record) -> None:
+    noisy = dataclasses.replace(plain, id="r01-0002", **{figure: share})
+    best = dataclasses.replace(plain, id="r01-0003", goodput=9e9)
+    later = dataclasses.replace(plain, id="r02-0001", round=2)
+    judged = apply_run_rules([plain, noisy, best, later, null(plain, 1e12)], LIMITS)
+    # The null server is a control, and no figure of a service's.
+    assert [causes(record) for record in judged] == [["host"] if found else []] * 3 + [[], []]
+    if found:
+        assert {record.causes[0].detail[:9] for record in judged[:3]} == {"r01-0002 "}
+    judged = apply_run_rules([plain, dataclasses.replace(noisy, round=2), later], LIMITS)
+    assert [causes(record) for record in judged] == [[], *[["host"] if found else []] * 2]
+
+
+def test_duets_stay_and_are_no_witnesses(plain: Record) -> None:
+    noisy = dataclasses.replace(plain, id="r01-0002", foreign_ratio=0.5)
+    duet = dataclasses.replace(plain, id="r01-0003", mode="duet", loadgen_wait_ratio=0.9, loadgen_busy_ratio=0.9)
+    assert [record.valid for record in apply_run_rules([noisy, duet], LIMITS)] == [False, True]
+    loud = dataclasses.replace(duet, foreign_ratio=0.9)
+    assert [record.valid for record in apply_run_rules([plain, loud], LIMITS)] == [True, True]
+    # The tool's own ceiling is a ceiling for both sides.
+    assert [record.valid for record in apply_run_rules([duet, null(plain, 7_999)], LIMITS)] == [False, True]
+
+
+def test_who_is_solo_may_be_told_otherwise(plain: Record) -> None:
+    noisy, other = (dataclasses.replace(plain, id=f"r01-000{n}", foreign_ratio=0.5) for n in (2, 3))
+    judged = apply_run_rules([noisy, other], LIMITS, lambda record: record.id == "r01-0002")
+    assert [record.valid for record in judged] == [False, True]
+
+
+def test_what_was_not_measured_is_no_witness_and_not_judged(plain: Record) -> None:
+    died = dataclasses.replace(
+        apply_run_rules([dataclasses.replace(plain, foreign_ratio=0.9)], LIMITS)[0], id="r01-0002", outcome="died"
+    )
+    judged = apply_run_rules([plain, died], LIMITS)
+    assert judged[0].valid
+    assert judged[1] == died
+    assert noisy_rounds([died], LIMITS) == {}
+
+
+def test_the_witnesses_are_named_and_not_without_end(plain: Record) -> None:
+    many = [dataclasses.replace(plain, id=f"r01-{n:04}", foreign_ratio=0.2, steal_ratio=0.1) for n in range(90)]
+    detail = apply_run_rules(many, LIMITS)[0].causes[0].detail
+    assert detail.startswith("r01-0000 steal 10.0%, foreign CPU 20.0%; r01-0001 ")
+    assert detail.endswith("and 87 more of the round") and len(detail) < 300
+
+
+@pytest.mark.parametrize(
+    "knobs, limits",
+    [
+        ({}, LIMITS),
+        ({"MAX_STEAL": "1", "MAX_FOREIGN_CPU": "5", "MAX_LOADGEN_WAIT": "10"}, LIMITS),
+        ({"MAX_STEAL": "2.5", "MAX_FOREIGN_CPU": "100", "MAX_LOADGEN_WAIT": "0"}, NoiseLimits(0.025, 1.0, 0.0)),
+        ({"MAX_STEAL": "lots", "MAX_FOREIGN_CPU": None, "MAX_LOADGEN_WAIT": "nan"}, LIMITS),
+        ({"MAX_STEAL": [], "MAX_FOREIGN_CPU": "-1", "MAX_LOADGEN_WAIT": "inf"}, LIMITS),
+    ],
+)
+def test_the_limits_are_the_runs_own_knobs(knobs: dict[str, Any], limits: NoiseLimits) -> None:
+    assert noise_limits_of(knobs) == limits
+
+
+def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: Path) -> None:
+    lines = [entry(stack, round=n) for n in (1, 2) for stack in ("aiohttp", "tornado")]
+    for number, line in enumerate(lines, 1):
+        line["id"] = f"r{line['round']:02}-{number:04}"
+    noisy = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  400 0 200 999 0 0 0 1 0 0"}}
+    for knobs, valid in (({}, [False, False, True, True]), ({"MAX_FOREIGN_CPU": "50"}, [True] * 4)):
+        write_run(tmp_path, lines, knobs=knobs)
+        for line in lines:
+            write_measurement(tmp_path, line, output_of(line, 4000), tool=noisy if line["id"] == "r01-0002" else None)
+        assert build_verb([str(tmp_path)]) == 0
+        records = list(load((tmp_path / "records.jsonl").read_text().splitlines()))
+        assert [record.valid for record in records] == valid
+        report = (tmp_path / "report.md").read_text()
+        assert ("voided 1 of the 2 rounds" in report) == (not all(valid))
+        assert (
+            "| host | aiohttp-py313-debian | 1 | r01-0001 json wrk c64: r01-0002 foreign CPU 18.3% |" in report
+        ) == (not all(valid))
