@@ -12,6 +12,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/lib/harness_cost.sh"
+trap_errors
 
 builds=''
 case ${1:-} in
@@ -29,11 +30,11 @@ copy_services
 
 if [[ $builds ]]; then
 	build_cold "$builds"
-	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories"
+	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories" || exit $?
 	exit
 fi
 
-start_sampling
+start_sampling "$work/samples"
 measure_a_run
 stop_sampling
 prepare_rebuild
@@ -41,4 +42,4 @@ interval setup "$root/scripts/setup.sh"
 interval rebuild rebuild
 measure_the_page
 mapfile -t spans <"$work/spans"
-in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}"
+in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}" || exit $?

@@ -14,6 +14,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
+trap_errors
 
 uv=uv==0.13.8
 
@@ -35,4 +36,4 @@ image=${images##*$'\n'}
 "$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
 	--volume "$root:/bench" --workdir /bench/services "$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$0"
-	PATH=/tmp/venv/bin:$PATH exec python -m bench lock "$@"' "$uv" "$@"
+	PATH=/tmp/venv/bin:$PATH exec python -m bench lock "$@"' "$uv" "$@" || exit $?

@@ -21,12 +21,13 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
 
 case ${1:-} in
 latency | aa | power) kind=$1 ;;
 judge)
 	need_tools
-	in_tools python3 -m calibration "${@:2}"
+	in_tools python3 -m calibration "${@:2}" || exit $?
 	exit
 	;;
 -h | --help) usage && exit ;;

@@ -6,31 +6,14 @@
 source "${BASH_SOURCE[0]%/*}/testing.sh"
 # shellcheck source=scripts/lib/build_cost.sh
 source "${BASH_SOURCE[0]%/*}/build_cost.sh"
+# shellcheck source=scripts/lib/sampling.sh
+source "${BASH_SOURCE[0]%/*}/sampling.sh"
 
-work='' sampler=''
+work=''
 
 clean_up() {
 	stop_sampling
 	rm -rf "$work"
-}
-
-start_sampling() {
-	sample >"$work/samples" &
-	sampler=$!
-}
-
-stop_sampling() {
-	[[ -z $sampler ]] || kill "$sampler" 2>/dev/null || true
-	sampler=''
-}
-
-# sample: every half second the time in ns, and /proc/PID/stat of every process. Some end while they are read.
-sample() {
-	while :; do
-		printf '%s000\n' "${EPOCHREALTIME/./}"
-		cat /proc/[0-9]*/stat 2>/dev/null || true
-		sleep 0.5
-	done
 }
 
 # measure_a_run: a small one; its folder into `run`.
