@@ -29,6 +29,6 @@ for name in run.json report.md verdicts.jsonl selftest.md; do
 done
 # Without the resolved Compose file and the build logs: they contain paths of this machine.
 tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner raw plan.jsonl services.yml knobs.env |
-	xz -9 --threads=0 >"$made/raw.tar.xz"
+	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"
 mv "$made" "$published"
 say "$published"
