@@ -9,10 +9,11 @@ source "${BASH_SOURCE[0]%/*}/build_cost.sh"
 # shellcheck source=scripts/lib/sampling.sh
 source "${BASH_SOURCE[0]%/*}/sampling.sh"
 
-work=''
+work='' rebuilt=uvicorn-starlette-py313-debian
 
 clean_up() {
 	stop_sampling
+	"$docker" image rm "harness-cost/$rebuilt" >/dev/null 2>&1 || true
 	rm -rf "$work"
 }
 
@@ -38,7 +39,7 @@ prepare_rebuild() {
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
-rebuild() { copied_compose build uvicorn-starlette-py313-debian; }
+rebuild() { copied_compose build "$rebuilt"; }
 
 # interval NAME COMMAND...: NAME=BEGIN_NS,END_NS of the command into `spans`.
 interval() {
