@@ -9,12 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bench.cli.arguments import minutes_as_seconds, parse_selection
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.drive.step_file import write_step
+from bench.drive.steps import read_steps
 from bench.matrix.bases import reachable_bases
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -57,7 +57,7 @@ def list_verb(argv: Sequence[str]) -> int:
 
 
 def make_plan_verb(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml and knobs.env; print RUN."""
+    """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN."""
     print(make_run(parse_selection(argv)).name)
     return 0
 
@@ -100,17 +100,13 @@ def make_run(options: argparse.Namespace, folder: Path | None = None) -> Path:
 def commands_verb(argv: Sequence[str]) -> int:
     """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "dry-run"
-        make_run(parse_selection(argv), run)
-        units: dict[str, list[dict[str, Any]]] = {}
-        for line in map(json.loads, (run / "plan.jsonl").read_text().splitlines()):
-            units.setdefault(line.get("unit", line["id"]), []).append(line)
-        for lines in units.values():
-            write_step(run, lines, os.environ)
-            for line in lines:
-                names = [f"{line['window']}{line['side']}"] if "unit" in line else []
-                measure = ["loadgen/measure", "command", str(run), *names]
-                done = subprocess.run(measure, capture_output=True, text=True, check=False)
+        run = make_run(parse_selection(argv), Path(folder) / "dry-run")
+        for step in read_steps((run / "plan.jsonl").read_text()):
+            write_step(run, step.lines, os.environ)
+            for line in step.lines:
+                names = [f"{line['window']}{line['side']}"] if step.mode == "duet" else []
+                command = ["loadgen/measure", "command", str(run), *names]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise UserError(done.stderr.strip())
                 print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")

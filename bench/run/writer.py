@@ -1,4 +1,4 @@
-"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, knobs.env."""
+"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, services.sh, knobs.env."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bench.matrix.model import Matrix, Service
 from bench.plan.cells import Plan
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
+from bench.run.services_file import services_file
 
 
 def write_run(
@@ -30,6 +31,7 @@ def write_run(
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
+    write_file(folder / "services.sh", services_file(facts["services"], second_database=second_database))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

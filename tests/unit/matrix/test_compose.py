@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from places import ROOT
 
 from bench.matrix.bases import bases_file
+from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.load import load_matrix
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
 
-def test_generated_files_are_in_step() -> None:
+def test_generated_files_are_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert (ROOT / "docs/catalogue.md").read_text() == catalogue_file(MATRIX)
     assert (ROOT / "services/compose.yml").read_text() == compose_file(MATRIX)
     assert (ROOT / "services/bench.yml").read_text() == bench_file(MATRIX)
     assert (ROOT / "services/bases.tsv").read_text() == bases_file(MATRIX)
