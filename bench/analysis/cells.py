@@ -112,7 +112,7 @@ class Context:
     """What tables know beside the records: the services in order, what was published, latencies of all rounds."""
 
     order: Sequence[str]
-    published: ReferenceComparison | None
+    reference: ReferenceComparison | None
     latencies: Mapping[Key, Latencies] = field(default_factory=dict)
 
 
@@ -156,9 +156,9 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 def base_of(cells: Sequence[Cell], context: Context) -> Cell:
     """The cell that the others of its table are compared with: the published one's stack, else the first."""
-    if context.published is not None:
+    if context.reference is not None:
         for cell in cells:
-            found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+            found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
             if found is not None and found[1] is found[0].figures[0]:
                 return cell
     return cells[0]
@@ -166,9 +166,9 @@ def base_of(cells: Sequence[Cell], context: Context) -> Cell:
 
 def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
     """What was published for this stack's cell, to the first of its group."""
-    if context.published is None:
+    if context.reference is None:
         return None
-    found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+    found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
     return None if found is None else found[0].ratio(found[1], metric)
 
 

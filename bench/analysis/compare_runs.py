@@ -48,7 +48,7 @@ class RunComparison:
 
     first: str
     others: tuple[ComparedRun, ...]
-    histories: tuple[Trend, ...] = ()
+    trends: tuple[Trend, ...] = ()
 
     @property
     def compared(self) -> tuple[ComparedRun, ...]:

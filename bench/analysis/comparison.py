@@ -41,9 +41,9 @@ class Side:
         """Whether the window has enough in it to be a value."""
         return self.successes >= LEAST_SUCCESSES or (self.cpu_s is not None and self.cpu_s >= LEAST_CPU_S)
 
-    def speed(self, judge: Metric) -> float | None:
+    def speed(self, metric: Metric) -> float | None:
         """Successes by second, or by CPU second; None where unknown."""
-        per = self.cpu_s if judge is Metric.CPU else self.seconds
+        per = self.cpu_s if metric is Metric.CPU else self.seconds
         return self.successes / per if per else None
 
 
@@ -68,7 +68,7 @@ class Comparison:
 
     a: str
     b: str
-    judge: Metric
+    metric: Metric
     values: tuple[float, ...]
     goodput: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
@@ -90,7 +90,7 @@ def comparison(
 
     A round's value is that of its windows' sums. Rounds without a large enough window are left out and told.
     """
-    judge = Metric.CPU if cpu_bound else Metric.GOODPUT
+    metric = Metric.CPU if cpu_bound else Metric.GOODPUT
     values, goodput, shares, thin, unknown = [], [], [], 0, 0
     for windows in rounds:
         kept = [(one, other) for one, other in windows if one.enough and other.enough]
@@ -98,7 +98,7 @@ def comparison(
             thin += 1
             continue
         one, other = (_sum(sides) for sides in zip(*kept, strict=True))
-        value = log_ratio(other.speed(judge), one.speed(judge))
+        value = log_ratio(other.speed(metric), one.speed(metric))
         rate = log_ratio(other.speed(Metric.GOODPUT), one.speed(Metric.GOODPUT))
         share = log_ratio(other.cpu_s, one.cpu_s)
         if value is None or rate is None or (cpu_bound and share is None):
@@ -109,15 +109,15 @@ def comparison(
             goodput.append(rate)
             shares.append(share)
     flags = [f"{rounds_words(thin)} with too few answers"] if thin else []
-    flags += [f"{rounds_words(unknown)} without {judge}"] if unknown else []
+    flags += [f"{rounds_words(unknown)} without {metric}"] if unknown else []
     return Comparison(
         a=a,
         b=b,
-        judge=judge,
+        metric=metric,
         values=tuple(values),
         goodput=tuple(goodput),
         shares=tuple(shares),
-        limits=(limits or {}).get(judge, Thresholds()),
+        limits=(limits or {}).get(metric, Thresholds()),
         cause=cause,
         flags=tuple(flags),
     )

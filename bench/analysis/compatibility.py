@@ -18,7 +18,7 @@ from bench.records.record import Record
 UNKNOWN = "not known"
 # Knobs that choose what is measured, how often, in which order and where; the rest decides what comes of it. What the
 # images' names stand for is compared by service.
-FREE_KNOBS = frozenset(
+FREE_SETTINGS = frozenset(
     {"WORKER_CLASS", "DURATION", "ROUNDS", "SEED", "SELECTION", "BENCH_SUBNET", "COMPOSE_SERVICES"}
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
@@ -115,7 +115,7 @@ def _machine(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
 
 def _knobs(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     first, second = (
-        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_KNOBS} for f in (one, other)
+        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_SETTINGS} for f in (one, other)
     )
     yield from _mapped("knob", first, second)
 

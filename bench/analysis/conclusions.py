@@ -70,7 +70,7 @@ class Conclusion:
     question: str
     where: str
     sentence: str
-    told: bool
+    decided: bool
     pairs: tuple[str, ...] = ()
 
 
@@ -95,9 +95,9 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
         asked = question(one.pair.a, one.pair.b, places)
         groups.setdefault((asked, one.pair.table), []).append(one)
     if groups:
-        return tuple(_answer(asked, table, group, judged, places) for (asked, table), group in groups.items())
+        return tuple(_conclusion(asked, table, group, judged, places) for (asked, table), group in groups.items())
     return tuple(
-        _unanswered(
+        _without_verdicts(
             places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
         )
     )
@@ -106,20 +106,20 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
 def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
     """The answers under their questions, in the order of the first of each."""
     groups: dict[str, list[Conclusion]] = {}
-    for answer in found:
-        groups.setdefault(answer.question, []).append(answer)
+    for conclusion in found:
+        groups.setdefault(conclusion.question, []).append(conclusion)
     return tuple((words, tuple(group)) for words, group in groups.items())
 
 
-def floor_words(judged: Judged) -> str:
+def noise_floor_words(judged: Judged) -> str:
     """How much a service differed from itself in this run; empty where that was not measured."""
-    by_judge: dict[Metric, float] = {}
-    for _, judge, found, _ in judged.controls:
+    by_metric: dict[Metric, float] = {}
+    for _, metric, found, _ in judged.controls:
         if found is not None:
-            by_judge[judge] = max(by_judge.get(judge, 0.0), abs(found.percent))
-    if not by_judge:
+            by_metric[metric] = max(by_metric.get(metric, 0.0), abs(found.percent))
+    if not by_metric:
         return ""
-    told = " and ".join(f"{value:.1f} % by {judge}" for judge, value in by_judge.items())
+    told = " and ".join(f"{value:.1f} % by {metric}" for metric, value in by_metric.items())
     return f"A service beside itself differed by up to {told} in this run: the floor below which nothing is said."
 
 
@@ -155,7 +155,7 @@ def _which(a: str, b: str) -> str:
     return f"Which worker model of {family}" if family == "gunicorn" else f"Which kind of {family}"
 
 
-def _answer(
+def _conclusion(
     asked: Question,
     table: tuple[str, str, str],
     group: Sequence[_Judged],
@@ -168,10 +168,10 @@ def _answer(
     sentences = tuple(_pair_words(one, names) for one in group)
     where = f"{table[0]} under {table[1]} {table[2]}"
     if len(group) == 1:
-        return Conclusion(asked.words, where, sentences[0], _told(group[0].found))
+        return Conclusion(asked.words, where, sentences[0], _decided(group[0].found))
     best = _winner(table, group, judged)
     return Conclusion(
-        asked.words, where, _table_words(best, group, names), any(_told(one.found) for one in group), sentences
+        asked.words, where, _table_words(best, group, names), any(_decided(one.found) for one in group), sentences
     )
 
 
@@ -189,8 +189,8 @@ def _winner(table: tuple[str, str, str], group: Sequence[_Judged], judged: Judge
 
 
 def _table_words(best: Winner, group: Sequence[_Judged], names: Mapping[str, str]) -> str:
-    settled = sum(_told(one.found) for one in group)
-    count = f"{settled} of {len(group)} pairs have a verdict"
+    decided = sum(_decided(one.found) for one in group)
+    count = f"{decided} of {len(group)} pairs have a verdict"
     if best.service is None:
         rivals = [names[name] for name in best.rivals]
         if 0 < len(rivals) < len(names):
@@ -225,13 +225,13 @@ def _pair_words(one: _Judged, names: Mapping[str, str]) -> str:
 def _figures(one: _Judged) -> str:
     """`8.8 % more good answers per second (7.1 to 10.4 %, 16 rounds)`, of the better one."""
     mean, low, high, rounds = _percents(one.found, -1 if one.found.word == SLOWER else 1)
-    return f"{mean:z.1f} % more {MORE[one.made.judge]} ({low:z.1f} to {high:z.1f} %, {rounds} rounds)"
+    return f"{mean:z.1f} % more {MORE[one.made.metric]} ({low:z.1f} to {high:z.1f} %, {rounds} rounds)"
 
 
 def _signed(one: _Judged) -> str:
     """`-0.2 %, -0.8 to +0.5 %, 8 rounds, by goodput`."""
     mean, low, high, rounds = _percents(one.found, 1)
-    return f"{mean:+z.1f} %, {low:+z.1f} to {high:+z.1f} %, {rounds} rounds, by {one.made.judge}"
+    return f"{mean:+z.1f} %, {low:+z.1f} to {high:+z.1f} %, {rounds} rounds, by {one.made.metric}"
 
 
 def _percents(found: Verdict, turn: int) -> tuple[float, float, float, int]:
@@ -242,11 +242,11 @@ def _percents(found: Verdict, turn: int) -> tuple[float, float, float, int]:
     return percent_of(turn * found.estimate.mean), percent_of(low), percent_of(high), found.estimate.n
 
 
-def _told(found: Verdict) -> bool:
+def _decided(found: Verdict) -> bool:
     return found.word in (FASTER, SLOWER, NO_DIFFERENCE)
 
 
-def _unanswered(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:
+def _without_verdicts(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:
     """The questions that services measured alone would have: each is asked, and none is answered."""
     asked: dict[Question, dict[str, None]] = {}
     services = [name for name in dict.fromkeys(measured) if name in places]

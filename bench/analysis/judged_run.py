@@ -23,7 +23,7 @@ def judge_run(folder: Path, seen: Seen | None = None) -> tuple[Run, dict[str, Se
     return source, services, records, judged
 
 
-def settled_pairs(source: Run) -> set[str]:
+def decided_pairs(source: Run) -> set[str]:
     """The pairs that have their verdict, or have no use for more rounds: they are not measured on."""
     services = {name: read_service(source.path, name) for name in service_names(source)}
-    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled
+    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).decided

@@ -62,17 +62,17 @@ class Judged:
     winners: tuple[tuple[tuple[str, str, str], Winner], ...] = ()
 
     @property
-    def settled(self) -> set[str]:
+    def decided(self) -> set[str]:
         """The names of the pairs for which more rounds are of no use."""
-        return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.settled}
+        return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.decided}
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Objects of verdicts.jsonl: differences as B/A - 1, so that 0.05 is 5 % more from the same time or CPU."""
-        for pair, judge, floor, rounds in self.controls:
-            yield _line(pair, judge, rounds) | {"verdict": "control", "difference": _share(floor)}
+        for pair, metric, noise_floor, rounds in self.controls:
+            yield _line(pair, metric, rounds) | {"verdict": "control", "difference": _share(noise_floor)}
         for pair, found, by in zip(self.pairs, self.verdicts, self.differences, strict=True):
             interval = found.interval
-            yield _line(pair, found.judge, found.rounds) | {
+            yield _line(pair, found.metric, found.rounds) | {
                 "verdict": found.word,
                 "difference": _share(found.estimate),
                 "interval": interval and [_ratio(interval.low), _ratio(interval.high)],
@@ -83,7 +83,7 @@ class Judged:
                 "cpu_difference": _share(by.get(Metric.CPU)),
                 "reason": found.reason,
                 "flags": list(found.flags),
-                "settled": found.settled,
+                "settled": found.decided,
             }
 
 
@@ -95,7 +95,7 @@ def _ratio(logarithm: float) -> float | None:
     return math.expm1(logarithm) if abs(logarithm) < 700 else None
 
 
-def _line(pair: PlannedPair, judge: Metric, rounds: int) -> dict[str, Any]:
+def _line(pair: PlannedPair, metric: Metric, rounds: int) -> dict[str, Any]:
     return {
         "pair": pair.name,
         "a": pair.a,
@@ -103,7 +103,7 @@ def _line(pair: PlannedPair, judge: Metric, rounds: int) -> dict[str, Any]:
         "scenario": pair.scenario,
         "tool": pair.tool,
         "level": pair.level,
-        "judge": str(judge),
+        "judge": str(metric),
         "rounds": rounds,
     }
 
@@ -128,15 +128,15 @@ def judge_pairs(pairs: Sequence[PlannedPair], records: Iterable[Record]) -> Judg
             by_pair[record.pair].append(record)
     controls = []
     for pair in (p for p in pairs if p.control):
-        for judge in Metric:
-            made = _by(judge, pair, by_pair[pair.name])
-            controls.append((pair, judge, estimate(made.values), len(made.values)))
+        for metric in Metric:
+            made = _by(metric, pair, by_pair[pair.name])
+            controls.append((pair, metric, estimate(made.values), len(made.values)))
     limits = {
-        judge: thresholds_of(found for _, by, found, _ in controls if by is judge and found is not None)
-        for judge in Metric
+        metric: thresholds_of(found for _, by, found, _ in controls if by is metric and found is not None)
+        for metric in Metric
     }
     compared = [p for p in pairs if not p.control]
-    comparisons = [_judged_by(pair, by_pair[pair.name], limits) for pair in compared]
+    comparisons = [_by_main_metric(pair, by_pair[pair.name], limits) for pair in compared]
     found: dict[str, Verdict] = {}
     winners = []
     for table in dict.fromkeys(pair.table for pair in compared):
@@ -151,21 +151,23 @@ def judge_pairs(pairs: Sequence[PlannedPair], records: Iterable[Record]) -> Judg
         tuple(compared),
         tuple(comparisons),
         tuple(found[pair.name] for pair in compared),
-        tuple({judge: estimate(_by(judge, pair, by_pair[pair.name]).values) for judge in Metric} for pair in compared),
+        tuple(
+            {metric: estimate(_by(metric, pair, by_pair[pair.name]).values) for metric in Metric} for pair in compared
+        ),
         tuple(controls),
         limits,
         tuple(winners),
     )
 
 
-def _judged_by(pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds]) -> Comparison:
+def _by_main_metric(pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds]) -> Comparison:
     """By its CPU where the servers are busy and their counters known, else by goodput."""
     known = any(_cpu_s(record) is not None for record in records)
     return _by(Metric.CPU if known and not pair.waits else Metric.GOODPUT, pair, records, limits)
 
 
 def _by(
-    judge: Metric, pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds] | None = None
+    metric: Metric, pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds] | None = None
 ) -> Comparison:
     rounds: dict[int, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -189,7 +191,7 @@ def _by(
     cause = None
     if invalid and sum(invalid.values()) > sum(map(len, windows)):
         cause = invalid.most_common(1)[0][0]
-    made = comparison(pair.a, pair.b, windows, cpu_bound=judge is Metric.CPU, limits=limits, cause=cause)
+    made = comparison(pair.a, pair.b, windows, cpu_bound=metric is Metric.CPU, limits=limits, cause=cause)
     flags = [*made.flags]
     if thin:
         flags.append(f"{thin} windows with too few answers for their connections")

@@ -53,7 +53,7 @@ class ReferenceComparison:
     source: str
     date: str | None
     setting: str
-    mended: str
+    fixed: str
     groups: tuple[ReferenceGroup, ...]
 
     def find(self, stack: str, scenario: str, level: str) -> tuple[ReferenceGroup, ReferenceFigure] | None:
@@ -73,10 +73,10 @@ class ReferenceComparison:
 def reference_results() -> dict[str, ReferenceComparison]:
     """Every comparison by its name."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {name: _published(entry) for name, entry in data.items()}
+    return {name: _comparison(entry) for name, entry in data.items()}
 
 
-def _published(entry: dict[str, Any]) -> ReferenceComparison:
+def _comparison(entry: dict[str, Any]) -> ReferenceComparison:
     date = entry.get("date")
     groups = tuple(
         ReferenceGroup(
@@ -88,7 +88,7 @@ def _published(entry: dict[str, Any]) -> ReferenceComparison:
         )
         for group in entry["groups"]
     )
-    return ReferenceComparison(entry["source"], date and date.isoformat(), entry["setting"], entry["mended"], groups)
+    return ReferenceComparison(entry["source"], date and date.isoformat(), entry["setting"], entry["fixed"], groups)
 
 
 def _figure(entry: dict[str, Any]) -> ReferenceFigure:

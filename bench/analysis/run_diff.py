@@ -142,11 +142,11 @@ class _Row:
     shift: Shift | None = None
     delta: float = 0.0
     margin: float = 0.0
-    settled: bool = False
+    decided: bool = False
 
     @property
     def p(self) -> float:
-        return 1.0 if self.settled or self.shift is None else self.shift.p_beyond(self.margin)
+        return 1.0 if self.decided or self.shift is None else self.shift.p_beyond(self.margin)
 
 
 def run_differences(one: Samples, other: Samples, refused: str = "") -> list[CellDifference]:
@@ -214,7 +214,7 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
     base = _unjudged(one, other, key, NOT_ENOUGH)
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
-        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), settled=True)
+        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
     shift = Shift(before.values, after.values)
     delta = max(run.limits[key.figure].delta for run in (one, other))
     margin = delta if drift is None else max(delta, drift.bound)
@@ -244,12 +244,12 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
     shift, base = row.shift, row.base
     if shift is None or base.word.startswith(NOT_COMPARABLE):
         return base
-    different = not row.settled and adjusted <= ERRORS
+    different = not row.decided and adjusted <= ERRORS
     interval = shift.interval(1 - ERRORS * (rejected if different else min(rejected + 1, rows)) / rows)
     word, reason = base.word, base.reason
     if different:
         word = DIFFERS
-    elif not row.settled:
+    elif not row.decided:
         plain = shift.interval(1 - ERRORS)
         if plain.within(row.delta):
             word, interval = NO_DIFFERENCE, plain

@@ -26,7 +26,7 @@ from bench.stats.estimates import Estimate, estimate
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
 PAIR = MappingProxyType({Metric.GOODPUT: "goodput_ratio", Metric.CPU: "goodput_per_core_ratio"})
 """Figures of a pair: B/A as its judge has it."""
-AT_ASKED = 0.99
+AT_TARGET = 0.99
 """Share of an asked rate from which on a service was held there: its figure says nothing of what it can do."""
 
 SCHEMA = 1
@@ -111,8 +111,8 @@ def samples_of(name: str, services: Sequence[str], records: Sequence[Record], ju
         cells=cells | dict(_pairs(judged)),
         null=dict(item for cell in null for item in _figures(cell)),
         limits={
-            figure: limits.get(judge, Thresholds())
-            for judge, figures in (
+            figure: limits.get(metric, Thresholds())
+            for metric, figures in (
                 (Metric.GOODPUT, (GOODPUT, PAIR[Metric.GOODPUT])),
                 (Metric.CPU, (PER_CORE, PAIR[Metric.CPU])),
             )
@@ -151,7 +151,7 @@ def _sample(cell: Cell, read: Read) -> Sample:
         cause=state.removeprefix("invalid: "),
         detail=detail,
         held=read(cell.first) == cell.first.goodput
-        and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_ASKED * r.rate for r in cell.valid),
+        and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_TARGET * r.rate for r in cell.valid),
     )
 
 
@@ -162,6 +162,6 @@ def _reasons(records: Iterable[Record]) -> Iterator[str]:
 def _pairs(judged: Judged) -> Iterator[tuple[Key, Sample]]:
     """Of each pair the rounds before its first look: how many follow hangs on what they showed."""
     for pair, made in zip(judged.pairs, judged.comparisons, strict=True):
-        key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.judge])
+        key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.metric])
         values = () if made.cause else made.values[: LOOKS[0]]
         yield key, Sample(values, len(values), cause=made.cause or "no valid round", detail="; ".join(made.flags))

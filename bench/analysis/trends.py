@@ -68,7 +68,7 @@ def trends_of(runs: Sequence[Samples]) -> list[Trend]:
     adjusted = [float(p) for p in false_discovery_control(looked, method="bh")]
     rejected = sum(p <= ERRORS for p in adjusted)
     most = ERRORS * rejected / len(adjusted)
-    return [_history(runs, key, one, p, most) for key, one, p in zip(kept, found, adjusted, strict=True)]
+    return [_trend(runs, key, one, p, most) for key, one, p in zip(kept, found, adjusted, strict=True)]
 
 
 def _usable(sample: Sample | None) -> float | None:
@@ -89,7 +89,7 @@ def _searched(runs: Sequence[Samples], key: Key) -> ChangePoints | None:
     return search([value for _, value in series]) if len(series) >= LEAST_RUNS else None
 
 
-def _history(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
+def _trend(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
     changes: tuple[TrendChange, ...] = ()
     reason = ""
     if found is None:

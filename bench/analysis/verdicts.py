@@ -72,7 +72,7 @@ class Verdict:
     """
 
     word: str
-    judge: Metric
+    metric: Metric
     rounds: int
     estimate: Estimate | None
     interval: Interval | None
@@ -82,7 +82,7 @@ class Verdict:
     flags: tuple[str, ...]
 
     @property
-    def settled(self) -> bool:
+    def decided(self) -> bool:
         """Whether more rounds are of no use: there is a verdict, or no look is left."""
         return self.word != NOT_ENOUGH or self.rounds >= LOOKS[-1]
 
@@ -112,7 +112,7 @@ def verdicts(table: Sequence[Comparison], *, ended: bool = False) -> tuple[Verdi
     found = _verdicts(table, looks)
     if ended:
         looks = [
-            look if verdict.settled else final_look(len(pair.values))
+            look if verdict.decided else final_look(len(pair.values))
             for pair, look, verdict in zip(table, looks, found, strict=True)
         ]
         found = _verdicts(table, looks)
@@ -237,7 +237,7 @@ def _verdict(case: _Case, adjusted: float, rejected: int, pairs: int) -> Verdict
         flags = (*flags, f"a few rounds stand far out: Hodges-Lehmann says {percent_of(found.hodges_lehmann):+.1f} %")
     return Verdict(
         word=word,
-        judge=pair.judge,
+        metric=pair.metric,
         rounds=len(pair.values),
         estimate=found,
         interval=interval,

@@ -14,7 +14,7 @@ def steps_verb(argv: Sequence[str]) -> int:
 
     A pair is one step, with both of its services, as long as it has no verdict.
     """
-    from bench.analysis.judged_run import settled_pairs
+    from bench.analysis.judged_run import decided_pairs
     from bench.run.reader import read_run
 
     folder = find_run(argv[0] if argv else "")
@@ -23,7 +23,7 @@ def steps_verb(argv: Sequence[str]) -> int:
     for line in lines:
         units.setdefault(line.get("unit", line["id"]), []).append(line)
     duets = any(line.get("mode") == "duet" for line in lines)
-    settled = settled_pairs(read_run(str(folder))) if duets else set()
+    settled = decided_pairs(read_run(str(folder))) if duets else set()
     pairs = {line["pair"] for line in lines if line.get("mode") == "duet" and not _control(line["pair"])}
     # A control has no verdict of its own: it goes on with the pairs, or with the solo windows.
     solo_rounds = json.loads((folder / "run.json").read_text()).get("rounds", 0)

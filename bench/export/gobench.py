@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.compatibility import FREE_KNOBS
+from bench.analysis.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
 from bench.records.record import Record
 from bench.run.reader import Run
@@ -67,7 +67,7 @@ def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
         host["memory_bytes"] = round(size, -9)
     told = (f"{name} {'not known' if value is None else value}" for name, value in host.items())
     yield f"host: {_one_line(', '.join(told)) or 'not known'}"
-    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_KNOBS}
+    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_SETTINGS}
     yield f"knobs: {_one_line(' '.join(f'{name}={knobs[name]}' for name in sorted(knobs))) or 'not known'}"
 
 

@@ -40,7 +40,7 @@ NOTES = (
     "not feel (memory, disk, another layout of the same program) is not excluded: --mode duet measures side by side.",
 )
 
-HISTORY = (
+TREND_NOTE = (
     f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two of them have it (of 20, "
     "three). Where there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all "
     "histories); a host that drifts slowly from run to run makes more. The best cut is chosen: its change is "
@@ -50,16 +50,18 @@ HISTORY = (
 
 def markdown(found: RunComparison) -> str:
     """comparison.md."""
-    return _environment().get_template("comparison.md.jinja").render(_told(found))
+    return _environment().get_template("comparison.md.jinja").render(_content(found))
 
 
 def page(found: RunComparison) -> str:
     """index.html: the same, with a picture of each history; nothing in it is asked from anywhere."""
-    changed_first = sorted(found.histories, key=lambda history: (history.word != CHANGED, not history.changes))
-    pictures = [_picture(history) for history in changed_first]
-    runs = found.histories[0].runs if found.histories else ()
+    changed_first = sorted(found.trends, key=lambda trend: (trend.word != CHANGED, not trend.changes))
+    pictures = [_picture(trend) for trend in changed_first]
+    runs = found.trends[0].runs if found.trends else ()
     return (
-        _environment().get_template("comparison.html.jinja").render(_told(found) | {"pictures": pictures, "runs": runs})
+        _environment()
+        .get_template("comparison.html.jinja")
+        .render(_content(found) | {"pictures": pictures, "runs": runs})
     )
 
 
@@ -76,39 +78,39 @@ def shown(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in " ".join(text.split()))
 
 
-def _told(found: RunComparison) -> dict[str, Any]:
-    told = [other for other in found.compared if other.rows]
+def _content(found: RunComparison) -> dict[str, Any]:
+    compared = [other for other in found.compared if other.rows]
     # Of a history, what its ends say; histories have what lies between.
-    pairs = told[-1:] if found.histories else told
+    pairs = compared[-1:] if found.trends else compared
     names = [found.first, *(other.name for other in found.others)]
     title = f"{names[0]} and {names[1]}" if len(names) == 2 else f"{len(names)} runs, {names[0]} to {names[-1]}"
-    tables = [*_history_tables(found.histories), *(table for other in pairs for table in _tables(other))]
+    tables = [*_trend_tables(found.trends), *(table for other in pairs for table in _tables(other))]
     return {
         "title": title,
         "first": found.first,
         "others": [other for other in found.others if other.verdict.differences],
         "alike": [other.name for other in found.others if not other.verdict.differences],
-        "answers": list(_answers(found, [row for other in pairs for row in other.rows])),
+        "conclusions": list(_conclusions(found, [row for other in pairs for row in other.rows])),
         "tables": tables,
-        "notes": (*((HISTORY,) if found.histories else ()), *NOTES) if tables else (),
+        "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES) if tables else (),
         "MOST": MOST,
     }
 
 
-def _answers(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
+def _conclusions(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
     for other in found.others:
         if not other.verdict.comparable:
             yield f"{other.name} is not compared with {found.first}: {other.cause}."
     yield from _first(
-        f"{_whose(history)}: {_percent(change.ratio)} from {change.run} on."
-        for history in found.histories
-        for change in history.changes
+        f"{_whose(trend)}: {_percent(change.ratio)} from {change.run} on."
+        for trend in found.trends
+        for change in trend.changes
         if change.word == CHANGED
     )
-    if found.histories and not any(history.word == CHANGED for history in found.histories):
-        searched = sum(history.p is not None for history in found.histories)
-        fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.histories) else ""
-        yield f"No level is shown to have changed ({searched} of {len(found.histories)} histories searched{fewer})."
+    if found.trends and not any(trend.word == CHANGED for trend in found.trends):
+        searched = sum(trend.p is not None for trend in found.trends)
+        fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.trends) else ""
+        yield f"No level is shown to have changed ({searched} of {len(found.trends)} histories searched{fewer})."
     yield from _first(
         f"{_whose(row)} differs: {_change(row)}, {row.one} to {row.other}." for row in rows if row.word == DIFFERS
     )
@@ -119,8 +121,8 @@ def _answers(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[s
         yield "They have no measured cell in common."
 
 
-def _first(answers: Iterable[str]) -> Iterator[str]:
-    every = list(answers)
+def _first(sentences: Iterable[str]) -> Iterator[str]:
+    every = list(sentences)
     yield from every[:MOST]
     if len(every) > MOST:
         yield f"And {len(every) - MOST} more of these: the tables below have them."
@@ -204,32 +206,32 @@ def _change(row: CellDifference) -> str:
     return _percent(row.ratio) + interval
 
 
-def _history_tables(histories: Sequence[Trend]) -> Iterator[Table]:
-    for figure in _in_order(history.figure for history in histories):
-        group = [history for history in histories if history.figure == figure]
+def _trend_tables(trends: Sequence[Trend]) -> Iterator[Table]:
+    for figure in _in_order(trend.figure for trend in trends):
+        group = [trend for trend in trends if trend.figure == figure]
         columns = ("cell", "service", "runs", "first", "last", "verdict", "level")
-        rows = tuple(tuple(map(shown, _history_row(history))) for history in group)
+        rows = tuple(tuple(map(shown, _trend_row(trend))) for trend in group)
         title = f"History of {len(group[0].runs)} runs: {_titled(figure)}"
         yield Table(title, columns, rows, labels=2, prose=("verdict", "level"))
 
 
-def _history_row(history: Trend) -> tuple[str, ...]:
-    points = [point for point in history.points if point.value is not None]
+def _trend_row(trend: Trend) -> tuple[str, ...]:
+    points = [point for point in trend.points if point.value is not None]
     ends = [_figure(points[index]) if points else NOTHING for index in (0, -1)]
-    service = f"{history.service} to {history.beside}" if history.beside else history.service
-    count = f"{len(points)} of {len(history.points)}"
-    return history.cell, service, count, *ends, history.word, _levels(history) or history.reason or NOTHING
+    service = f"{trend.service} to {trend.beside}" if trend.beside else trend.service
+    count = f"{len(points)} of {len(trend.points)}"
+    return trend.cell, service, count, *ends, trend.word, _levels(trend) or trend.reason or NOTHING
 
 
-def _levels(history: Trend) -> str:
+def _levels(trend: Trend) -> str:
     return "; ".join(
         f"{_percent(change.ratio)} from {change.run} on"
         + ("" if change.word == CHANGED else f": {change.word}")
         + (f" ({change.reason})" if change.reason else "")
-        for change in history.changes
+        for change in trend.changes
     )
 
 
-def _picture(history: Trend) -> TrendPicture:
-    words = f"{history.word}: {_levels(history) or history.reason}".removesuffix(": ")
-    return trend_picture(_whose(history), words, history)
+def _picture(trend: Trend) -> TrendPicture:
+    words = f"{trend.word}: {_levels(trend) or trend.reason}".removesuffix(": ")
+    return trend_picture(_whose(trend), words, trend)

@@ -165,7 +165,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
         pair, found = row.pair, row.found
         mind = "; ".join([*([found.reason] if found.reason else []), *found.flags])
         words = code(found.words()) if row.kind == INVALID else found.words()
-        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.judge), code(mind)]
+        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.metric), code(mind)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Template
 
 from bench.analysis.cells import Context
-from bench.analysis.conclusions import by_question, conclusions, floor_words
+from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.pair_analysis import Judged
 from bench.analysis.reference_results import reference_results
@@ -75,18 +75,18 @@ def report_content(
     """What the report says, by the names that its templates use."""
     solo = [record for record in records if record.mode == "solo"]
     facts = source.facts
-    comparison = reference_results().get(str(facts.get("published")))
-    context = Context(tuple(services), comparison, latencies)
+    reference = reference_results().get(str(facts.get("published")))
+    context = Context(tuple(services), reference, latencies)
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
     # Wherever there are such cells, whatever the preset's tables are: each is empty without them.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return {
-        "answers": by_question(conclusions(judged, records)),
-        "floor": floor_words(judged),
+        "conclusions": by_question(conclusions(judged, records)),
+        "noise_floor": noise_floor_words(judged),
         "title": facts.get("title") or facts.get("preset") or "Run",
         "facts": [*_facts(facts, records), *_jit(facts, services)],
         "services": _services(facts, services, records),
-        "comparison": comparison,
+        "reference": reference,
         "planned": len(records),
         "measured": sum(record.outcome == MEASURED for record in records),
         "valid": sum(record.valid for record in records),

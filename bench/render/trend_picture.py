@@ -27,16 +27,16 @@ class TrendPicture:
 
     title: str
     words: str
-    told: str
+    alt: str
     svg: str
 
 
-def trend_picture(title: str, words: str, history: Trend) -> TrendPicture:
+def trend_picture(title: str, words: str, trend: Trend) -> TrendPicture:
     """The points of a history with their intervals and the levels between its changes."""
-    known = [(place, point) for place, point in enumerate(history.points, 1) if point.value is not None]
-    figures = ", ".join("none" if point.value is None else number(point.value) for point in history.points)
-    told = f"{title}: {words}. From the first run to the last: {figures}."
-    return TrendPicture(title, words, told, _svg(history) if len(known) > 1 else "")
+    known = [(place, point) for place, point in enumerate(trend.points, 1) if point.value is not None]
+    figures = ", ".join("none" if point.value is None else number(point.value) for point in trend.points)
+    alt = f"{title}: {words}. From the first run to the last: {figures}."
+    return TrendPicture(title, words, alt, _svg(trend) if len(known) > 1 else "")
 
 
 class _Layers(leather.Shape):  # type: ignore[misc]
@@ -58,17 +58,17 @@ class _Layers(leather.Shape):  # type: ignore[misc]
         return group
 
 
-def _svg(history: Trend) -> str:
+def _svg(trend: Trend) -> str:
     _theme()
-    every = [(place, point.value) for place, point in enumerate(history.points, 1)]
+    every = [(place, point.value) for place, point in enumerate(trend.points, 1)]
     known = [(place, value) for place, value in every if value is not None]
-    low, high = _ends([point for point in history.points if point.value is not None])
+    low, high = _ends([point for point in trend.points if point.value is not None])
     bars = [
         (leather.Line(BAR, 3), [(place, max(low, point.low)), (place, min(high, point.high))])
-        for place, point in enumerate(history.points, 1)
+        for place, point in enumerate(trend.points, 1)
         if point.low is not None and point.high is not None
     ]
-    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(history)]
+    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(trend)]
     # The line has a gap where a run has no value.
     drawn: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LINE, 1.5), every), (leather.Dots(LINE, 3), known)]
     chart = leather.Chart()
@@ -89,13 +89,13 @@ def _theme() -> None:
     theme.tick_font_char_width = 8
 
 
-def _levels(history: Trend) -> Iterator[list[tuple[int, float]]]:
+def _levels(trend: Trend) -> Iterator[list[tuple[int, float]]]:
     """Each level from its first run to its last, where there is a change at all."""
-    if not history.changes:
+    if not trend.changes:
         return
-    starts = [1, *(history.runs.index(change.run) + 1 for change in history.changes), len(history.runs) + 1]
+    starts = [1, *(trend.runs.index(change.run) + 1 for change in trend.changes), len(trend.runs) + 1]
     for first, last in pairwise(starts):
-        logs = [math.log(point.value) for point in history.points[first - 1 : last - 1] if point.value]
+        logs = [math.log(point.value) for point in trend.points[first - 1 : last - 1] if point.value]
         level = math.exp(math.fsum(logs) / len(logs))
         yield [(first, level), (last - 1, level)]
 

@@ -254,10 +254,10 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, La
 def _floor(judged: Judged) -> dict[str, float]:
     """By judge: the largest difference that a service showed from itself, as a ratio less 1."""
     found: dict[Metric, float] = {}
-    for _, judge, difference, _ in judged.controls:
+    for _, metric, difference, _ in judged.controls:
         if difference is not None:
-            found[judge] = max(found.get(judge, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
-    return {str(judge): value for judge, value in found.items()}
+            found[metric] = max(found.get(metric, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
+    return {str(metric): value for metric, value in found.items()}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from bench.matrix.model import PACKAGE
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED = "as published"
+REFERENCE = "as published"
 
 
 def levels(records: Sequence[Record], context: Context) -> list[Table]:
@@ -64,28 +64,28 @@ def _side_by_side(
     columns = ["scenario", "level", order[0]]
     for name in order[1:]:
         columns += [name, f"{name} to {order[0]}"]
-    columns.append(AS_PUBLISHED)
+    columns.append(REFERENCE)
     rows = []
     for (scenario, level), row in grid.items():
         base = row.get(order[0])
         words = [scenario, level, _words(base)]
         for name in order[1:]:
             words += [_words(row.get(name)), difference_words(base, row.get(name))]
-        rows.append([*words, _published(context, axis, scenario, level)])
-    kept, kept_rows = without_empty(columns, rows, [AS_PUBLISHED])
-    return Table(f"{title}: requests/s", kept, kept_rows, labels=2, prose=(AS_PUBLISHED,))
+        rows.append([*words, _reference(context, axis, scenario, level)])
+    kept, kept_rows = without_empty(columns, rows, [REFERENCE])
+    return Table(f"{title}: requests/s", kept, kept_rows, labels=2, prose=(REFERENCE,))
 
 
 def _words(cell: Cell | None) -> str:
     return NOTHING if cell is None else cell.rate_words()
 
 
-def _published(context: Context, axis: str, scenario: str, level: str) -> str:
+def _reference(context: Context, axis: str, scenario: str, level: str) -> str:
     """Ratios that were published along this axis; versions and Pythons have other names there."""
-    if context.published is None:
+    if context.reference is None:
         return NOTHING
     words = []
-    for group in context.published.along(axis, scenario, level):
+    for group in context.reference.along(axis, scenario, level):
         ratios = [(figure.name, group.ratio(figure, "goodput")) for figure in group.figures[1:]]
         told = ", ".join(f"{name} {percent(ratio)}" for name, ratio in ratios if ratio is not None)
         words.append(f"{group.of}: {told} to {group.figures[0].name}")

@@ -9,7 +9,7 @@ from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
 
-PUBLISHED_RATIO, PUBLISHED_SUCCESS = "throughput, as published", "success, as published"
+REFERENCE_RATIO, REFERENCE_SUCCESS = "throughput, as published", "success, as published"
 CAUSE = "not valid because"
 
 
@@ -26,17 +26,17 @@ def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
     base = base_of(cells, context)
     ratio = f"throughput to {base.service} {base.first.level}"
     columns = ["service", "asked/s", "sent/s", "throughput/s", "success", ratio]
-    columns += [PUBLISHED_RATIO, PUBLISHED_SUCCESS, CAUSE]
+    columns += [REFERENCE_RATIO, REFERENCE_SUCCESS, CAUSE]
     ordered = [base, *(cell for cell in cells if cell is not base)]
     rows = [_row(cell, base, context) for cell in ordered]
-    kept, kept_rows = without_empty(columns, rows, [ratio, PUBLISHED_RATIO, PUBLISHED_SUCCESS, CAUSE])
+    kept, kept_rows = without_empty(columns, rows, [ratio, REFERENCE_RATIO, REFERENCE_SUCCESS, CAUSE])
     return Table(f"{scenario}, vegeta, open loop", kept, kept_rows, prose=(CAUSE,))
 
 
 def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
     # What is not valid is shown with its cause, and compared with nothing.
     shown, first = cell.valid or cell.records, cell.first
-    found = context.published and context.published.find(cell.stack, first.scenario, first.level)
+    found = context.reference and context.reference.find(cell.stack, first.scenario, first.level)
     ratio = difference(base, cell)
     return [
         cell.service,

@@ -20,9 +20,9 @@ from bench.core.formats import NOTHING, milliseconds, number, percent
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED = "average, as published"
+REFERENCE = "average, as published"
 NOTE = "CPU/request is the CPU time of the service, and of the database where it is asked, over the good answers."
-OPTIONAL = (AS_PUBLISHED, "CPU/request", "CPU to the first")
+OPTIONAL = (REFERENCE, "CPU/request", "CPU to the first")
 
 
 def repeats(records: Sequence[Record], context: Context) -> list[Table]:
@@ -37,7 +37,7 @@ def repeats(records: Sequence[Record], context: Context) -> list[Table]:
 def _table(cells: Sequence[Cell], context: Context) -> Table:
     rounds = sorted({record.round for cell in cells for record in cell.records})
     columns = ["level", "service", *(f"round {number}" for number in rounds), "average", "least to greatest"]
-    columns += ["average to the first", AS_PUBLISHED, "CPU/request", "CPU to the first"]
+    columns += ["average to the first", REFERENCE, "CPU/request", "CPU to the first"]
     rows = []
     for _, group in groupby(cells, key=lambda cell: cell.first.level):
         level = list(group)
@@ -50,7 +50,7 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
 
 def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> list[str]:
     by_round = {record.round: record for record in cell.records}
-    average, published = cell.goodput, reference_ratio(cell, context)
+    average, reference = cell.goodput, reference_ratio(cell, context)
     other = cell is not base
     return [
         cell.first.level,
@@ -59,7 +59,7 @@ def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> lis
         cell.state if average is None else number(average),
         span(cell.valid, goodput, number),
         difference_words(base, cell) if other else NOTHING,
-        percent(published) if published is not None and other else NOTHING,
+        percent(reference) if reference is not None and other else NOTHING,
         milliseconds(cell.mean_of(_cpu)),
         difference_words(base, cell, _cpu) if other else NOTHING,
     ]

@@ -9,7 +9,7 @@ from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED, OF_ASKED, CAUSE = "as published", "of the asked rate", "not ranked because"
+REFERENCE, OF_TARGET, CAUSE = "as published", "of the asked rate", "not ranked because"
 
 
 def tldr(records: Sequence[Record], context: Context) -> list[Table]:
@@ -31,7 +31,7 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
     )
     base = base_of(ranked, context) if ranked else None
     to_base = f"to {base.service}" if base else "ratio"
-    columns = ["service", "requests/s", OF_ASKED, to_base, AS_PUBLISHED, CAUSE]
+    columns = ["service", "requests/s", OF_TARGET, to_base, REFERENCE, CAUSE]
     rows = [_row(cell, base, context) for cell in [*ranked, *(cell for cell in cells if cell.goodput is None)]]
     kept, kept_rows = without_empty(columns, rows, columns[1:])
     first = cells[0].first

@@ -39,9 +39,9 @@ def _row(
     pair: PlannedPair, made: Comparison, found: Verdict, differences: Mapping[Metric, Estimate | None]
 ) -> tuple[str, ...]:
     mind = "; ".join([*([found.reason] if found.reason else []), *found.flags])
-    either = (differences.get(judge) for judge in (Metric.GOODPUT, Metric.CPU))
+    either = (differences.get(metric) for metric in (Metric.GOODPUT, Metric.CPU))
     by = [f"{one.percent:+z.1f} %" if one else NOTHING for one in either]
-    return pair.b, pair.a, found.words(), str(made.judge), *by, str(found.rounds), mind or NOTHING
+    return pair.b, pair.a, found.words(), str(made.metric), *by, str(found.rounds), mind or NOTHING
 
 
 def _winner_words(found: Winner) -> str:
@@ -59,17 +59,17 @@ def _same(judged: Judged) -> Iterable[Table]:
     if not judged.controls:
         return
     rows = []
-    for pair, judge, found, rounds in judged.controls:
+    for pair, metric, found, rounds in judged.controls:
         if found is None or found.error is None:
             words = NOTHING if found is None else f"{found.percent:+z.1f} %"
         else:
             plain = found.interval(CONFIDENCE)
             words = f"{found.percent:+z.1f} % ({percent_of(plain.low):+z.1f} to {percent_of(plain.high):+z.1f} %)"
-        rows.append((pair.a, f"{pair.scenario} {pair.tool} {pair.level}", str(judge), words, str(rounds)))
+        rows.append((pair.a, f"{pair.scenario} {pair.tool} {pair.level}", str(metric), words, str(rounds)))
     bounds = judged.limits or {}
     limits = [
-        f"by {judge} {percent_of(found.least):.1f} % is a difference, less than {percent_of(found.delta):.1f} % is none"
-        for judge, found in bounds.items()
+        f"by {metric} {percent_of(found.least):.1f} % is a difference, less than {percent_of(found.delta):.1f} % is none"
+        for metric, found in bounds.items()
     ]
     raised = any(found.least > LEAST_DIFFERENCE for found in bounds.values())
     note = "; ".join(limits) + (" (raised by these pairs)." if raised else ".")

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 import pytest
 
 from bench.analysis.comparison import Comparison, Metric
-from bench.analysis.conclusions import MOST_QUESTIONS, Coordinates, by_question, conclusions, floor_words, question
+from bench.analysis.conclusions import (
+    MOST_QUESTIONS,
+    Coordinates,
+    by_question,
+    conclusions,
+    noise_floor_words,
+    question,
+)
 from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.verdicts import verdicts, winner
 from bench.records.record import MEASURED, Record
@@ -48,7 +55,7 @@ def judged(table: Sequence[tuple[str, str, Sequence[float]]], cause: str | None 
     pairs = tuple(
         PlannedPair(f"p{number}", a, b, "json", "wrk", "c64", False) for number, (a, b, _) in enumerate(table, 1)
     )
-    made = [Comparison(a=a, b=b, judge=Metric.GOODPUT, values=tuple(v), cause=cause) for a, b, v in table]
+    made = [Comparison(a=a, b=b, metric=Metric.GOODPUT, values=tuple(v), cause=cause) for a, b, v in table]
     found = verdicts(made)
     winners = ((("json", "wrk", "c64"), winner(made, found)),) if len(made) > 1 else ()
     return Judged(pairs, tuple(made), found, tuple({} for _ in made), (), {}, winners)
@@ -80,8 +87,8 @@ def test_a_question_is_what_the_services_differ_in(a: str, b: str, words: str) -
 
 
 def only(table: Judged, names: Sequence[str]) -> str:
-    (answer,) = conclusions(table, records(names))
-    return answer.sentence
+    (conclusion,) = conclusions(table, records(names))
+    return conclusion.sentence
 
 
 def test_the_better_one_comes_first_whichever_way_it_was_measured() -> None:
@@ -121,14 +128,14 @@ def three(sync_gevent: float, sync_bjoern: float, spread: float = 0.002) -> Judg
 
 def test_several_services_are_several_questions_where_they_differ_in_other_things() -> None:
     found = conclusions(three(9, 40), records(["sync", "gevent", "bjoern"]))
-    assert [answer.question.partition(" for")[0] for answer in found] == [
+    assert [conclusion.question.partition(" for")[0] for conclusion in found] == [
         "Which worker model of gunicorn",
         "Which server",
     ]
     assert found[1].sentence.startswith(
         "bjoern is faster than all 2 others; the nearest with a verdict is gunicorn-gevent: 3"
     )
-    assert len(found[1].pairs) == 2 and found[1].told
+    assert len(found[1].pairs) == 2 and found[1].decided
 
 
 def test_there_is_no_winner_where_nobody_beats_all_others() -> None:
@@ -136,15 +143,17 @@ def test_there_is_no_winner_where_nobody_beats_all_others() -> None:
     assert "is faster than all" not in found[1].sentence
     assert found[1].sentence.startswith("No single winner")
     nothing = conclusions(three(0.5, 0.7, 0.3), records(["sync", "gevent", "bjoern"]))
-    assert not any(answer.told for answer in nothing)
+    assert not any(conclusion.decided for conclusion in nothing)
     assert nothing[1].sentence == "No single winner can be named; 0 of 2 pairs have a verdict."
 
 
 def test_services_measured_alone_get_their_questions_and_no_answer() -> None:
     found = conclusions(Judged(), records(["sync", "gevent", "bjoern"], "solo"))
-    assert not any(answer.told for answer in found) and not any("faster" in answer.sentence for answer in found)
+    assert not any(conclusion.decided for conclusion in found) and not any(
+        "faster" in conclusion.sentence for conclusion in found
+    )
     assert found[0].sentence.startswith("No verdict: each service was measured alone")
-    assert {answer.question.partition(" for")[0] for answer in found[1:]} == {
+    assert {conclusion.question.partition(" for")[0] for conclusion in found[1:]} == {
         "Which worker model of gunicorn",
         "Which server",
     }
@@ -171,5 +180,5 @@ def test_the_floor_is_the_largest_difference_of_a_service_from_itself() -> None:
         (pair, Metric.GOODPUT, estimate([0.002, 0.004]), 2),
         (pair, Metric.GOODPUT, estimate([-0.02, -0.02]), 2),
     ]
-    assert "by up to 2.0 % by goodput in this run" in floor_words(Judged(controls=tuple(controls)))
-    assert floor_words(Judged()) == ""
+    assert "by up to 2.0 % by goodput in this run" in noise_floor_words(Judged(controls=tuple(controls)))
+    assert noise_floor_words(Judged()) == ""

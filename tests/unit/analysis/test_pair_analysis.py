@@ -10,7 +10,7 @@ import pytest
 from make_run import entry, output_of, write_measurement
 from pair_runs import SAME, steady, write_pairs
 
-from bench.analysis.judged_run import settled_pairs
+from bench.analysis.judged_run import decided_pairs
 from bench.cli.report import build_verb
 from bench.cli.steps import steps_verb
 from bench.run.reader import read_run
@@ -94,7 +94,7 @@ def test_only_pairs_without_a_verdict_are_measured_on(tmp_path: Path, capsys: py
         ("p002", "aiohttp", "uvicorn-asgi", SAME, hazy),
     ]
     folder = write_pairs(tmp_path / "a-run", pairs, 16, 8)
-    assert settled_pairs(read_run(str(folder))) == {"p001"}
+    assert decided_pairs(read_run(str(folder))) == {"p001"}
     assert steps_verb([str(folder)]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == 8 * 2

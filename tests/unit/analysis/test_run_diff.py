@@ -236,7 +236,7 @@ def test_the_false_ones_would_be_seen() -> None:
 def test_a_pair_gives_its_rounds_before_the_first_look() -> None:
     """Whether more of them follow hangs on what they showed."""
     planned = PlannedPair("p1", "a", "b", "json", "wrk", "c64", waits=False)
-    pair = Comparison(a="a", b="b", judge=Metric.CPU, values=rounds(0.1, n=16), limits=Thresholds())
+    pair = Comparison(a="a", b="b", metric=Metric.CPU, values=rounds(0.1, n=16), limits=Thresholds())
     floor = {Metric.CPU: Thresholds(0.05, 0.05)}
     judged = Judged((planned,), (pair,), verdicts([pair]), ({},), limits=floor)
     found = samples_of("run", [], [], judged)

@@ -34,7 +34,7 @@ def rounds(percent: float, n: int, spread: float = 0.01, seed: int = 0) -> tuple
 
 
 def pair(values: tuple[float, ...], a: str = "A", b: str = "B", cause: str | None = None) -> Comparison:
-    return Comparison(a=a, b=b, judge=Metric.CPU, values=values, cause=cause)
+    return Comparison(a=a, b=b, metric=Metric.CPU, values=values, cause=cause)
 
 
 def word(*tables: Comparison, ended: bool = False) -> str:
@@ -80,7 +80,7 @@ def test_before_the_first_look_nothing_is_said() -> None:
     (found,) = verdicts([pair(rounds(50, 7))], ended=True)
     assert (found.word, found.estimate, found.interval, found.p) == (NOT_ENOUGH, None, None, 1.0)
     assert found.words() == "not enough data (7 rounds of 8)"
-    assert not found.settled
+    assert not found.decided
     assert verdicts([pair(())])[0].words() == "not enough data (0 rounds of 8)"
 
 
@@ -108,23 +108,23 @@ def test_at_the_end_a_settled_pair_keeps_its_verdict() -> None:
 def test_after_the_last_look_a_pair_is_settled_without_a_verdict() -> None:
     values = rounds(2.5, 30, 0.1)
     (found,) = verdicts([pair((*values, 0.0, 0.0))])
-    assert found.word == NOT_ENOUGH and found.settled
+    assert found.word == NOT_ENOUGH and found.decided
     assert found.estimate == Estimate(values)
-    assert not verdicts([pair(values[:29])])[0].settled
+    assert not verdicts([pair(values[:29])])[0].decided
 
 
 @pytest.mark.parametrize("n", [8, 16, 30])
 def test_a_pair_alone_gets_its_verdict_at_a_look(n: int) -> None:
     values = rounds(8.8, n, 0.02)
     (found,) = verdicts([pair(values)])
-    assert found.settled and found.word == FASTER
+    assert found.decided and found.word == FASTER
     assert found.interval == Estimate(values).interval(CONFIDENCE)
-    assert verdicts([pair(values[: n - 1])])[0].settled == (n > LOOKS[0])
+    assert verdicts([pair(values[: n - 1])])[0].decided == (n > LOOKS[0])
 
 
 @pytest.mark.parametrize("values", [(), rounds(8.8, 7), rounds(3, 8, 0.05)])
 def test_a_pair_without_a_verdict_is_measured_on(values: tuple[float, ...]) -> None:
-    assert not verdicts([pair(values)])[0].settled
+    assert not verdicts([pair(values)])[0].decided
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1])
@@ -137,7 +137,7 @@ def test_copies_of_a_round_are_no_data(value: float) -> None:
 def test_the_gate_has_the_last_word() -> None:
     (found,) = verdicts([pair(rounds(8.8, 16), cause="loadgen-bound")])
     assert found.word == found.words() == "invalid: loadgen-bound"
-    assert found.settled and found.p == 1.0
+    assert found.decided and found.p == 1.0
     assert word(pair((), cause="errors")) == "invalid: errors"
 
 
@@ -235,7 +235,7 @@ def test_judges_that_contradict_each_other_show_nothing() -> None:
     (found,) = verdicts([judged(4, -4, 0.029)])
     assert (found.word, found.p) == (NOT_ENOUGH, 1.0)
     assert found.reason == "goodput says -4.0 %, CPU per request +4.0 %"
-    assert not found.settled
+    assert not found.decided
 
 
 def test_goodput_is_not_asked_where_the_cpu_was_not_shared_alike() -> None:
@@ -268,7 +268,7 @@ def test_a_round_is_the_sum_of_its_windows() -> None:
     assert found.values == (pytest.approx(math.log(5500 / 2.1) - math.log(5000 / 2.0)),)
     assert found.goodput == (pytest.approx(math.log(5500 / 5000)),)
     assert found.shares == (pytest.approx(math.log(2.1 / 2.0)),)
-    assert (found.a, found.b, found.judge, found.flags) == ("a", "b", Metric.CPU, ())
+    assert (found.a, found.b, found.metric, found.flags) == ("a", "b", Metric.CPU, ())
 
 
 def test_goodput_is_cpu_per_request_and_share() -> None:
@@ -279,7 +279,7 @@ def test_goodput_is_cpu_per_request_and_share() -> None:
 def test_goodput_judges_where_servers_wait() -> None:
     found = comparison("a", "b", [[window((2000, 2500), (None, None))]], cpu_bound=False)
     assert found.values == (pytest.approx(math.log(1.25)),)
-    assert (found.judge, found.goodput, found.shares) == (Metric.GOODPUT, (), ())
+    assert (found.metric, found.goodput, found.shares) == (Metric.GOODPUT, (), ())
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_round_keeps_the_window_that_has_enough() -> None:
 def test_a_round_of_nothing_is_left_out_and_told(bad: PairWindow, cpu_bound: bool) -> None:
     found = comparison("a", "b", [[bad], [window((2000, 2000))], []], cpu_bound=cpu_bound)
     assert found.values == (0.0,)
-    assert found.flags == ("1 round with too few answers", f"1 round without {found.judge}")
+    assert found.flags == ("1 round with too few answers", f"1 round without {found.metric}")
     assert verdicts([found])[0].flags == found.flags
 
 

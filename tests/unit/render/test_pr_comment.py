@@ -25,7 +25,7 @@ HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \
 def verdict(word: str, mean: float | None = None, **changes: Any) -> Verdict:
     found = None if mean is None else Estimate((mean - 0.001, mean + 0.001))
     interval = None if mean is None else Interval(mean - 0.01, mean + 0.01, 0.98)
-    values = {"word": word, "judge": Metric.CPU, "rounds": 8, "estimate": found, "interval": interval}
+    values = {"word": word, "metric": Metric.CPU, "rounds": 8, "estimate": found, "interval": interval}
     values |= {"p": 1.0, "adjusted_p": 1.0, "reason": "", "flags": ()}
     return Verdict(**values | changes)  # type: ignore[arg-type]
 
