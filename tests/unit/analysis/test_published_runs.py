@@ -1,4 +1,4 @@
-"""What is published comes out of its raw files again, and what the self-tests promise holds there."""
+"""Published runs rebuild to the same verdicts from their raw files, and the self-tests hold for them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from calibration.pairs import aa, power
 PUBLISHED = ROOT / "results" / "published"
 RUNS = sorted(path.parent.name for path in PUBLISHED.glob("*/raw.tar.xz"))
 PAIRED = [name for name in RUNS if (PUBLISHED / name / "verdicts.jsonl").exists()]
-TWINS = [name for name in RUNS if name.startswith("selftest-aa")]
+A_A_RUNS = [name for name in RUNS if name.startswith("selftest-aa")]
 SLOWED = [name for name in RUNS if name.startswith("selftest-power")]
 
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The published runs, unpacked and judged anew, by name."""
+    """The published runs by name, unpacked and evaluated again."""
     folders = {}
     for name in RUNS:
         folders[name] = tmp_path_factory.mktemp("published") / name
@@ -46,11 +46,11 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
     assert verdicts(rebuilt[name]) == verdicts(PUBLISHED / name)
 
 
-def test_two_hundred_verdicts_on_a_service_and_its_twin_are_none(rebuilt: dict[str, Path]) -> None:
-    text, holds = aa(paths(rebuilt, TWINS))
+def test_two_hundred_verdicts_on_a_service_and_its_a_a_copy_are_no_difference(rebuilt: dict[str, Path]) -> None:
+    text, holds = aa(paths(rebuilt, A_A_RUNS))
     assert holds, text
     assert text.count(" verdicts are a difference") == 1
-    judged = sum(line[1] != "control" for name in TWINS for line in verdicts(PUBLISHED / name))
+    judged = sum(line[1] != "control" for name in A_A_RUNS for line in verdicts(PUBLISHED / name))
     assert judged >= 200
     assert f"of {judged} verdicts" in text
 
@@ -58,8 +58,8 @@ def test_two_hundred_verdicts_on_a_service_and_its_twin_are_none(rebuilt: dict[s
 def test_published_verdicts_are_taken_together_as_they_are(
     rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert judge_verb(["aa", *(str(PUBLISHED / name) for name in TWINS)]) == 0
-    assert capsys.readouterr().out == aa(paths(rebuilt, TWINS))[0] + "\n"
+    assert judge_verb(["aa", *(str(PUBLISHED / name) for name in A_A_RUNS)]) == 0
+    assert capsys.readouterr().out == aa(paths(rebuilt, A_A_RUNS))[0] + "\n"
 
 
 def test_slowdowns_are_found_in_time_and_estimated_well(rebuilt: dict[str, Path]) -> None:
