@@ -92,10 +92,10 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
     groups: dict[tuple[Question, tuple[str, str, str]], list[_Judged]] = {}
     for entry in zip(judged.pairs, judged.comparisons, judged.verdicts, strict=True):
         one = _Judged(*entry)
-        asked = question(one.pair.a, one.pair.b, places)
-        groups.setdefault((asked, one.pair.table), []).append(one)
+        topic = question(one.pair.a, one.pair.b, places)
+        groups.setdefault((topic, one.pair.table), []).append(one)
     if groups:
-        return tuple(_conclusion(asked, table, group, judged, places) for (asked, table), group in groups.items())
+        return tuple(_conclusion(topic, table, group, judged, places) for (topic, table), group in groups.items())
     return tuple(
         _without_verdicts(
             places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
@@ -156,22 +156,22 @@ def _which(a: str, b: str) -> str:
 
 
 def _conclusion(
-    asked: Question,
+    topic: Question,
     table: tuple[str, str, str],
     group: Sequence[_Judged],
     judged: Judged,
     places: Mapping[str, Coordinates],
 ) -> Conclusion:
-    names = {name: asked.label(name, places[name]) if name in places else name for name in _services(group)}
+    names = {name: topic.label(name, places[name]) if name in places else name for name in _services(group)}
     if len(set(names.values())) < len(names):
         names = {name: name for name in names}
     sentences = tuple(_pair_words(one, names) for one in group)
     where = f"{table[0]} under {table[1]} {table[2]}"
     if len(group) == 1:
-        return Conclusion(asked.words, where, sentences[0], _decided(group[0].found))
+        return Conclusion(topic.words, where, sentences[0], _decided(group[0].found))
     best = _winner(table, group, judged)
     return Conclusion(
-        asked.words, where, _table_words(best, group, names), any(_decided(one.found) for one in group), sentences
+        topic.words, where, _table_words(best, group, names), any(_decided(one.found) for one in group), sentences
     )
 
 
@@ -248,21 +248,21 @@ def _decided(found: Verdict) -> bool:
 
 def _without_verdicts(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:
     """The questions that a run of solo windows raises; none of them has a verdict."""
-    asked: dict[Question, dict[str, None]] = {}
+    topics: dict[Question, dict[str, None]] = {}
     services = [name for name in dict.fromkeys(measured) if name in places]
     for a, b in combinations(services, 2):
         found = question(a, b, places)
-        asked.setdefault(found, {}).update(dict.fromkeys((a, b)))
+        topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
     # Services that differ in more than one thing only make a question if there is no narrower one.
-    narrow = {found: names for found, names in asked.items() if found.by not in ("stack", "name")}
-    asked = narrow or asked
+    narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
+    topics = narrow or topics
     if not services:
         return
     lead = ALONE if len(services) > 1 else "No verdict: only one service was measured."
-    if len(asked) > MOST_QUESTIONS:
-        lead += f" {len(asked)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
+    if len(topics) > MOST_QUESTIONS:
+        lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)
-    for found, names in list(asked.items())[:MOST_QUESTIONS]:
+    for found, names in list(topics.items())[:MOST_QUESTIONS]:
         yield Conclusion(found.words, "", f"No verdict on {_list([found.label(n, places[n]) for n in names])}.", False)
 
 

@@ -1,4 +1,4 @@
-"""vegeta's figures: the rate asked, sent and answered well. Latency has a table of its own."""
+"""Open loops (vegeta): target rate, sent rate, goodput and success share. Latency has its own table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
 
-REFERENCE_RATIO, REFERENCE_SUCCESS = "throughput, as published", "success, as published"
-CAUSE = "not valid because"
+REFERENCE_RATIO, REFERENCE_SUCCESS = "goodput, reference", "success, reference"
+CAUSE = "why not valid"
 
 
 def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario; figures of measurements that are not valid stand in it with their cause."""
+    """A table per scenario; figures that are not valid are shown with their cause."""
     cells = cells_of((record for record in records if record.tool == "vegeta"), context)
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -24,8 +24,8 @@ def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
 
 def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
     base = base_of(cells, context)
-    ratio = f"throughput to {base.service} {base.first.level}"
-    columns = ["service", "asked/s", "sent/s", "throughput/s", "success", ratio]
+    ratio = f"goodput vs {base.service} {base.first.level}"
+    columns = ["service", "target/s", "sent/s", "goodput/s", "success", ratio]
     columns += [REFERENCE_RATIO, REFERENCE_SUCCESS, CAUSE]
     ordered = [base, *(cell for cell in cells if cell is not base)]
     rows = [_row(cell, base, context) for cell in ordered]
@@ -34,7 +34,7 @@ def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
 
 
 def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
-    # What is not valid is shown with its cause, and compared with nothing.
+    # What is not valid is shown with its cause and not compared.
     shown, first = cell.valid or cell.records, cell.first
     found = context.reference and context.reference.find(cell.stack, first.scenario, first.level)
     ratio = difference(base, cell)

@@ -1,4 +1,4 @@
-"""Requests/s of every service by scenario, a table for each tool and level."""
+"""Requests/s of every service by scenario, one table per tool and level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.render.table import Table
 
 
 def summary(records: Sequence[Record], context: Context) -> list[Table]:
-    """Services down, scenarios across."""
+    """A row per service, a column per scenario."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells_of(records, context):
         groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)

@@ -1,4 +1,4 @@
-"""wrk's own lines: requests/s and the percentiles that it prints, which hide what a closed loop hides."""
+"""wrk: requests/s and the percentiles that it prints, with the blind spot of a closed loop."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from bench.render.table import Table
 
 PERCENTILES = ("p50", "p75", "p90", "p99")
 COMPARED = (("goodput", goodput), ("p50_ms", lambda r: r.latency_s["p50"]), ("p99_ms", lambda r: r.latency_s["p99"]))
-REFERENCE = "as published"
+REFERENCE = "reference"
 NOTE = (
-    "Closed loop: each connection waits for its answer before it asks again, so a stall of the server delays the"
-    " questions too and hardly shows in these percentiles."
+    "Closed loop: each connection waits for the response before it sends the next request, so a stall of the server"
+    " also delays requests and hardly shows in these percentiles."
 )
 
 
 def wrk_latency(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario."""
+    """A table per scenario."""
     cells = cells_of((record for record in records if record.tool == "wrk"), context)
     return [_table(list(group), context) for _, group in groupby(cells, key=lambda cell: cell.first.scenario)]
 
 
 def _table(cells: Sequence[Cell], context: Context) -> Table:
     columns = ["level", "service", "requests/s", *(f"{name}, closed loop" for name in PERCENTILES)]
-    columns += ["requests/s, p50, p99 to the first", REFERENCE]
+    columns += ["requests/s, p50, p99 vs first", REFERENCE]
     rows = []
     for _, group in groupby(cells, key=lambda cell: cell.first.level):
         level = list(group)

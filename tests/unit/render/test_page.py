@@ -1,6 +1,6 @@
 """The charts of index.html in a browser.
 
-`PAGE_PICTURES=FOLDER python -m pytest tests/unit/test_page.py -k look` saves every chart there.
+`PAGE_PICTURES=FOLDER python -m pytest tests/unit/render/test_page.py -k look` saves every chart there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def test_conclusions_come_first_and_every_chart_is_drawn(made: Path, opened: Ope
     page = opened(made)
     main = page.locator("main").inner_text()
     assert main.startswith("Conclusions")
-    assert "gunicorn-gevent is faster than gunicorn-sync: 8.6 % more good answers from the same CPU time" in main
-    assert "Not enough data to tell bjoern from gunicorn-sync" in main
+    assert "gunicorn-gevent is faster than gunicorn-sync: 8.6 % more successful responses per CPU second" in main
+    assert "Not enough data to compare bjoern and gunicorn-sync" in main
     draw_all(page)
     for name in CHARTS:
         chart = page.locator(f"#chart-{name} .plot > *")
