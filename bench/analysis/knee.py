@@ -25,7 +25,7 @@ def doubts(records: Sequence[Record]) -> str:
         return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in records if "knee_rate" in record.nulls))
     reasons = [f"round {record.round}: {_reason(record)}" for record in later if not _held(record, found)]
     if not reasons and len(later) < CONFIRMATIONS:
-        return f"needs {CONFIRMATIONS} later rounds"
+        return f"{CONFIRMATIONS} later rounds are needed"
     return "; ".join(reasons)
 
 
