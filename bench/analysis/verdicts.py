@@ -196,9 +196,7 @@ def _case(pair: Comparison, look: int | None) -> _Case:
         if abs(share) < SAME_CPU:
             contradiction = contradiction_of(found, estimate(pair.goodput[:look]))
         else:
-            flags.append(
-                f"goodput was not used as a check: B's CPU time differs from A's by {percent_of(share):+.1f} %"
-            )
+            flags.append(f"goodput was not used as a check: CPU times differ by {percent_of(share):+.1f} %")
     return _Case(pair, found, contradiction, tuple(flags))
 
 

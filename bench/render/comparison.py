@@ -43,7 +43,7 @@ NOTES = (
 TREND_NOTE = (
     f"A change of level needs {LEAST_RUNS} runs or more, and at least two runs at the new level (three from 20 on)."
     " Without a real change, at most 5 % of such tables show one (Benjamini and Hochberg over all trends); a host that"
-    " drifts slowly from run to run causes more. Since the best cut is selected, changes are rather overestimated."
+    " drifts slowly from run to run causes more. Since the best cut is selected, its change tends to be too large."
 )
 
 
@@ -146,10 +146,10 @@ def _tables(compared: ComparedRun) -> Iterator[Table]:
     for figure in _in_order(row.figure for row in rows):
         group = [row for row in rows if row.figure == figure]
         one, other = group[0].one, group[0].other
-        columns = ("cell", "service", one, other, "change", "verdict", "notes")
+        columns = ("cell", "service", one, other, "change", "verdict", "remarks")
         lines = tuple(tuple(map(shown, _row(row))) for row in group)
-        title = f"{one} vs {other}: {_titled(figure)}"
-        yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "notes"))
+        title = f"{other} vs {one}: {_titled(figure)}"
+        yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "remarks"))
     yield _controls(rows[0].one, compared)
 
 
@@ -165,7 +165,7 @@ def _controls(one: str, other: ComparedRun) -> Table:
         notes.insert(
             0, "The null server was not measured often enough in both runs, so changes of the host are unknown."
         )
-    title = shown(f"{one} vs {other.name}: the null server (the same in both runs)")
+    title = shown(f"{other.name} vs {one}: the null server (the same in both runs)")
     columns = ("cell", "figure", "change")
     return Table(title, columns, tuple(tuple(map(shown, row)) for row in rows), labels=2, notes=tuple(notes))
 
@@ -178,15 +178,15 @@ def _interval(drift: Drift) -> str:
 
 def _row(row: CellDifference) -> tuple[str, ...]:
     service = f"{row.service} vs {row.beside}" if row.beside else row.service
-    notes = [row.reason] if row.reason else []
-    notes += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
+    remarks = [row.reason] if row.reason else []
+    remarks += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
     left = [
         f"{side.planned - side.rounds} of {side.planned} rounds left out: {side.cause}"
         for side in (row.before, row.after)
         if side.value is not None and side.cause
     ]
     figures = (_figure(row.before), _figure(row.after), _change(row))
-    return row.cell, service, *figures, row.word, "; ".join(dict.fromkeys([*notes, *left])) or NOTHING
+    return row.cell, service, *figures, row.word, "; ".join(dict.fromkeys([*remarks, *left])) or NOTHING
 
 
 def _figure(side: CellFigure) -> str:

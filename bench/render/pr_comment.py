@@ -115,7 +115,7 @@ def verdict_comment(
         f"Run {code(run)}: head against base, measured side by side.",
     ]
     if counts[INVALID] or counts[NOT_ENOUGH]:
-        head += ["`invalid` and `not enough data` are not verdicts: these pairs may differ or not."]
+        head += ["`invalid` and `not enough data` are not verdicts: whether these pairs differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(': '.join(failures[name]))}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(policy.violated_by(row) for row in every) for policy in policies}
@@ -136,7 +136,7 @@ def _headline(counts: Mapping[str, int]) -> str:
 def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
     unknown = counts[INVALID] + counts[NOT_ENOUGH]
-    silent = f"; {unknown} without a verdict are not covered" if policy.name == SLOWER and unknown else ""
+    silent = f"; pairs without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
@@ -162,12 +162,12 @@ def _text(lines: Sequence[str], foot: Sequence[str]) -> str:
 def _table(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
-    lines = ["| head | base | load | verdict | metric | notes |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| head | base | load | verdict | metric | remarks |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         pair, found = row.pair, row.found
-        notes = "; ".join([*([found.reason] if found.reason else []), *found.flags])
+        remarks = "; ".join([*([found.reason] if found.reason else []), *found.flags])
         words = code(found.words()) if row.kind == INVALID else found.words()
-        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.metric), code(notes)]
+        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.metric), code(remarks)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

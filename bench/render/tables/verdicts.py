@@ -15,7 +15,7 @@ from bench.stats.estimates import CONFIDENCE, Estimate, percent_of
 NOTE = (
     "The two services of a pair run side by side under the same load, in fresh containers each round. The metric is CPU"
     " per request if the servers are busy, goodput if they mostly wait. Verdicts are corrected for all pairs of their"
-    " table; an interval that contains 0 shows no difference. The columns goodput and goodput per core are the"
+    " table; an interval that contains 0 does not show a difference. The columns goodput and goodput per core are the"
     " differences in successful responses per second and per CPU second."
 )
 
@@ -28,9 +28,9 @@ def verdict_tables(judged: Judged) -> list[Table]:
     for key in dict.fromkeys(pair.table for pair in judged.pairs):
         rows = tuple(_row(*entry) for entry in every if entry[0].table == key)
         notes = (_winner_words(winners[key]),) if key in winners else ()
-        columns = ("service", "compared with", "verdict", "metric", "goodput", "goodput per core", "rounds", "notes")
+        columns = ("service", "compared with", "verdict", "metric", "goodput", "goodput per core", "rounds", "remarks")
         tables.append(
-            Table(" ".join(key), columns, rows, labels=4, notes=notes, prose=("notes",)),
+            Table(" ".join(key), columns, rows, labels=4, notes=notes, prose=("remarks",)),
         )
     return tables
 
@@ -38,10 +38,10 @@ def verdict_tables(judged: Judged) -> list[Table]:
 def _row(
     pair: PlannedPair, made: Comparison, found: Verdict, differences: Mapping[Metric, Estimate | None]
 ) -> tuple[str, ...]:
-    notes = "; ".join([*([found.reason] if found.reason else []), *found.flags])
+    remarks = "; ".join([*([found.reason] if found.reason else []), *found.flags])
     either = (differences.get(metric) for metric in (Metric.GOODPUT, Metric.CPU))
     differs = [f"{one.percent:+z.1f} %" if one else NOTHING for one in either]
-    return pair.b, pair.a, found.words(), str(made.metric), *differs, str(found.rounds), notes or NOTHING
+    return pair.b, pair.a, found.words(), str(made.metric), *differs, str(found.rounds), remarks or NOTHING
 
 
 def _winner_words(found: Winner) -> str:
@@ -68,7 +68,8 @@ def _same(judged: Judged) -> Iterable[Table]:
         rows.append((pair.a, f"{pair.scenario} {pair.tool} {pair.level}", str(metric), words, str(rounds)))
     bounds = judged.limits or {}
     limits = [
-        f"{metric}: a difference is ≥ {percent_of(one.least):.1f} %, none is within ±{percent_of(one.delta):.1f} %"
+        f"{metric}: a difference needs an estimate of {percent_of(one.least):.1f} % or more,"
+        f" no difference an interval within ±{percent_of(one.delta):.1f} %"
         for metric, one in bounds.items()
     ]
     raised = any(found.least > LEAST_DIFFERENCE for found in bounds.values())
