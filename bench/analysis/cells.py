@@ -115,6 +115,11 @@ class Context:
     reference: ReferenceComparison | None
     latencies: Mapping[Key, Latencies] = field(default_factory=dict)
 
+    def in_order(self, services: Iterable[str]) -> list[str]:
+        """The distinct services in the report's order."""
+        place = {name: index for index, name in enumerate(self.order)}
+        return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
+
 
 def goodput(record: Record) -> float | None:
     """The ranked figure."""

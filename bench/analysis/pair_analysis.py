@@ -196,8 +196,8 @@ def _by(
     if thin:
         flags.append(f"{thin} windows with too few responses for their connections")
     if invalid and cause is None:
-        causes = ", ".join(f"{word} {count}" for word, count in sorted(invalid.items()))
-        flags.append(f"windows left out: {causes}")
+        counted = ", ".join(f"{word} {count}" for word, count in sorted(invalid.items()))
+        flags.append(f"windows left out: {counted}")
     return replace(made, flags=tuple(flags))
 
 

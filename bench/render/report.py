@@ -49,17 +49,6 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
 )
 
 
-def report(
-    source: Run,
-    services: Mapping[str, ServiceFacts],
-    records: Sequence[Record],
-    judged: Judged | None = None,
-    latencies: Mapping[Key, Latencies] | None = None,
-) -> str:
-    """The report of a run as Markdown."""
-    return markdown(report_content(source, services, records, judged or Judged(), latencies or {}))
-
-
 def markdown(content: Mapping[str, Any]) -> str:
     """The content of a report as Markdown."""
     return _template().render(content)

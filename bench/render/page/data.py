@@ -22,7 +22,7 @@ from bench.core.files import as_object, items, mapping, read_bytes
 from bench.plan.levels import SEARCHED
 from bench.plan.measurement import MODES
 from bench.records.record import Record
-from bench.render.page.text import rounded, short
+from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of
@@ -247,7 +247,7 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, La
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(key_of, cell.valid)))
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
-            found[str(number)] = [[_brief(share), _brief(s)] for share, s in latencies[keys[0]].curve]
+            found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found
 
 
@@ -261,8 +261,4 @@ def _noise_floor(judged: Judged) -> dict[str, float]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [_brief(row[name]) for row in rows] for name in rows[0]} if rows else {}
-
-
-def _brief(value: Any) -> Any:
-    return float(f"{value:.6g}") if type(value) is float else value
+    return {name: [brief(row[name]) for row in rows] for name in rows[0]} if rows else {}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.records.record import Record
-from bench.render.page.text import rounded
+from bench.render.page.text import brief, rounded
 from bench.render.page.windows import MOST_KEPT, WindowDetails
 
 IN_A_PART = 100
@@ -89,15 +89,11 @@ def _parts(facts: Sequence[str], windows: Sequence[WindowDetails], most: int, st
 
 def _facts(record: Record) -> str:
     """A JSON object; numbers have a few more digits than the page shows."""
-    facts = {name: _brief(getattr(record, name)) for name in KEPT}
-    facts["latency_s"] = {name: _brief(value) for name, value in record.latency_s.items()}
+    facts = {name: brief(getattr(record, name)) for name in KEPT}
+    facts["latency_s"] = {name: brief(value) for name, value in record.latency_s.items()}
     facts["errors"] = {kind: count for kind, count in record.errors.items() if count}
     text = _dumps(facts)
     return text if len(text) <= MOST_FACTS else _dumps(rounded(facts))
-
-
-def _brief(value: Any) -> Any:
-    return float(f"{value:.6g}") if type(value) is float else value
 
 
 def _dumps(value: Any) -> str:

@@ -40,6 +40,11 @@ def short(text: str, most: int = MOST) -> str:
     return visible(cut(text, most))
 
 
+def brief(value: Any) -> Any:
+    """A float with six significant digits; anything else unchanged."""
+    return float(f"{value:.6g}") if type(value) is float else value
+
+
 def rounded(value: Any) -> Any:
     """A JSON value with floats of six significant digits and every text made visible and short."""
     if isinstance(value, float):

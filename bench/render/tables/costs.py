@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from bench.analysis.cells import Cell, Context, cells_of, natural
@@ -48,7 +48,7 @@ def _services(records: Sequence[Record], context: Context, *notes: str) -> Table
             _figure(own, "start_s", _seconds),
             _figure(own, "image_bytes", _megabytes),
         )
-        for name in _in_order(by_service, context)
+        for name in context.in_order(by_service)
         for own in (by_service[name],)
     ]
     columns = ("service", "idle memory", "peak memory", "start-up", "image size")
@@ -60,7 +60,7 @@ def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Tabl
     grid = {(cell.service, cell.first.scenario): _cpu_words(cell) for cell in cells}
     rows = tuple(
         (name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios))
-        for name in _in_order({cell.service for cell in cells}, context)
+        for name in context.in_order(cell.service for cell in cells)
     )
     title = f"{tool} {level}: CPU time per request (requests/s per core)"
     return Table(title, ("service", *scenarios), rows)
@@ -81,11 +81,6 @@ def _figure(records: Sequence[Record], name: str, write: Callable[[Sequence[floa
     if values:
         return write(values)
     return records[0].nulls[name] if records else "no valid measurement"
-
-
-def _in_order(names: Iterable[str], context: Context) -> list[str]:
-    place = {name: index for index, name in enumerate(context.order)}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 def _megabytes(sizes: Sequence[float]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, span, without_empty
+from bench.analysis.tool_agreement import success
 from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
@@ -43,13 +44,9 @@ def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
         NOTHING if first.rate is None else number(first.rate),
         span(shown, lambda record: record.sent_rate, number),
         span(shown, lambda record: record.goodput, number),
-        span(shown, _success, share),
+        span(shown, success, share),
         times(ratio.ratio if ratio else None),
         times(reference_ratio(cell, context)),
         share(found[1].metrics["success"]) if found and "success" in found[1].metrics else NOTHING,
         NOTHING if cell.valid else cell.details,
     ]
-
-
-def _success(record: Record) -> float | None:
-    return record.successes / record.attempts if record.successes is not None and record.attempts else None

@@ -21,8 +21,9 @@ def summary(records: Sequence[Record], context: Context) -> list[Table]:
 
 def _table(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:
     scenarios = sorted({cell.first.scenario for cell in cells}, key=natural)
-    place = {name: index for index, name in enumerate(context.order)}
-    services = sorted({cell.service for cell in cells}, key=lambda name: (place.get(name, len(place)), name))
     grid = {(cell.service, cell.first.scenario): cell.rate_words() for cell in cells}
-    rows = tuple((name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios)) for name in services)
+    rows = tuple(
+        (name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios))
+        for name in context.in_order(cell.service for cell in cells)
+    )
     return Table(f"{tool} {level}: requests/s", ("service", *scenarios), rows)
