@@ -2,13 +2,14 @@
 #
 # Usage: scripts/generate.sh [--check]
 #
-# Writes what follows from services/matrix.toml: services/compose.yml, services/bench.yml,
-# services/bases.tsv and the tables of README.md.
+# Writes the files that are generated from services/matrix.toml: services/compose.yml,
+# services/bench.yml, services/bases.tsv and docs/catalogue.md.
 #
-#   --check   write nothing; fail when a committed file is not what it would be
+#   --check   write nothing; fail if a committed file is out of date
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
 
 case ${1:-} in
 '') check='' ;;
@@ -17,14 +18,14 @@ case ${1:-} in
 *) fail 2 "unknown argument '$1', see --help" ;;
 esac
 
-need_engine
-for file in services/{compose.yml,bench.yml,bases.tsv} README.md; do
-	generated=$(mktemp)
+need_tools
+generated=$(mktemp)
+trap 'rm -f "$generated"' EXIT
+for file in services/{compose.yml,bench.yml,bases.tsv} docs/catalogue.md; do
 	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
 		diff -u "$root/$file" "$generated" || fail 1 "$file is not what services/matrix.toml says: run scripts/generate.sh"
 	else
 		save "$root/$file" <"$generated"
 	fi
-	rm -f "$generated"
 done

@@ -1,69 +1,42 @@
 # shellcheck shell=bash
-# Docker Compose as this project calls it. Only declares.
+# Docker Compose as this project calls it, and the tools' container, where Python runs. Only declares.
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/harness.sh
+source "${BASH_SOURCE[0]%/*}/harness.sh"
 
-# compose ARGUMENT...: on the project's own files, with every knob. A run's services come in a file of its own.
+# compose ARGUMENT...: on the project's own files, with every setting. A run's services come in a file of its own.
 compose() {
 	local files=(--env-file "$root/.env")
-	[[ -f $root/services/.env ]] && files+=(--env-file "$root/services/.env")
+	[[ ! -f $root/services/.env ]] || files+=(--env-file "$root/services/.env")
 	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
-}
-
-harness=(loadgen postgres upstream)
-
-# A digest of all that the harness's images are built from.
-harness_source() {
-	(cd "$root" && find loadgen postgres upstream bench/requirements.txt -type f -print0 | sort -z |
-		xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
-}
-
-have_harness() {
-	local wanted have
-	wanted=$(harness_source)
-	have=$("$docker" image inspect -f '{{index .Config.Labels "bench.source"}}' "${harness[@]/#/bench/}" 2>/dev/null | sort -u) || return
-	[[ $have == "$wanted" ]]
-}
-
-# need_tools: an engine that answers, and the image that in_tools runs.
-need_tools() {
-	need_engine
-	have_harness || "$root/scripts/setup.sh"
-}
-
-build_harness() {
-	local log
-	log=$(mktemp)
-	say "building the load generator, PostgreSQL and the upstream"
-	BENCH_SOURCE=$(harness_source) compose build --progress plain "${harness[@]}" >"$log" 2>&1 ||
-		{ tail -n 30 "$log" >&2 && fail 1 "the harness does not build; the end of $log is above"; }
-	rm -f "$log"
 }
 
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
 # read-only at /bench and results/ writable, as the user who runs the script. No network.
 in_tools() {
 	local nofile
-	nofile=$(knob NOFILE)
-	# The one knob that is used before the report has looked at all of them.
-	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; mend it in .env or the environment"
+	nofile=$(setting NOFILE) || return
+	# The one setting that is used before Python has checked them all.
+	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"
 	"$docker" run --rm --interactive --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
 		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }
 tool_options=() tools_image=bench/loadgen
 
-# plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported knobs.
+# plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported settings.
 plan_verb() {
-	local verb=$1 version engine commit branch images
+	local verb=$1 version engine commit branch images settings
 	shift
 	version=$(git -C "$root" describe --always --dirty --tags 2>/dev/null || echo unknown)
 	commit=$(git -C "$root" rev-parse HEAD 2>/dev/null || true)
 	branch=$(git -C "$root" symbolic-ref --quiet --short HEAD 2>/dev/null || true)
 	engine=$("$docker" version --format '{{.Server.Version}}')
 	images=$("$docker" image inspect --format '{{index .RepoTags 0}}={{.Id}}' "${harness[@]/#/bench/}" | tr '\n' ' ')
-	mapfile -t tool_options < <(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
+	settings=$(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
+	mapfile -t tool_options <<<"$settings"
 	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement"
 		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images")
 	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |

@@ -44,7 +44,7 @@ def _table(
     limit = level.removeprefix(f"{SEARCHED}p99-").removesuffix("ms")
     columns = ("service", "knee/s", "later rounds", "p99 at the knee", "peak goodput/s", "knee / peak", "confirmed")
     rows = tuple(_row(cell, peaks.get((cell.service, scenario)), context) for cell in cells)
-    return Table(f"{scenario}: knee at a p99 limit of {limit} ms", columns, rows, notes=(NOTE,), prose=("confirmed",))
+    return Table(f"{scenario}: knee (p99 ≤ {limit} ms)", columns, rows, notes=(NOTE,), prose=("confirmed",))
 
 
 def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Exports: every record in every format with nothing lost, and what README and docs/exports.md say about them."""
+"""Exports: every record in every format with nothing lost, and what docs/exports.md says about them."""
 
 from __future__ import annotations
 
@@ -122,10 +122,10 @@ def _read(text: str, kind: str) -> Any:
     return {"VARCHAR": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": lambda word: word == "true"}[kind](text)
 
 
-def test_the_line_in_the_readme_answers_its_question(
+def test_the_line_in_the_docs_answers_its_question(
     a_run: Path, tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (question,) = re.findall(r'^duckdb -c "(.*)"', (ROOT / "README.md").read_text(), re.MULTILINE)
+    (question,) = re.findall(r'^duckdb -c "(.*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
     with duckdb.connect() as database:

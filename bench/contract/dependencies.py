@@ -1,0 +1,191 @@
+"""The database and upstream as the verifier sees them: tables, statement counters, upstream's control port."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import psycopg
+
+from bench.contract.client import Client, NoAnswer, Request
+from bench.core.errors import UserError
+
+Mode = Literal["ok", "close", "hang", "error"]
+
+# Any number, the same for all verifiers.
+_LOCK_KEY = 0x62656E63
+_LOCK_TIMEOUT = "300s"
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Statements on World since some point: SELECTs, rows that they returned, rows that other statements changed."""
+
+    selects: int
+    selected: int
+    changed: int
+
+    def __sub__(self, other: "Statements") -> "Statements":
+        return Statements(self.selects - other.selects, self.selected - other.selected, self.changed - other.changed)
+
+
+class Database(Protocol):
+    """The verifier's own view of the tables."""
+
+    def world(self) -> dict[int, int]:
+        """`randomNumber` by id."""
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        """The stored (id, message) rows."""
+
+    def data_rows(self) -> int:
+        """Number of rows in the table that `/create_data` adds to."""
+
+    def newest_data(self, count: int) -> int:
+        """How many transactions wrote the newest `count` rows of that table."""
+
+    def statements(self) -> Statements:
+        """The counters, which include the caller's own queries."""
+
+    @contextmanager
+    def lock(self, exclusive: bool) -> Iterator[None]:
+        """Keep other verifiers from changing the tables (shared) or from using them at all (exclusive)."""
+
+
+class Upstream(Protocol):
+    """Upstream's control port, for one service."""
+
+    def count(self) -> int:
+        """Number of requests from the service so far."""
+
+    def set_mode(self, mode: Mode) -> None:
+        """Choose how it answers the service from now on."""
+
+
+@contextmanager
+def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
+    """Upstream in another mode, restored at the end whatever happens."""
+    try:
+        upstream.set_mode(mode)
+        yield
+    finally:
+        upstream.set_mode("ok")
+
+
+class PostgresDatabase:
+    """`Database` over one connection; errors of the connection become `UserError`."""
+
+    def __init__(self, host: str, port: int, password: str) -> None:
+        self._where = f"{host}:{port}"
+        with self._user_errors():
+            self._connection = psycopg.connect(
+                host=host,
+                port=port,
+                dbname="bench",
+                user="bench",
+                password=password,
+                connect_timeout=10,
+                autocommit=True,
+            )
+            self._connection.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
+
+    def close(self) -> None:
+        """Close the connection, which releases its locks."""
+        self._connection.close()
+
+    def world(self) -> dict[int, int]:
+        """`randomNumber` by id."""
+        return dict(self._rows("SELECT id, randomnumber FROM world"))
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        """The stored (id, message) rows."""
+        return self._rows("SELECT id, message FROM fortune")
+
+    def data_rows(self) -> int:
+        """Number of rows in the table `data`."""
+        return self._one("SELECT count(*) FROM data")
+
+    def newest_data(self, count: int) -> int:
+        """How many transactions wrote the newest `count` rows of `data`."""
+        newest = "SELECT xmin FROM data ORDER BY id DESC LIMIT %s"
+        return self._one(f"SELECT count(DISTINCT xmin::text) FROM ({newest}) AS newest", count)
+
+    def statements(self) -> Statements:
+        """The counters for World in `pg_stat_statements`."""
+        [row] = self._rows(
+            r"""
+            SELECT coalesce(sum(calls) FILTER (WHERE query ~* '^\s*select'), 0)::bigint,
+                   coalesce(sum(rows) FILTER (WHERE query ~* '^\s*select'), 0)::bigint,
+                   coalesce(sum(rows) FILTER (WHERE query !~* '^\s*select'), 0)::bigint
+            FROM pg_stat_statements
+            WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+              AND query ~* '\yworld\y'
+            """
+        )
+        return Statements(*row)
+
+    @contextmanager
+    def lock(self, exclusive: bool) -> Iterator[None]:
+        """Wait for the advisory lock, and hold it."""
+        suffix = "" if exclusive else "_shared"
+        self._one(f"SELECT count(pg_advisory_lock{suffix}(%s))", _LOCK_KEY)
+        try:
+            yield
+        finally:
+            if not self._connection.closed:
+                self._one(f"SELECT pg_advisory_unlock{suffix}(%s)::int", _LOCK_KEY)
+
+    def _one(self, query: str, *values: int) -> int:
+        [[number]] = self._rows(query, *values)
+        return int(number)
+
+    def _rows(self, query: str, *values: int) -> list[tuple]:  # type: ignore[type-arg]
+        with self._user_errors():
+            return self._connection.execute(query, values or None).fetchall()
+
+    @contextmanager
+    def _user_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.errors.LockNotAvailable as error:
+            raise UserError(
+                f"another verifier has locked the database for {_LOCK_TIMEOUT}; stop it and try again"
+            ) from error
+        except psycopg.Error as error:
+            cause = " ".join(str(error).split())
+            raise UserError(
+                f"database {self._where}: {cause}; is PostgreSQL running, and is the password right?"
+            ) from error
+
+
+class HttpUpstream:
+    """`Upstream` over its control port; `address` is the IP address of the service."""
+
+    def __init__(self, control_url: str, address: str) -> None:
+        self._client = Client(control_url, timeout=5)
+        self._url = control_url
+        self._address = address
+
+    def count(self) -> int:
+        """Number of requests so far."""
+        body = self._ask(Request(f"/count?of={self._address}"))
+        try:
+            return int(json.loads(body)["requests"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{self._url}/count does not answer like upstream: {body[:60]!r}; fix --upstream-control"
+            ) from error
+
+    def set_mode(self, mode: Mode) -> None:
+        """Choose how it answers from now on."""
+        self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
+
+    def _ask(self, request: Request) -> bytes:
+        try:
+            answer = self._client.ask(request)
+        except NoAnswer as error:
+            raise UserError(f"{self._url}{request.path}: {error}; is upstream running?") from error
+        if answer.status != 200:
+            raise UserError(f"{self._url}{request.path}: status {answer.status}; fix --upstream-control")
+        return answer.body
