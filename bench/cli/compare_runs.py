@@ -36,13 +36,13 @@ def compare_verb(argv: Sequence[str]) -> int:
     text = markdown(found)
     files = {"comparison.md": text, "index.html": page(found)}
     files["comparison.jsonl"] = "".join(lines(other.rows) for other in found.others)
-    if found.histories:
-        files["history.jsonl"] = "".join(f"{history.to_json()}\n" for history in found.histories)
+    if found.trends:
+        files["history.jsonl"] = "".join(f"{trend.to_json()}\n" for trend in found.trends)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             write_file(folder / name, data)
-        if not found.histories:
+        if not found.trends:
             (folder / "history.jsonl").unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error

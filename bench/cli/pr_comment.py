@@ -17,7 +17,7 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     folders = [find_run(name) for name in options.runs]
     made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
     print(made.text, end="")
-    return int(made.broken > 0)
+    return int(made.violations > 0)
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:

@@ -133,15 +133,6 @@ def last_look(n: int) -> int | None:
     return max((look for look in LOOKS if look <= n), default=None)
 
 
-def final_look(n: int) -> int | None:
-    """The same where no more rounds will come.
-
-    All n of them are then looked at in place of the look that is not reached any more. That is sound only where
-    something else than the values ended the measuring (`--max-time`, a number of rounds that was asked for).
-    """
-    return min(n, LOOKS[-1]) if n >= LOOKS[0] else None
-
-
 def corrected(at_one_look: Estimate) -> float:
     """The p value corrected for the number of looks."""
     return min(1.0, len(LOOKS) * at_one_look.p)

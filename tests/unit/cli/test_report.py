@@ -119,7 +119,7 @@ def test_what_has_no_complete_record_is_told_apart(folder: Path) -> None:
     assert not any(record.valid for record in records)
     assert "r09-0009" in records[3].causes[0].detail
     report = (folder / "report.md").read_text()
-    assert "4 measurements planned, 1 measured, 0 valid." in report
+    assert "4 measurements planned, 1 completed, 0 valid." in report
     assert "not run" in report and "cut off" in report
 
 
@@ -168,10 +168,14 @@ def test_the_jit_is_what_the_interpreter_tells_and_not_what_was_asked(told: str,
     (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "1"}}))
     service = "aiohttp-py313-debian"
     build(folder)
-    assert f"- PYTHON_JIT=1, as each interpreter tells: not known: {service}\n" in (folder / "report.md").read_text()
+    assert (
+        f"- PYTHON_JIT=1, as reported by the interpreters: unknown: {service}\n" in (folder / "report.md").read_text()
+    )
     (folder / f"raw/services/{service}/jit.txt").write_text(told)
     assert str(build(folder)[0].python_build).endswith(f", {words}")
-    assert f"- PYTHON_JIT=1, as each interpreter tells: {words}: {service}\n" in (folder / "report.md").read_text()
+    assert (
+        f"- PYTHON_JIT=1, as reported by the interpreters: {words}: {service}\n" in (folder / "report.md").read_text()
+    )
     (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "0"}}))
     build(folder)
     assert "PYTHON_JIT=1" not in (folder / "report.md").read_text()

@@ -325,7 +325,7 @@ def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
 
 
 def told(folder: Path) -> str:
-    table = (folder / "report.md").read_text().partition("knee at p99 of 50 ms")[2].partition("\n#")[0]
+    table = (folder / "report.md").read_text().partition("knee (p99 ≤ 50 ms)")[2].partition("\n#")[0]
     (line,) = (line for line in table.splitlines() if line.startswith("| aiohttp"))
     return line
 
