@@ -1,4 +1,4 @@
-/* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server and A/A floor. */
+/* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server and noise floor. */
 
 const MOST_ROWS = 60;
 
@@ -98,7 +98,7 @@ function rankedLayout(width, shown, ranked, label) {
   };
 }
 
-/** Grid, the A/A floor as a band left of the best, and the null server's rate. */
+/** Grid, the noise floor as a band left of the best, and the null server's rate. */
 function rankedBackground({ best, ceiling, near, top, narrow }, ranked) {
   const marks = [hatch("hatch-ranked")];
   if (!ranked.length) return marks;
@@ -209,9 +209,9 @@ function rankedNotes(cells, ranked, shown) {
   if (!ranked.length) notes.push("No measurement under this load is valid, so there is no ranking and no scale.");
   else if (floor !== undefined)
     notes.push(
-      `The shaded band left of the best service is the A/A floor: in this run a service differed from itself by ${share(floor)}. Smaller differences are treated as noise.`,
+      `The shaded band left of the best service is the noise floor: the largest difference of this run's A/A pairs, ${share(floor)}. Smaller differences are treated as noise.`,
     );
-  else notes.push("No A/A floor: this run has no valid A/A pair.");
+  else notes.push("No noise floor: this run has no valid A/A pair.");
   if (!first.ceiling) notes.push(`No ceiling: the null server has no valid result with ${first.tool} in this run.`);
   else
     notes.push(

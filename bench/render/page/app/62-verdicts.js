@@ -128,7 +128,7 @@ chart(
         "▲ faster, ■ slower, ● no difference shown, ✕ not enough data.",
         ...(floors.length
           ? [
-              `The shaded band around 0 is the A/A floor: in this run a service differed from itself by up to ${share(floor)}. Smaller differences are treated as noise.`,
+              `The shaded band around 0 is the noise floor: the largest difference of this run's A/A pairs, ${share(floor)}. Smaller differences are treated as noise.`,
             ]
           : []),
         ...(shown.length < pairs.length ? [`${shown.length} of ${pairs.length} pairs are shown.`] : []),
