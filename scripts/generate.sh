@@ -2,10 +2,10 @@
 #
 # Usage: scripts/generate.sh [--check]
 #
-# Writes what follows from services/matrix.toml: services/compose.yml, services/bench.yml,
-# services/bases.tsv and the tables of README.md.
+# Writes the files that are generated from services/matrix.toml: services/compose.yml,
+# services/bench.yml, services/bases.tsv and docs/catalogue.md.
 #
-#   --check   write nothing; fail when a committed file is not what it would be
+#   --check   write nothing; fail if a committed file is out of date
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
@@ -18,7 +18,7 @@ case ${1:-} in
 esac
 
 need_engine
-for file in services/{compose.yml,bench.yml,bases.tsv} README.md; do
+for file in services/{compose.yml,bench.yml,bases.tsv} docs/catalogue.md; do
 	generated=$(mktemp)
 	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then

@@ -1,4 +1,4 @@
-"""`generate`: the files that follow from services/matrix.toml."""
+"""`generate`: the files that are generated from services/matrix.toml."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bench.matrix.load import load_matrix
 
 
 def generate_verb(argv: Sequence[str]) -> int:
-    """`generate FILE`: print README.md, or that file of services/, as the matrix says."""
+    """`generate FILE`: print docs/catalogue.md, or that file of services/, as the matrix says."""
     texts = {
         "compose.yml": compose_file,
         "bench.yml": bench_file,
         "bases.tsv": bases_file,
-        "README.md": catalogue_file,
+        "catalogue.md": catalogue_file,
     }
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")

@@ -1,11 +1,5 @@
-"""The contract suite: one set of checks for every framework's app.
+"""The contract suite: one set of checks for every app, run before any load.
 
-`run` is `python3 -m bench verify`: the whole contract, before any load. `check` is `python3 -m bench check`,
-and `quick_check` its function: one request, before each round. A new route is two lines in `routes`, its path
-and its answer; a new check is one function in `checks`.
+`verify` runs the checks of one service, `results` reads what they gave for a whole run. A new route is two lines:
+its path in `routes`, its answer in `answers`. A new check is one function in `checks`, listed in `checks.CHECKS`.
 """
-
-from bench.contract.quick import check, quick_check
-from bench.contract.verify import run
-
-__all__ = ["check", "quick_check", "run"]

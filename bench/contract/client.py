@@ -1,30 +1,31 @@
-"""An HTTP client that hides nothing: raw headers, one connection or a fresh one, and an end to every wait."""
+"""An HTTP client that shows raw headers, keeps or renews its connection on request, and bounds every wait."""
 
 import http.client
 import socket
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from bench.contract.clock import Clock, SystemClock
+
 MAX_BODY = 4 * 1024 * 1024
-"""Bytes of a body that are read at most: the contract's largest answer is a hundredth of it."""
+"""Longest body that is read, in bytes: a hundred times the contract's longest answer."""
 
 
 class NoAnswer(Exception):
-    """No complete HTTP answer came; the text says what came instead."""
+    """There was no complete HTTP answer; the text says what happened instead."""
 
 
 class TimedOut(NoAnswer):
-    """The answer was not complete when the time was up."""
+    """The answer was not complete when its time was up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One complete answer; `seconds` run from before the connection was made to the body's last byte."""
+    """One complete answer; `seconds` is from before connecting to the last byte of the body."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -32,13 +33,13 @@ class Answer:
     seconds: float
 
     def values(self, name: str) -> list[str]:
-        """Every value that was sent under this header name, in their order."""
+        """All values of this header, in the order sent."""
         return [value for key, value in self.headers if key.lower() == name.lower()]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to ask; a body goes out as JSON with its length."""
+    """What to send; a body is sent as JSON with its length."""
 
     path: str
     method: str = "GET"
@@ -46,43 +47,48 @@ class Request:
 
 
 class Session:
-    """One connection, kept for the next request unless the server announces that it closes it."""
+    """One connection, kept for the next request unless the server says that it closes it."""
 
-    def __init__(self, address: str, port: int, timeout: float, name: str) -> None:
+    def __init__(self, address: str, port: int, timeout: float, name: str, clock: Clock) -> None:
         self._connection = http.client.HTTPConnection(address, port, timeout=timeout)
         self._headers = {"Host": f"{name}:{port}"}
         self._timeout = timeout
+        self._clock = clock
 
     def ask(self, request: Request) -> Answer:
-        """Send the request and read the whole answer, or raise `NoAnswer` within the time allowed."""
-        begin = time.monotonic()
-        watchdog = None
+        """Send the request and read the whole answer; raises `NoAnswer`, within the timeout."""
+        begin = self._clock.monotonic_ns()
+        deadline = None
         try:
             if self._connection.sock is None:
                 self._connection.connect()
-            # A socket's own timeout starts anew with every byte; a server that drips would hold us for ever.
-            watchdog = _Watchdog(self._connection.sock, self._timeout)
+            # A socket's own timeout restarts with every byte, so that a server that drips bytes would never time out.
+            deadline = _Deadline(self._connection.sock, self._timeout, self._clock)
             self._send(request)
-            answer = _read(self._connection.getresponse(), begin)
+            response = self._connection.getresponse()
+            body = _read_body(response)
+            if deadline.passed:  # the end of a body without a length may be ours
+                raise TimeoutError
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
-            if isinstance(error, TimeoutError) or (watchdog and watchdog.bit):
+            if isinstance(error, TimeoutError) or (deadline and deadline.passed):
                 raise TimedOut(f"no complete answer within {self._timeout:g} s") from error
             raise NoAnswer(_describe(error)) from error
         finally:
-            if watchdog:
-                watchdog.stop()
-        return answer
+            if deadline:
+                deadline.cancel()
+        seconds = (self._clock.monotonic_ns() - begin) / 1e9
+        return Answer(response.status, tuple(response.getheaders()), body, seconds)
 
     def _send(self, request: Request) -> None:
         headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
         try:
-            # Headers and body leave together: a server that has answered before the body came may close the connection.
+            # Headers and body leave together: a server may answer and close as soon as it has the headers.
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
             self._connection.request(request.method, request.path, body=request.body, headers=headers)
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
         except (BrokenPipeError, ConnectionResetError):
-            # A server may refuse a body before it has read it all: its answer counts, if one is there.
+            # A server may refuse a body before it has read all of it: its answer counts, if there is one.
             if request.body is None:
                 raise
 
@@ -93,10 +99,11 @@ class Session:
 
 @dataclass(slots=True)
 class Client:
-    """Asks one service; `base_url` is `http://HOST:PORT`, `timeout` the seconds that one answer may take."""
+    """Sends requests to one service; `base_url` is `http://HOST:PORT`, `timeout` in seconds for each answer."""
 
     base_url: str
     timeout: float = 10.0
+    clock: Clock = field(default_factory=SystemClock)
     _host: str = field(init=False)
     _port: int = field(init=False)
     _address: str | None = field(init=False, default=None)
@@ -112,9 +119,9 @@ class Client:
         self._host, self._port = parts.hostname, port
 
     def address(self) -> str:
-        """The service's IP address; its name where none is found, of which the first request tells more.
+        """The service's IP address; its name where it does not resolve, and the first request then says why.
 
-        Asked for once: hundreds of requests would keep the engine, which answers for names, busier than the service.
+        Resolved once: for hundreds of requests Docker's name server would be busier than the service.
         """
         if self._address is None:
             try:
@@ -124,81 +131,71 @@ class Client:
         return self._address
 
     @contextmanager
-    def session(self, timeout: float | None = None) -> Iterator[Session]:
-        """A connection of its own for several requests."""
-        session = Session(self.address(), self._port, timeout or self.timeout, self._host)
+    def session(self) -> Iterator[Session]:
+        """One connection for several requests."""
+        session = Session(self.address(), self._port, self.timeout, self._host, self.clock)
         try:
             yield session
         finally:
             session.close()
 
-    def ask(self, request: Request, timeout: float | None = None) -> Answer:
-        """One request on a fresh connection."""
-        with self.session(timeout) as session:
+    def ask(self, request: Request) -> Answer:
+        """One request on a new connection."""
+        with self.session() as session:
             return session.ask(request)
 
-    def get(self, path: str, timeout: float | None = None) -> Answer:
-        """One GET on a fresh connection."""
-        return self.ask(Request(path), timeout)
+    def get(self, path: str) -> Answer:
+        """One GET on a new connection."""
+        return self.ask(Request(path))
 
     def burst(self, request: Request, count: int) -> list[Answer]:
         """The same request `count` times at once, each on its own connection."""
-        return self.at_once([request] * count)
+        start = threading.Barrier(count)
 
-    def at_once(self, requests: Sequence[Request]) -> list[Answer]:
-        """All requests at the same moment, each on its own connection; answers in the requests' order."""
-        start = threading.Barrier(len(requests))
-
-        def one(request: Request) -> Answer:
+        def one(_: int) -> Answer:
             start.wait()
             return self.ask(request)
 
-        with ThreadPoolExecutor(len(requests)) as pool:
-            return list(pool.map(one, requests))
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(one, range(count)))
 
 
-class _Watchdog:
-    """Ends a connection after some seconds, whatever trickles in meanwhile."""
+class _Deadline:
+    """Ends a connection after some seconds, whatever has arrived until then."""
 
-    def __init__(self, connection: socket.socket, seconds: float) -> None:
-        self.bit = False
+    def __init__(self, connection: socket.socket, seconds: float, clock: Clock) -> None:
+        self.passed = False
         self._connection = connection
-        self._timer = threading.Timer(seconds, self._bite)
-        self._timer.daemon = True
-        self._timer.start()
+        self.cancel = clock.call_later(seconds, self._end)
 
-    def _bite(self) -> None:
-        self.bit = True
-        with suppress(OSError):  # closed already: nobody waits any more
+    def _end(self) -> None:
+        self.passed = True
+        with suppress(OSError):  # already closed: nobody is waiting
             self._connection.shutdown(socket.SHUT_RDWR)
 
-    def stop(self) -> None:
-        self._timer.cancel()
 
-
-def _read(response: http.client.HTTPResponse, begin: float) -> Answer:
+def _read_body(response: http.client.HTTPResponse) -> bytes:
     body = bytearray()
     while chunk := response.read(65536):
         body += chunk
         if len(body) > MAX_BODY:
             raise http.client.HTTPException(f"a body of more than {MAX_BODY} bytes")
-    if response.length:  # what Content-Length promised and did not come
+    if response.length:  # less than Content-Length announced
         raise http.client.IncompleteRead(bytes(body), response.length)
-    headers = tuple(response.getheaders())
-    return Answer(response.status, headers, bytes(body), time.monotonic() - begin)
+    return bytes(body)
 
 
 def _describe(error: Exception) -> str:
     match error:
         case http.client.IncompleteRead():
-            return f"connection closed in mid-body after {len(error.partial)} bytes"
+            return f"an incomplete body of {len(error.partial)} bytes"
         case http.client.RemoteDisconnected():
             return "connection closed without an answer"
         case socket.gaierror():
-            return f"no address for that name ({error.strerror}): its container is not running"
+            return f"host name does not resolve ({error.strerror}): the container is not running"
         case ConnectionError():
             return (error.strerror or "connection lost").lower()
         case http.client.BadStatusLine():
-            return f"no HTTP answer but {str(error)[:60]!r}"
+            return f"not HTTP: {str(error)[:60]!r}"
         case _:
             return f"{type(error).__name__}: {error}"[:200]

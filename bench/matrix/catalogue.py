@@ -1,4 +1,4 @@
-"""The tables of README.md from the matrix and its locks: what is served, on what, and what is not and why."""
+"""docs/catalogue.md from the matrix and its locks: what is served, on what, and what is not and why."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.core.errors import UserError
 from bench.matrix.model import Matrix, python_label
 
-README = Path("README.md")
-BEGIN, END = "<!-- from services/matrix.toml, by scripts/generate.sh -->\n", "<!-- end -->\n"
 SERVICES = Path("services")
 INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
+HEAD = """# Catalogue
+
+<!-- from services/matrix.toml, by scripts/generate.sh: do not edit -->
+
+A stack is a server with a framework that it can host. On one Python and one base image it is a Docker Compose service.
+"""
 
 
 def catalogue_file(matrix: Matrix) -> str:
-    """README.md as it is, with new tables between its two marks; UserError when a mark is missing."""
-    text = README.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise UserError(f"{README} has lost the marks of its tables: git checkout {README}")
-    before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + tables(matrix) + END + rest.partition(END)[2]
+    """The whole of docs/catalogue.md."""
+    return HEAD + "\n" + tables(matrix) + "\n"
 
 
 def tables(matrix: Matrix) -> str:
-    """The counts, then servers, frameworks, Pythons, and what is skipped with its cause."""
+    """The counts, then servers, frameworks, Pythons, and the skipped combinations with their causes."""
     offered = [s for s in matrix.services if not s.skip]
     counts = ", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases)
     parts = [
         f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
-        f"Versions are those on Python {matrix.default_python}.",
+        f"The versions below are those for Python {matrix.default_python}.",
+        "## Servers",
         _table(("server", "hosts", "worker model", "version"), _servers(matrix)),
+        "## Frameworks",
         _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
+        "## Pythons",
         _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
-        "Not there, and why:",
+        "## Skipped",
+        "Combinations that are legal but do not work, with the number of services in brackets.",
         _table(("services", "cause"), _skips(matrix)),
     ]
-    return "\n" + "\n\n".join(parts) + "\n\n"
+    return "\n\n".join(parts)
 
 
 def versions(matrix: Matrix, kind: str, name: str) -> str:

@@ -51,7 +51,7 @@ test_static() {
 	for folder in "${harness[@]}"; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
 	done
-	check "actionlint: docs/github-actions.yml" in_tests actionlint docs/github-actions.yml || bad=1
+	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml .github/workflows/tests.yml || bad=1
 	check "ruff check" in_tests ruff check --no-cache . || bad=1
 	check "ruff format" in_tests ruff format --no-cache --check . || bad=1
 	check "biome: the page's scripts" in_tests python3 tests/support/lint_page.py || bad=1

@@ -26,7 +26,7 @@ teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
 	local changed
 	changed=$(git status --porcelain --untracked-files=all | cut -c4- | grep -v '^services/\(frameworks/newcomer\|servers/starter\|locks/py[a-z0-9]*/\(framework-newcomer\|server-starter\).txt\)')
 	echo "$changed"
-	[[ $(sort <<<"$changed") == $'README.md\nservices/compose.yml\nservices/matrix.toml' ]]
+	[[ $(sort <<<"$changed") == $'docs/catalogue.md\nservices/compose.yml\nservices/matrix.toml' ]]
 	[[ $(diff "$BATS_FILE_TMPDIR/before/matrix.toml" services/matrix.toml | grep -c '^[<>]') == 2 ]]
 }
 

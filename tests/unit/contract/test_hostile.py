@@ -1,4 +1,4 @@
-"""A port that speaks no HTTP, or never to the end, gives failed checks after few waits."""
+"""A port that speaks no HTTP, or never finishes an answer, gives failed checks after few timeouts."""
 
 import random
 import socket
@@ -8,80 +8,92 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from fake import FakeDatabase, FakeService, FakeUpstream
+from fake import FakeService
+from fake_dependencies import FakeDatabase, FakeUpstream
+from simulated_clock import SimulatedClient, SimulatedClock
 
-from bench.contract import quick_check
-from bench.contract.client import Client, NoAnswer, Request
-from bench.contract.registry import STRIKES, Target
+from bench.contract.answers import check_headers, expected
+from bench.contract.client import Client, NoAnswer, Request, TimedOut
+from bench.contract.expect import Mismatch
 from bench.contract.routes import ROUTES
-from bench.contract.verify import Result, verify
+from bench.contract.target import Target
+from bench.contract.verify import MOST_TIMEOUTS, Result, verify
 
+TIMEOUT = 30
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+BODY = b'{"message":"Hello, World!"}'
+
+Behaviour = Callable[[socket.socket, SimulatedClock], object]
 
 
-def drip(connection: socket.socket) -> None:
-    for byte in HEAD + b"X: " + b"y" * 10_000:
-        connection.sendall(bytes([byte]))
-        time.sleep(0.05)
+def drips(data: bytes) -> Behaviour:
+    """A byte each tenth of a second."""
 
-
-def says(data: bytes, then_waits: float = 0) -> Callable[[socket.socket], None]:
-    def behave(connection: socket.socket) -> None:
+    def behave(connection: socket.socket, clock: SimulatedClock) -> None:
         connection.recv(65536)
-        connection.sendall(data)
-        time.sleep(then_waits)
+        for byte in data:
+            connection.sendall(bytes([byte]))
+            clock.sleep(0.1)
 
     return behave
 
 
-PORTS: dict[str, tuple[Callable[[socket.socket], object], str]] = {
-    "hangs": (says(b"", 5), "no complete answer within 0.5 s"),
-    "drips": (drip, "no complete answer within 0.5 s"),
-    "hangs in mid-body": (says(HEAD + b"Content-Length: 9\r\n\r\n{", 5), "no complete answer"),
-    "closes at once": (lambda c: c.close(), "connection"),
-    "closes after reading": (lambda c: c.recv(65536), "connection closed without an answer"),
-    "garbage": (says(b"\x00\xff garbage\r\n\r\n"), "no HTTP answer but"),
-    "another protocol": (says(b"SSH-2.0-OpenSSH\r\n"), "no HTTP answer but"),
-    "closes in mid-head": (says(HEAD), "an empty body"),
-    "closes in mid-body": (
-        says(HEAD + b"Content-Length: 99\r\n\r\n{}"),
-        "closed in mid-body after 2 bytes",
-    ),
-    "closes in mid-chunk": (
-        says(HEAD + b"Transfer-Encoding: chunked\r\n\r\n9\r\n{}"),
-        "closed in mid-body",
-    ),
-    "a chunk size that is none": (
+def says(data: bytes, then_waits: float = 0) -> Behaviour:
+    def behave(connection: socket.socket, clock: SimulatedClock) -> None:
+        connection.recv(65536)
+        connection.sendall(data)
+        clock.sleep(then_waits)
+
+    return behave
+
+
+LATE = "no complete answer within 30 s"
+INCOMPLETE = "an incomplete body of {} bytes"
+NO_ANSWER: dict[str, tuple[Behaviour, str]] = {
+    "hangs": (says(b"", 1000), LATE),
+    "drips headers": (drips(HEAD + b"X: " + b"y" * 1000), LATE),
+    "drips a body without a length": (drips(HEAD + b"\r\n" + b"y" * 1000), LATE),
+    "hangs in mid-body": (says(HEAD + b"Content-Length: 9\r\n\r\n{", 1000), LATE),
+    "closes after reading": (lambda connection, clock: connection.recv(65536), "connection closed without an answer"),
+    "garbage": (says(b"\x00\xff garbage\r\n\r\n"), r"not HTTP: '\x00ÿ garbage\r\n'"),
+    "another protocol": (says(b"SSH-2.0-OpenSSH\r\n"), r"not HTTP: 'SSH-2.0-OpenSSH\r\n'"),
+    "closes in mid-body": (says(HEAD + b"Content-Length: 99\r\n\r\n{}"), INCOMPLETE.format(2)),
+    "closes in mid-chunk": (says(HEAD + b"Transfer-Encoding: chunked\r\n\r\n9\r\n{}"), INCOMPLETE.format(0)),
+    "an invalid chunk size": (
         says(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"),
-        "closed in mid-body",
+        INCOMPLETE.format(0),
     ),
-    "a length that is none": (
-        says(HEAD + b"Content-Length: -1\r\n\r\n{}"),
-        "",
+    "a thousand headers": (says(HEAD + b"X: y\r\n" * 1000 + b"\r\n"), "HTTPException: got more than 100 headers"),
+    "an endless header": (
+        says(HEAD + b"X: " + b"y" * 200_000),
+        "LineTooLong: got more than 65536 bytes when reading header line",
     ),
-    "a thousand headers": (
-        says(HEAD + b"X: y\r\n" * 1000 + b"\r\n"),
-        "more than 100 headers",
-    ),
-    "an endless header": (says(HEAD + b"X: " + b"y" * 200_000), "Line"),
-    "a status that is none": (says(b"HTTP/1.1 20x OK\r\n\r\n"), "no HTTP answer but"),
-    "status 999999": (says(b"HTTP/1.1 999999 OK\r\n\r\n"), "no HTTP answer but"),
-    "headers that are bytes": (says(HEAD + b"\xff\xfe: \x00\r\nDate\r\n\r\n{}"), ""),
-    "a Date out of all bounds": (
+    "an invalid status": (says(b"HTTP/1.1 20x OK\r\n\r\n"), r"not HTTP: 'HTTP/1.1 20x OK\r\n'"),
+    "status 999999": (says(b"HTTP/1.1 999999 OK\r\n\r\n"), r"not HTTP: 'HTTP/1.1 999999 OK\r\n'"),
+}
+"""Ports that never give a complete HTTP answer, and what every check then says."""
+
+WRONG_ANSWER: dict[str, tuple[Behaviour, str, str]] = {
+    "closes in mid-head": (says(HEAD), "Status", "an empty body ('Expecting value: line 1 column 1 (char 0)')"),
+    "an invalid length": (says(HEAD + b"Content-Length: -1\r\n\r\n{}"), "Status", "{}"),
+    "headers of bytes": (says(HEAD + b"\xff\xfe: \x00\r\nDate\r\n\r\n{}"), "Content-Type", "0: []"),
+    "an absurd Date": (
         says(HEAD + b"Date: Sun, 06 Nov 99999999999999999999 08:49:37 GMT\r\n\r\n{}"),
-        "",
+        "Date",
+        "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
     ),
 }
+"""Ports that answer nonsense, and what the check whose name begins so says."""
 
 
 @contextmanager
-def port(behave: Callable[[socket.socket], object]) -> Iterator[str]:
+def port(behave: Behaviour, clock: SimulatedClock) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 
     def one(connection: socket.socket) -> None:
         with connection:
             try:
-                behave(connection)
+                behave(connection, clock)
                 connection.shutdown(socket.SHUT_WR)
                 connection.recv(65536)
             except OSError:
@@ -102,94 +114,150 @@ def port(behave: Callable[[socket.socket], object]) -> Iterator[str]:
         listener.close()
 
 
-def verified(url: str, timeout: float = 0.5) -> Result:
-    target = Target(Client(url, timeout), FakeDatabase(), FakeUpstream(), True)
+def verified(url: str, clock: SimulatedClock) -> Result:
+    target = Target(SimulatedClient(url, TIMEOUT, clock), FakeDatabase(), FakeUpstream(), True)
     return verify(target, list(ROUTES), {}, lambda _: None)
 
 
-def waits(result: Result) -> int:
-    """How many checks waited to the end of their time, each for itself."""
-    late = [outcome for outcome in result.outcomes if (outcome.got or "").startswith("no complete answer within")]
-    return sum(outcome.seconds > 0 for outcome in late)
+def seconds(clock: SimulatedClock) -> float:
+    return clock.monotonic_ns() / 1e9
 
 
-@pytest.mark.parametrize("behaviour", PORTS)
-def test_fails_and_says_why(behaviour: str) -> None:
-    behave, said = PORTS[behaviour]
-    with port(behave) as url:
-        result = verified(url)
-        single = quick_check(f"{url}/json", "json", timeout=0.5)
-    assert result.passed == 0
-    assert all(said in (outcome.got or "") for outcome in result.outcomes[:1]), result.outcomes[0]
-    assert single is not None
-    assert "\n" not in single
-    assert waits(result) <= STRIKES
+@pytest.mark.parametrize("behaviour", NO_ANSWER)
+def test_a_port_without_answers_is_given_up_after_one_request(behaviour: str) -> None:
+    behave, got = NO_ANSWER[behaviour]
+    clock = SimulatedClock()
+    with port(behave, clock) as url:
+        result = verified(url, clock)
+    assert {(outcome.expected, outcome.got) for outcome in result.failures} == {("an answer", got)}
+    assert len(result.failures) == len(result.outcomes) > len(ROUTES)
+    assert result.late is (got == LATE)
+    assert seconds(clock) == (TIMEOUT if got == LATE else 0)
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", pytest.fail)
+def test_a_port_that_closes_at_once_is_given_up() -> None:
+    """What the client sees depends on who is faster, but it is never an answer, and never late."""
+    clock = SimulatedClock()
+    with port(lambda connection, clock: connection.close(), clock) as url:
+        result = verified(url, clock)
+    [got] = {outcome.got for outcome in result.outcomes}
+    assert got in ("connection reset by peer", "broken pipe", "connection closed without an answer")
+    assert not result.late
+    assert seconds(clock) == 0
+
+
+@pytest.mark.parametrize("behaviour", WRONG_ANSWER)
+def test_a_wrong_answer_fails_every_check(behaviour: str) -> None:
+    behave, check, got = WRONG_ANSWER[behaviour]
+    clock = SimulatedClock()
+    with port(behave, clock) as url:
+        result = verified(url, clock)
+    assert len(result.failures) == len(result.outcomes) > len(ROUTES)
+    assert not result.late
+    assert {
+        outcome.got for outcome in result.outcomes if outcome.route == "root" and outcome.check.startswith(check)
+    } == {got}
+
+
+def test_nobody_listens() -> None:
+    clock = SimulatedClock()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    result = verified(url)
-    assert result.passed == 0
-    assert {outcome.got for outcome in result.outcomes} == {"connection refused"}
+    result = verified(url, clock)
+    assert {(outcome.ok, outcome.got) for outcome in result.outcomes} == {(False, "connection refused")}
+    assert not result.late
+    assert seconds(clock) == 0
 
 
 def test_gives_up_on_a_service_that_stops_answering() -> None:
-    """Answers the first request, then none: only so many waits, and every check fails."""
-    state = {"answered": False}
+    """It answers the first request, then none: a few checks wait for the timeout, and the others fail at once."""
+    clock = SimulatedClock()
+    answered = []
 
-    def once(connection: socket.socket) -> None:
-        if state["answered"]:
-            time.sleep(30)
-        state["answered"] = True
+    def once(connection: socket.socket, clock: SimulatedClock) -> None:
         connection.recv(65536)
+        if answered:
+            clock.sleep(1000)
+        answered.append(True)
         connection.sendall(HEAD + b"Content-Length: 0\r\n\r\n")
 
-    with port(once) as url:
-        result = verified(url, timeout=0.3)
-    assert result.passed == 0
-    assert waits(result) == STRIKES
-    assert "not answered in time" in (result.outcomes[-1].got or "")
+    with port(once, clock) as url:
+        result = verified(url, clock)
+    waited, given_up = result.outcomes[:MOST_TIMEOUTS], result.outcomes[MOST_TIMEOUTS:]
+    assert [(outcome.got, outcome.seconds) for outcome in waited] == [(LATE, TIMEOUT)] * MOST_TIMEOUTS
+    assert {(outcome.got, outcome.seconds) for outcome in given_up} == {("no request, as 3 before it timed out", 0.0)}
+    assert result.late
+    assert seconds(clock) == MOST_TIMEOUTS * TIMEOUT
+
+
+def test_a_body_that_the_deadline_ended_is_no_answer() -> None:
+    """By the real clock: a body without a length ends with the connection, which the client itself closes here."""
+
+    def drip(connection: socket.socket, _: object) -> None:
+        connection.sendall(HEAD + b"\r\n")
+        while True:
+            connection.sendall(b"y")
+            time.sleep(0.05)
+
+    with port(drip, SimulatedClock()) as url, pytest.raises(TimedOut, match=r"within 0\.4 s"):
+        Client(url, 0.4).get("/json")
 
 
 def test_an_endless_body_ends() -> None:
-    with FakeService("endless") as service, pytest.raises(NoAnswer, match="more than"):
-        Client(service.url).get("/json")
+    with FakeService("endless") as service, pytest.raises(NoAnswer, match="a body of more than 4194304 bytes"):
+        SimulatedClient(service.url, TIMEOUT, service.clock).get("/json")
 
 
 def test_an_answer_before_the_body_is_read_counts() -> None:
     """A server may refuse a large body and close: the answer is what counts, where it arrived."""
+    clock = SimulatedClock()
+    asked = threading.Event()
 
-    def refuse(connection: socket.socket) -> None:
+    def refuse(connection: socket.socket, clock: SimulatedClock) -> None:
         connection.recv(1024)
         connection.sendall(b"HTTP/1.1 413 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-        time.sleep(0.3)
+        asked.wait(60)  # closing with unread data would reset the connection before the answer is read
 
-    with port(refuse) as url:
-        answer = Client(url).ask(Request("/echo", "POST", b"x" * 65537))
+    with port(refuse, clock) as url:
+        answer = SimulatedClient(url, TIMEOUT, clock).ask(Request("/echo", "POST", b"x" * 65537))
+        asked.set()
     assert (answer.status, answer.body) == (413, b"{}")
 
 
-def test_any_bytes_give_a_verdict() -> None:
-    """A good answer with bytes changed, dropped and doubled: right or wrong, never a crash."""
-    good = HEAD + b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: x\r\nContent-Length: 27\r\n\r\n"
-    good += b'{"message":"Hello, World!"}'
+def test_a_damaged_answer_is_right_or_wrong_but_never_a_crash() -> None:
+    """A good answer with bytes changed, dropped and doubled."""
+    head = HEAD + b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: x\r\nContent-Length: 27\r\n\r\n"
+    good = head + BODY
     chance = random.Random(7)
-    damaged = [good]
 
     def damage(answer: bytes) -> bytes:
         begin, length = chance.randrange(len(answer)), chance.randrange(12)
         middle = chance.choice([b"", chance.randbytes(length), answer[begin : begin + length] * 2])
         return answer[:begin] + middle + answer[begin + length :]
 
-    damaged += [damage(damage(good)) if number % 2 else damage(good) for number in range(300)]
+    damaged = [good, *(damage(damage(good)) if number % 2 else damage(good) for number in range(300))]
     answers = iter(damaged)
+    clock = SimulatedClock()
 
-    def next_one(connection: socket.socket) -> None:
-        says(next(answers))(connection)
+    def problem(client: SimulatedClient) -> str | None:
+        try:
+            answer = client.get("/json")
+            expected("json").check(answer)
+            check_headers(answer)
+        except (Mismatch, NoAnswer) as found:
+            return str(found)
+        return None
 
-    with port(next_one) as url:
-        verdicts = [quick_check(f"{url}/json", "json", timeout=0.5) for _ in damaged]
-    assert verdicts[0] is None
-    assert sum(verdict is not None for verdict in verdicts) > len(damaged) / 2
+    def next_one(connection: socket.socket, clock: SimulatedClock) -> None:
+        says(next(answers))(connection, clock)
+
+    with port(next_one, clock) as url:
+        client = SimulatedClient(url, TIMEOUT, clock)
+        problems = [problem(client) for _ in damaged]
+    assert problems[0] is None
+    for answer, found in zip(damaged, problems, strict=True):
+        if found is None:
+            assert answer.startswith(b"HTTP/1.") and b" 200 " in answer and BODY in answer
+            assert all(name in answer for name in (b"Content-Type: ", b"Date: ", b"Server: "))
+        else:
+            assert answer != good and "\n" not in found

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import verified
+from bench.cli.verify import summary_verb
 
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
@@ -40,26 +40,45 @@ def run(tmp_path: Path) -> Path:
 
 def test_all_that_passes_is_status_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
-    assert verified.run([str(folder)]) == 0
+    assert summary_verb([str(folder)]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == ["# fine", "ok - json Status", "1 passed, 0 failed"]
 
 
 def test_what_fails_is_status_1_and_a_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verified.run([str(run), "--quiet"]) == 1
-    out = capsys.readouterr().out
-    assert "ok - json Status" not in out.replace("not ok", "")
-    assert "# fine" not in out
-    assert out.splitlines()[-5:-1] == [
-        "service  failed  first",
+    assert summary_verb([str(run), "--quiet"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "# liar",
+        'not ok - json Body: expected <a>, got b"\\x00\\ud800\\u202e',
+        "# unbuilt",
+        "not ok - build failed: no such package",
+        "# cut",
+        "not ok - not verified",
+        "service  failed  first failure",
         "liar     1 of 2  failed verification: not ok - json Body",
         "unbuilt  0 of 0  build failed: no such package",
         "cut      0 of 0  not verified",
+        f"services: 1 passed, 3 failed (checks: {run}/junit.xml)",
     ]
-    assert out.splitlines()[-1].startswith("services: 1 passed, 3 failed")
+
+
+def test_a_failed_check_without_a_failure_file_fails_the_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_run(tmp_path / "run", {"liar": ([GOOD, BAD | {"got": "<b>"}, BAD | {"check": "Last"}], None)})
+    assert summary_verb([str(folder), "--quiet"]) == 1
+    assert "2 of 3  failed verification: not ok - json Body: expected <a>, got <b>" in capsys.readouterr().out
+
+
+def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
+    skipped = [{"cause": "not offered"}, {"cause": "not offered"}, {"cause": "no image"}]
+    (folder / "run.json").write_text(json.dumps({"services": {"fine": None}, "skipped": skipped}))
+    assert summary_verb([str(folder), "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == ["skipped: 2 (not offered)", "skipped: 1 (no image)"]
 
 
 def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    verified.run([str(run)])
+    summary_verb([str(run)])
     suites = {suite.attrib["name"]: suite for suite in ElementTree.parse(run / "junit.xml").getroot()}
     counts = {name: tuple(s.attrib[key] for key in ("tests", "failures", "errors")) for name, s in suites.items()}
     assert counts == {
@@ -82,7 +101,7 @@ def test_how_a_service_ended_is_one_more_check(
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
     stop = {"exit_status": status, "tries": 3, "begin_ns": 1_000_000_000, "end_ns": 3_500_000_000}
     (folder / "raw/services/fine/stop.json").write_text(json.dumps(stop))
-    assert verified.run([str(folder)]) == (0 if ended else 1)
+    assert summary_verb([str(folder)]) == (0 if ended else 1)
     out = capsys.readouterr().out
     assert ("not ok - stop Ends within 2 s of SIGTERM" in out) is not ended
     assert (f"got {status}, 3 times" in out) is not ended

@@ -1,4 +1,4 @@
-"""Exports: every record in every form, nothing lost on the way, and what README and docs/exports.md say of them."""
+"""Exports: every record in every form, nothing lost on the way, and what docs/exports.md says of them."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def _read(text: str, kind: str) -> Any:
     return {"VARCHAR": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": lambda word: word == "true"}[kind](text)
 
 
-def test_the_line_in_the_readme_answers_its_question(
+def test_the_line_in_the_docs_answers_its_question(
     a_run: Path, tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (question,) = re.findall(r'^duckdb -c "(.*)"', (ROOT / "README.md").read_text(), re.MULTILINE)
+    (question,) = re.findall(r'^duckdb -c "(.*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
     with duckdb.connect() as database:

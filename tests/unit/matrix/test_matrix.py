@@ -16,6 +16,7 @@ from places import ROOT
 from bench.core.errors import UserError
 from bench.matrix import musl
 from bench.matrix.bases import bases_file
+from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.load import load_matrix
 from bench.matrix.model import NAME, python_image, python_label
@@ -117,7 +118,9 @@ def test_a_lock_holds_every_requirement() -> None:
                     assert wanted in pinned, f"{path.parent.name} on {python}: run scripts/lock.sh"
 
 
-def test_generated_files_are_in_step() -> None:
+def test_generated_files_are_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert (ROOT / "docs/catalogue.md").read_text() == catalogue_file(MATRIX)
     assert (ROOT / "services/compose.yml").read_text() == compose_file(MATRIX)
     assert (ROOT / "services/bench.yml").read_text() == bench_file(MATRIX)
     assert (ROOT / "services/bases.tsv").read_text() == bases_file(MATRIX)

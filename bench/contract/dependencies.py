@@ -1,4 +1,4 @@
-"""What stands behind the services, seen from its own side: tables, statement counters, upstream's control."""
+"""The database and upstream as the verifier sees them: tables, statement counters, upstream's control port."""
 
 import json
 from collections.abc import Iterator
@@ -11,17 +11,16 @@ import psycopg
 from bench.contract.client import Client, NoAnswer, Request
 from bench.core.errors import UserError
 
-Resource = Literal["database", "upstream"]
 Mode = Literal["ok", "close", "hang", "error"]
 
-# Any fixed number does, so long as every verifier takes the same.
+# Any number, the same for all verifiers.
 _LOCK_KEY = 0x62656E63
 _LOCK_TIMEOUT = "300s"
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Statements on World since some point: SELECTs, the rows they gave, and the rows that others changed."""
+    """Statements on World since some point: SELECTs, rows that they returned, rows that other statements changed."""
 
     selects: int
     selected: int
@@ -35,38 +34,38 @@ class Database(Protocol):
     """The verifier's own view of the tables."""
 
     def world(self) -> dict[int, int]:
-        """RandomNumber by id."""
+        """`randomNumber` by id."""
 
     def fortunes(self) -> list[tuple[int, str]]:
         """The stored (id, message) rows."""
 
     def data_rows(self) -> int:
-        """Rows of the table that `/create_data` adds to."""
+        """Number of rows in the table that `/create_data` adds to."""
 
     def newest_data(self, count: int) -> int:
-        """By how many transactions the newest `count` rows of that table were written."""
+        """How many transactions wrote the newest `count` rows of that table."""
 
     def statements(self) -> Statements:
-        """The counters; the caller keeps its own questions about World out of what it compares."""
+        """The counters, which include the caller's own queries."""
 
     @contextmanager
     def lock(self, exclusive: bool) -> Iterator[None]:
-        """Keep other verifiers from changing the tables (shared), or from all use of them (exclusive)."""
+        """Keep other verifiers from changing the tables (shared) or from using them at all (exclusive)."""
 
 
 class Upstream(Protocol):
-    """Upstream's control side, for one service."""
+    """Upstream's control port, for one service."""
 
     def count(self) -> int:
-        """Requests of the service that reached it so far."""
+        """Number of requests from the service so far."""
 
     def set_mode(self, mode: Mode) -> None:
-        """How it answers the service from now on."""
+        """Choose how it answers the service from now on."""
 
 
 @contextmanager
 def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
-    """Upstream in another mode, restored whatever happens."""
+    """Upstream in another mode, restored at the end whatever happens."""
     try:
         upstream.set_mode(mode)
         yield
@@ -75,11 +74,11 @@ def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
 
 
 class PostgresDatabase:
-    """`Database` over one connection; faults of the connection become `UserError`s."""
+    """`Database` over one connection; errors of the connection become `UserError`."""
 
     def __init__(self, host: str, port: int, password: str) -> None:
         self._where = f"{host}:{port}"
-        with self._faults():
+        with self._user_errors():
             self._connection = psycopg.connect(
                 host=host,
                 port=port,
@@ -92,11 +91,11 @@ class PostgresDatabase:
             self._connection.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
 
     def close(self) -> None:
-        """Close the connection, and with it every lock."""
+        """Close the connection, which releases its locks."""
         self._connection.close()
 
     def world(self) -> dict[int, int]:
-        """RandomNumber by id."""
+        """`randomNumber` by id."""
         return dict(self._rows("SELECT id, randomnumber FROM world"))
 
     def fortunes(self) -> list[tuple[int, str]]:
@@ -104,16 +103,16 @@ class PostgresDatabase:
         return self._rows("SELECT id, message FROM fortune")
 
     def data_rows(self) -> int:
-        """Rows of the table `data`."""
+        """Number of rows in the table `data`."""
         return self._one("SELECT count(*) FROM data")
 
     def newest_data(self, count: int) -> int:
-        """Transactions that wrote the newest `count` rows of `data`."""
+        """How many transactions wrote the newest `count` rows of `data`."""
         newest = "SELECT xmin FROM data ORDER BY id DESC LIMIT %s"
         return self._one(f"SELECT count(DISTINCT xmin::text) FROM ({newest}) AS newest", count)
 
     def statements(self) -> Statements:
-        """The counters of `pg_stat_statements` for World."""
+        """The counters for World in `pg_stat_statements`."""
         [row] = self._rows(
             r"""
             SELECT coalesce(sum(calls) FILTER (WHERE query ~* '^\s*select'), 0)::bigint,
@@ -128,7 +127,7 @@ class PostgresDatabase:
 
     @contextmanager
     def lock(self, exclusive: bool) -> Iterator[None]:
-        """A session's advisory lock, waited for."""
+        """Wait for the advisory lock, and hold it."""
         suffix = "" if exclusive else "_shared"
         self._one(f"SELECT count(pg_advisory_lock{suffix}(%s))", _LOCK_KEY)
         try:
@@ -142,22 +141,26 @@ class PostgresDatabase:
         return int(number)
 
     def _rows(self, query: str, *values: int) -> list[tuple]:  # type: ignore[type-arg]
-        with self._faults():
+        with self._user_errors():
             return self._connection.execute(query, values or None).fetchall()
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _user_errors(self) -> Iterator[None]:
         try:
             yield
         except psycopg.errors.LockNotAvailable as error:
-            raise UserError(f"another verifier held the database for {_LOCK_TIMEOUT}; end it and try again") from error
+            raise UserError(
+                f"another verifier has locked the database for {_LOCK_TIMEOUT}; stop it and try again"
+            ) from error
         except psycopg.Error as error:
             cause = " ".join(str(error).split())
-            raise UserError(f"database {self._where}: {cause}; is postgres up, with this password?") from error
+            raise UserError(
+                f"database {self._where}: {cause}; is PostgreSQL running, and is the password right?"
+            ) from error
 
 
 class HttpUpstream:
-    """`Upstream` over its control port; `address` is the IP address that the service asks from."""
+    """`Upstream` over its control port; `address` is the IP address of the service."""
 
     def __init__(self, control_url: str, address: str) -> None:
         self._client = Client(control_url, timeout=5)
@@ -165,22 +168,24 @@ class HttpUpstream:
         self._address = address
 
     def count(self) -> int:
-        """Requests so far."""
+        """Number of requests so far."""
         body = self._ask(Request(f"/count?of={self._address}"))
         try:
             return int(json.loads(body)["requests"])
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{self._url}/count is no upstream's: {body[:60]!r}; mend --upstream-control") from error
+            raise UserError(
+                f"{self._url}/count does not answer like upstream: {body[:60]!r}; fix --upstream-control"
+            ) from error
 
     def set_mode(self, mode: Mode) -> None:
-        """How it answers from now on."""
+        """Choose how it answers from now on."""
         self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
 
     def _ask(self, request: Request) -> bytes:
         try:
             answer = self._client.ask(request)
         except NoAnswer as error:
-            raise UserError(f"{self._url}{request.path}: {error}; is upstream up?") from error
+            raise UserError(f"{self._url}{request.path}: {error}; is upstream running?") from error
         if answer.status != 200:
-            raise UserError(f"{self._url}{request.path}: status {answer.status}; mend --upstream-control")
+            raise UserError(f"{self._url}{request.path}: status {answer.status}; fix --upstream-control")
         return answer.body

@@ -1,0 +1,183 @@
+"""The verbs `verify` and `summary`: command lines, files written, exit status."""
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.contract import results
+from bench.contract.client import Client
+from bench.contract.clock import Clock, SystemClock
+from bench.contract.dependencies import HttpUpstream, PostgresDatabase
+from bench.contract.routes import ROUTES, needs
+from bench.contract.target import Target
+from bench.contract.verify import verify
+from bench.core.arguments import Parser
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.run.folder import find_run
+
+PASSED, FAILED, LATE, INTERRUPTED = 0, 1, 3, 130
+
+
+def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
+    """Check one service against the HTTP contract.
+
+    Exit status: 0 all checks passed; 1 a check failed; 2 the command or the harness is at fault; 3 checks failed, and
+    every one only because an answer took too long, so that another try on an idle machine may pass.
+    """
+    options = _parse_verify(argv, clock or SystemClock())
+    try:
+        with _sigterm_interrupts(), ExitStack() as stack:
+            target = _target(options, stack)
+            result = verify(target, options.routes, options.missing, lambda text: print(text, flush=True))
+    except KeyboardInterrupt:
+        print("verify: interrupted; upstream is back to normal", file=sys.stderr)
+        return INTERRUPTED
+    if options.json:
+        _write(options.json, result.as_json(options.service, options.interface), "--json")
+    if options.failure and result.failures:
+        _write(options.failure, result.failure_json(), "--failure")
+    print(", ".join(f"{count} {what}" for what, count in result.counts().items()), flush=True)
+    if result.late:
+        return LATE
+    return FAILED if result.failures else PASSED
+
+
+def summary_verb(argv: Sequence[str]) -> int:
+    """Print the checks of every service of a run and write RUN/junit.xml; exit status 1 when a service failed."""
+    parser = Parser("verify.sh")
+    parser.add_argument("run")
+    parser.add_argument("--quiet", action="store_true")
+    options = parser.parse_args(argv)
+    folder = find_run(options.run)
+    services = results.read_services(folder)
+    for service in services:
+        for line in results.lines(service, quiet=options.quiet):
+            print(line)
+    write_file(folder / "junit.xml", results.junit(folder.name, services))
+    skipped = Counter(skip["cause"] for skip in json.loads((folder / "run.json").read_text()).get("skipped", ()))
+    for cause, count in skipped.items():
+        print(f"skipped: {count} ({cause})")
+    failed = sum(bool(service.cause) for service in services)
+    if failed:
+        print(results.table(services))
+    print(f"services: {len(services) - failed} passed, {failed} failed (checks: {folder}/junit.xml)")
+    return FAILED if failed else PASSED
+
+
+def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
+    parser = Parser(
+        "verify",
+        "python3 -m bench verify --help",
+        description=verify_verb.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-h", "--help", action="help")
+    parser.add_argument("--service", required=True, metavar="NAME")
+    parser.add_argument("--base-url", required=True, metavar="URL", help="http://HOST:PORT of the service")
+    parser.add_argument("--routes", required=True, type=_routes, metavar="ID,...", help=", ".join(ROUTES))
+    parser.add_argument(
+        "--declared-missing",
+        nargs="*",
+        action="extend",
+        default=[],
+        metavar="ID=REASON",
+        help="routes to skip, each with the reason why the service does not offer it",
+    )
+    claim = parser.add_mutually_exclusive_group()
+    claim.add_argument(
+        "--concurrent",
+        dest="concurrent",
+        action="store_true",
+        default=None,
+        help="the service claims to serve requests concurrently, which is checked",
+    )
+    claim.add_argument("--sequential", dest="concurrent", action="store_false", help="it does not")
+    parser.add_argument("--interface", help="recorded in the result: wsgi, asgi, ...")
+    parser.add_argument("--database-host", metavar="HOST[:PORT]")
+    parser.add_argument("--database-password-file", type=Path, default=Path("/run/secrets/database_password"))
+    parser.add_argument("--upstream-control", metavar="URL", help="http://upstream:8081")
+    parser.add_argument("--timeout", type=_seconds, default=30.0, metavar="SECONDS", help="for one answer (30)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result to FILE")
+    parser.add_argument("--failure", type=Path, metavar="FILE", help="write the first failed check to FILE, if any")
+    options = parser.parse_args(argv)
+    try:
+        options.missing = dict(_missing(given) for given in options.declared_missing)
+        options.client = Client(options.base_url, options.timeout, clock)
+    except ValueError as error:
+        parser.error(str(error))
+    needed = {needs(route) for route in options.routes if route not in options.missing}
+    if "database" in needed and not options.database_host:
+        parser.error("these routes need --database-host")
+    if "upstream" in needed and not options.upstream_control:
+        parser.error("simple-request needs --upstream-control")
+    return options
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 3600")
+    return seconds
+
+
+def _routes(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in ROUTES]
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(
+            f"unknown route '{', '.join(unknown) or text}'; there are: {', '.join(ROUTES)}"
+        )
+    return list(dict.fromkeys(names))
+
+
+def _missing(text: str) -> tuple[str, str]:
+    route, equals, reason = text.partition("=")
+    if route not in ROUTES or not equals or not reason.strip():
+        raise ValueError(f"--declared-missing {text!r} is not ROUTE=REASON; routes: {', '.join(ROUTES)}")
+    return route, " ".join(reason.split())
+
+
+def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
+    target = Target(options.client, concurrent=options.concurrent)
+    if options.database_host:
+        host, _, port = options.database_host.partition(":")
+        try:
+            password = options.database_password_file.read_text(encoding="utf-8").rstrip("\n")
+            database = PostgresDatabase(host, int(port or 5432), password)
+        except OSError as error:
+            raise UserError(f"cannot read the password: {error}; fix --database-password-file") from error
+        except ValueError as error:
+            raise UserError(f"--database-host {options.database_host!r} is not HOST[:PORT]") from error
+        stack.callback(database.close)
+        target.database = database
+    if options.upstream_control:
+        try:
+            target.upstream = HttpUpstream(options.upstream_control, options.client.address())
+        except ValueError as error:
+            raise UserError(f"--upstream-control: {error}") from error
+        target.upstream.count()
+    return target
+
+
+def _write(file: Path, text: str, option: str) -> None:
+    try:
+        write_file(file, text)
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}; fix {option}") from error
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM interrupts as Ctrl-C does, so that upstream is restored."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,191 @@
+"""The right answer of each route: an answer goes in, `Mismatch` is raised when it is wrong. No I/O."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from bench.contract.client import Answer
+from bench.contract.expect import Mismatch, brief, expect
+from bench.contract.fortunes import read_fortunes
+from bench.contract.routes import ECHO_SAMPLE, SAMPLE
+
+REQUIRED_HEADERS = ("Content-Type", "Date", "Server")
+ADDITIONAL_FORTUNE = (0, "Additional fortune added at request time.")
+STORED_FORTUNES = 12
+WORLD = range(1, 10_001)
+"""The ids of World, and the values of its randomNumber."""
+MOST_ROWS = 500
+MOST_DELAY_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The right answer to one request; `check_body` raises `Mismatch` for a wrong body."""
+
+    status: int
+    media_type: str
+    check_body: Callable[[bytes], None]
+
+    def check(self, answer: Answer) -> None:
+        """Raise `Mismatch` unless status, content type and body are right."""
+        expect(answer.status == self.status, f"status {self.status}", status_of(answer))
+        check_content_type(answer, self.media_type)
+        self.check_body(answer.body)
+
+
+def expected(route: str, n: int | None = None, body: bytes = ECHO_SAMPLE) -> Expected:
+    """The right answer to the `request_of` the same arguments."""
+    return _ANSWERS[route](SAMPLE.get(route, 0) if n is None else n, body)
+
+
+def status_of(answer: Answer) -> str:
+    """The status as text, with the start of the body when it is an error."""
+    return f"status {answer.status}" + (f" ({brief(answer.body)})" if answer.status >= 400 and answer.body else "")
+
+
+def check_content_type(answer: Answer, media_type: str) -> None:
+    """HTML must declare UTF-8; other types may, and may declare no other charset."""
+    values = answer.values("Content-Type")
+    wanted = f"content type {media_type}" + ("; charset=utf-8" if media_type == "text/html" else "")
+    expect(len(values) == 1, wanted, ", ".join(values) or "no Content-Type")
+    kind, *parameters = (part.strip().lower() for part in values[0].split(";"))
+    charsets = [p.removeprefix("charset=").strip('"') for p in parameters if p.startswith("charset=")]
+    right = charsets == ["utf-8"] or (not charsets and media_type != "text/html")
+    expect(kind == media_type and right, wanted, values[0])
+
+
+def check_headers(answer: Answer) -> None:
+    """Every answer, also an error, has each required header once and a body of known length."""
+    for name in REQUIRED_HEADERS:
+        values = answer.values(name)
+        expect(len(values) == 1 and values[0].strip() != "", f"one {name} header", f"{len(values)}: {values}")
+    lengths, codings = answer.values("Content-Length"), answer.values("Transfer-Encoding")
+    framed = (len(lengths) == 1 and not codings) or (not lengths and codings == ["chunked"])
+    expect(framed, "either Content-Length or chunked", f"Content-Length {lengths}, Transfer-Encoding {codings}")
+
+
+def strict_json(body: bytes) -> Any:
+    """The value of a JSON text in UTF-8; `Mismatch` also for what Python's parser lets pass."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise ValueError("a key twice in one object")
+        return value
+
+    def constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not JSON")
+
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=members, parse_constant=constant)
+    except (ValueError, RecursionError) as error:
+        raise Mismatch("a JSON body", f"{brief(body) or 'an empty body'} ({brief(str(error))})") from None
+
+
+def world_rows(value: Any) -> list[tuple[int, int]]:
+    """(id, randomNumber) of each object in an answer, which is one object or an array of them."""
+    rows = value if isinstance(value, list) else [value]
+    for row in rows:
+        right = isinstance(row, dict) and row.keys() == {"id", "randomNumber"}
+        right = right and all(type(number) is int and number in WORLD for number in row.values())
+        expect(right, '{"id":1..10000,"randomNumber":1..10000}', brief(row))
+    return [(row["id"], row["randomNumber"]) for row in rows]
+
+
+def clamp(n: int) -> int:
+    """The number of rows in the answer to a request for n."""
+    return min(max(n, 1), MOST_ROWS)
+
+
+def _text(wanted: str) -> Expected:
+    def check(body: bytes) -> None:
+        expect(body == wanted.encode(), f"body {wanted!r}", brief(body.decode("utf-8", "backslashreplace")))
+
+    return Expected(200, "text/plain", check)
+
+
+def _json(check: Callable[[Any], None]) -> Expected:
+    return Expected(200, "application/json", lambda body: check(strict_json(body)))
+
+
+def _value(wanted: Any) -> Expected:
+    return _json(lambda value: expect(_equal(value, wanted), brief(wanted), brief(value)))
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    """Equality that keeps 1, 1.0 and True apart."""
+    if type(value) is not type(wanted):
+        return False
+    if isinstance(wanted, dict):
+        return value.keys() == wanted.keys() and all(_equal(value[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return len(value) == len(wanted) and all(map(_equal, value, wanted))
+    return bool(value == wanted)
+
+
+def _echoed(body: bytes) -> Expected:
+    sent = strict_json(body)
+    return _value({**sent, "received": len(sent)})
+
+
+def _upstream_delay(ms: int) -> Expected:
+    """Upstream's own answer, which names its default delay when 0 was requested."""
+
+    def check(value: Any) -> None:
+        number = value.get("delay_ms") if isinstance(value, dict) and len(value) == 1 else None
+        wanted = {"delay_ms": ms or "upstream's default"}
+        expect(type(number) is int and (number == ms or (ms == 0 and number > 0)), str(wanted), brief(value))
+
+    return _json(check)
+
+
+def _world_row() -> Expected:
+    def check(value: Any) -> None:
+        expect(isinstance(value, dict), "one object", brief(value))
+        world_rows(value)
+
+    return _json(check)
+
+
+def _world_rows(count: int) -> Expected:
+    def check(value: Any) -> None:
+        expect(isinstance(value, list), f"an array of {count} objects", brief(value))
+        expect(len(value) == count, f"an array of {count} objects", f"{len(value)} of them")
+        world_rows(value)
+
+    return _json(check)
+
+
+def _fortunes() -> Expected:
+    def check(page: bytes) -> None:
+        rows = read_fortunes(page)
+        wanted = STORED_FORTUNES + 1
+        expect(len(rows) == wanted, f"{wanted} rows", len(rows))
+        added = ADDITIONAL_FORTUNE in rows
+        expect(added, f"the row {ADDITIONAL_FORTUNE} added at request time", "a table without it")
+        messages = [message for _, message in rows]
+        expect(messages == sorted(messages), "rows sorted by message", f"the order {[number for number, _ in rows]}")
+
+    return Expected(200, "text/html", check)
+
+
+_ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
+    "root": lambda n, body: _value({"duration": 0}),
+    "delay": lambda n, body: _value({"duration": min(n, MOST_DELAY_MS)}),
+    "plaintext": lambda n, body: _text("Hello, World!"),
+    "json": lambda n, body: _value({"message": "Hello, World!"}),
+    "simple-json": lambda n, body: _value({"message": "Hello, World!"}),
+    "http-route-example": lambda n, body: _text("HTTP route response"),
+    "simple-request": lambda n, body: _upstream_delay(n),
+    "create-data": lambda n, body: _value({"created": clamp(n)}),
+    "db-raw": lambda n, body: _world_row(),
+    "db-orm": lambda n, body: _world_row(),
+    "queries-raw": lambda n, body: _world_rows(clamp(n)),
+    "queries-orm": lambda n, body: _world_rows(clamp(n)),
+    "updates-raw": lambda n, body: _world_rows(clamp(n)),
+    "updates-orm": lambda n, body: _world_rows(clamp(n)),
+    "fortunes-raw": lambda n, body: _fortunes(),
+    "fortunes-orm": lambda n, body: _fortunes(),
+    "echo": lambda n, body: _echoed(body),
+}

@@ -1,0 +1,123 @@
+"""What the checks gave for each service of a run: as lines, as a table of failures, and as JUnit XML."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from bench.contract.outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceChecks:
+    """The checks of one service; `cause` says why it may not be loaded, and is empty when all passed."""
+
+    service: str
+    checks: tuple[Outcome, ...]
+    cause: str
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if not check.ok)
+
+
+def read_services(run: Path) -> tuple[ServiceChecks, ...]:
+    """Every service of the run, also those that were never checked."""
+    names = json.loads((run / "run.json").read_text())["services"]
+    return tuple(_read(name, run / "raw/services" / name) for name in names)
+
+
+def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
+    """The service and its checks, one on each line; `quiet` leaves out what passed."""
+    if not quiet or service.cause:
+        yield f"# {service.service}"
+    for check in service.checks:
+        if not (check.ok and quiet):
+            yield _printable(check.line())
+    if service.cause and not service.failed:
+        yield _printable(f"not ok - {service.cause}")
+    if not quiet:
+        yield f"{len(service.checks) - len(service.failed)} passed, {len(service.failed)} failed"
+
+
+def table(services: Sequence[ServiceChecks]) -> str:
+    """The services that failed, one in each row; empty when none did."""
+    rows = [("service", "failed", "first failure")]
+    for one in services:
+        if one.cause:
+            rows.append((one.service, f"{len(one.failed)} of {len(one.checks)}", _printable(one.cause)))
+    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows) if len(rows) > 1 else ""
+
+
+def junit(name: str, services: Sequence[ServiceChecks]) -> str:
+    """The run as JUnit XML: a suite for each service, a test case for each check, times in seconds."""
+    root = ElementTree.Element("testsuites", name=name)
+    for one in services:
+        unchecked = bool(one.cause and not one.failed)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=one.service,
+            tests=str(len(one.checks) + unchecked),
+            failures=str(len(one.failed)),
+            errors=str(int(unchecked)),
+            time=f"{sum(check.seconds for check in one.checks):.3f}",
+        )
+        for check in one.checks:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=one.service,
+                name=f"{check.route} {check.check}",
+                time=f"{check.seconds:.3f}",
+            )
+            if not check.ok:
+                ElementTree.SubElement(case, "failure", message=_printable(check.line()))
+        if unchecked:
+            case = ElementTree.SubElement(suite, "testcase", classname=one.service, name="can be checked")
+            ElementTree.SubElement(case, "error", message=_printable(one.cause))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _read(service: str, folder: Path) -> ServiceChecks:
+    checks = tuple(Outcome(**entry) for entry in _object(folder / "verify.json").get("checks", ()))
+    checks += tuple(_stop_check(folder))
+    failure = _object(folder / "failure.json")
+    cause = f"{failure.get('outcome')}: {failure.get('detail')}" if failure else ""
+    failed = [check for check in checks if not check.ok]
+    if not cause and failed:
+        cause = f"failed verification: {failed[0].line()}"
+    if not cause and not checks:
+        cause = "not verified"
+    return ServiceChecks(service=service, checks=checks, cause=cause)
+
+
+def _stop_check(folder: Path) -> Iterator[Outcome]:
+    """The check that is made from outside the service's container: whether it ended by itself when told to stop."""
+    stop = _object(folder / "stop.json")
+    if stop:
+        status, seconds = stop["exit_status"], (stop["end_ns"] - stop["begin_ns"]) / 1e9
+        ok = status in (0, 128 + signal.SIGTERM)
+        expected, got = (None, None) if ok else ("exit status 0 or 143", f"{status}, {stop['tries']} times")
+        yield Outcome("stop", "Ends within 2 s of SIGTERM under load", ok, expected, got, seconds)
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        value = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _printable(text: str) -> str:
+    """`text` with escapes for what a terminal would act on and XML cannot hold."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

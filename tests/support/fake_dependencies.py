@@ -1,0 +1,97 @@
+"""The database and upstream of the fake service, in memory, with the verifier's view of them."""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.contract.dependencies import Mode, Statements
+
+FORTUNES = [(n, f"fortune {n}") for n in range(1, 9)] + [
+    (9, "Ünïcode — dash"),
+    (10, "A & B"),
+    (11, '<script>alert("x");</script>'),
+    (12, "フレームワークのベンチマーク"),
+]
+ADDITIONAL = (0, "Additional fortune added at request time.")
+
+
+class FakeDatabase:
+    """World, Fortune, data and their counters.
+
+    The verifier may read what others change only while it keeps them out: an AssertionError otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.random = random.Random(1)
+        self.rows = {n: self.random.randint(1, 10_000) for n in range(1, 10_001)}
+        self.data: list[int] = []  # the transaction of each row
+        self.counted = [0, 0, 0]
+        self.locks: list[bool] = []
+        self.held: bool | None = None  # whether the lock that is held is exclusive
+        self.guard = threading.Lock()
+        self.transactions = 0
+
+    def select(self, row: int, rows: int = 1) -> int:
+        with self.guard:
+            self.counted[0] += 1
+            self.counted[1] += rows
+        return self.rows[row]
+
+    def update(self, row: int, number: int) -> None:
+        with self.guard:
+            self.counted[2] += 1
+            self.rows[row] = number
+
+    def insert(self, count: int, one_by_one: bool = False) -> None:
+        with self.guard:
+            for _ in range(count):
+                self.transactions += one_by_one
+                self.data.append(self.transactions)
+            self.transactions += 1
+
+    def world(self) -> dict[int, int]:
+        assert self.held is True
+        return dict(self.rows)
+
+    def fortunes(self) -> list[tuple[int, str]]:
+        assert self.held is not None
+        return FORTUNES
+
+    def data_rows(self) -> int:
+        assert self.held is True
+        return len(self.data)
+
+    def newest_data(self, count: int) -> int:
+        assert self.held is True
+        return len(set(self.data[-count:]))
+
+    def statements(self) -> Statements:
+        assert self.held is True
+        return Statements(*self.counted)
+
+    @contextmanager
+    def lock(self, exclusive: bool) -> Iterator[None]:
+        assert self.held is None
+        self.locks.append(exclusive)
+        self.held = exclusive
+        try:
+            yield
+        finally:
+            self.held = None
+
+
+class FakeUpstream:
+    """Upstream and its control port."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.mode: Mode = "ok"
+        self.modes: list[Mode] = []
+
+    def count(self) -> int:
+        return self.requests
+
+    def set_mode(self, mode: Mode) -> None:
+        self.mode = mode
+        self.modes.append(mode)

@@ -1,0 +1,207 @@
+"""The command line: output, exit status, the files, and one line for each mistake of the user."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from fake import FakeService
+from fake_dependencies import FakeUpstream
+from places import ROOT
+
+from bench.cli.verify import verify_verb
+from bench.contract.clock import SystemClock
+from bench.contract.dependencies import upstream_mode
+from bench.contract.routes import ROUTES
+from bench.core.errors import UserError
+
+
+def verify(service: FakeService, *words: str) -> int:
+    return verify_verb(["--service", "fake", "--base-url", service.url, *words], service.clock)
+
+
+def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "verify.json"
+    with FakeService() as service:
+        words = ("--routes", "json,plaintext", "--concurrent", "--declared-missing", "echo=not yet offered")
+        status = verify(service, *words, "--json", str(file), "--failure", str(tmp_path / "failure.json"))
+    lines = capsys.readouterr().out.splitlines()
+    assert status == 0
+    assert lines[0] == "skip - echo: not yet offered"
+    assert lines[1] == "ok - json Status, content type and body"
+    assert lines[-1] == "9 passed, 0 failed, 1 skipped"
+    result = json.loads(file.read_text())
+    assert list(result) == ["schema", "service", "interface", "passed", "failed", "skipped", "missing", "checks"]
+    assert list(result.values())[:-1] == [1, "fake", None, 9, 0, 1, {"echo": "not yet offered"}]
+    assert list(result["checks"][0]) == ["route", "check", "ok", "expected", "got", "seconds"]
+    assert [path.name for path in tmp_path.iterdir()] == ["verify.json"]
+
+
+def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService("status 201") as service:
+        assert verify(service, "--routes", "json", "--failure", str(tmp_path / "failure.json")) == 1
+    out = capsys.readouterr().out.splitlines()
+    line = "not ok - json Status, content type and body: expected status 200, got status 201"
+    assert out[0] == line
+    assert out[-1] == "3 passed, 2 failed, 0 skipped"
+    assert json.loads((tmp_path / "failure.json").read_text()) == {"outcome": "failed verification", "detail": line}
+
+
+def test_only_late_answers_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService("wakes late") as service:
+        assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
+    assert line.endswith("expected at most 0.35 s, got 0.417 s in the last of 5 tries")
+    assert json.loads((tmp_path / "failure.json").read_text())["detail"] == line
+
+
+def test_timeouts_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService() as service:
+        service.app.takes = lambda ms: 31_000
+        assert verify(service, "--routes", "delay") == 3
+    *failed, counts = capsys.readouterr().out.splitlines()
+    assert all(line.endswith("expected an answer, got no complete answer within 30 s") for line in failed)
+    assert counts == "0 passed, 7 failed, 0 skipped"
+
+
+def test_late_and_wrong_answers_are_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeService("500 for an unknown path") as service:
+        service.app.takes = lambda ms: ms + 1000
+        assert verify(service, "--routes", "delay") == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
+    assert len(failed) == 2
+    assert "got status 500" in failed[0] and "in the last of 5 tries" in failed[1]
+
+
+def test_a_refused_connection_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", "--routes", "json"]) == 1
+    assert capsys.readouterr().out.count("got connection refused\n") == 5
+
+
+def test_a_missing_route_is_not_requested(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--routes", "echo", "--declared-missing", "echo=no"]
+    assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", *words]) == 0
+    assert capsys.readouterr().out == "skip - echo: no\n0 passed, 0 failed, 1 skipped\n"
+
+
+FAULTS = {
+    "--routes nonsense": "unknown route 'nonsense'",
+    "--routes ,": "unknown route",
+    "--routes json --declared-missing echo": "ROUTE=REASON",
+    "--routes json --declared-missing nonsense=x": "ROUTE=REASON",
+    "--routes db-raw": "--database-host",
+    "--routes simple-request": "--upstream-control",
+    "--routes json --concurrent --sequential": "not allowed with",
+    "--routes json --base-url https://x": "http://HOST:PORT",
+    "--routes json --base-url http://x:y": "http://HOST:PORT",
+    "--routes json --timeout 0": "argument --timeout: 0 is not between 0 and 3600",
+    "--routes json --timeout x": "argument --timeout: invalid",
+    "--routes json --nonsense": "unrecognized",
+    "--routes db-raw --database-host h:x --database-password-file {password}": "HOST[:PORT]",
+    "--routes db-raw --database-host h --database-password-file /nowhere": "--database-password-file",
+    "--routes db-raw --database-host 127.0.0.1:9 --database-password-file {password}": "is PostgreSQL running",
+    "--routes simple-request --upstream-control http://127.0.0.1:9": "is upstream running",
+    "--routes simple-request --upstream-control nonsense": "--upstream-control",
+    "--routes json --json /nowhere/verify.json": "No such file or directory; fix --json",
+    "--routes json,echo --declared-missing json=no --failure /nowhere/f --timeout 1": "fix --failure",
+}
+
+
+@pytest.mark.parametrize("arguments", FAULTS)
+def test_mistakes_of_the_user_are_one_line(arguments: str, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("secret\n")
+    given = [word.format(password=password) for word in arguments.split()]
+    with FakeService("echo without a limit") as service, pytest.raises(UserError) as fault:
+        verify(service, *given)
+    assert FAULTS[arguments] in str(fault.value)
+    assert "\n" not in str(fault.value)
+
+
+def test_routes_are_the_matrix() -> None:
+    matrix = tomllib.loads((ROOT / "services" / "matrix.toml").read_text())
+    own = {route: line["path"] for route, line in matrix["routes"].items() if not line.get("selftest")}
+    assert own == ROUTES
+
+
+def test_upstream_is_restored_whatever_happens() -> None:
+    upstream = FakeUpstream()
+    with pytest.raises(KeyboardInterrupt), upstream_mode(upstream, "hang"):
+        assert upstream.modes == ["hang"]
+        raise KeyboardInterrupt
+    assert upstream.modes == ["hang", "ok"]
+
+
+class HangingClock(SystemClock):
+    """Real waits, but one of more than a second does not end before the test does."""
+
+    def __init__(self) -> None:
+        self.hangs = threading.Event()
+        self.ended = threading.Event()
+
+    def sleep(self, seconds: float) -> None:
+        if seconds > 1:
+            self.hangs.set()
+            self.ended.wait(120)
+        else:
+            time.sleep(seconds)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
+    """A verifier that is ended while upstream hangs leaves it as it was."""
+    clock = HangingClock()
+    with FakeService(clock=clock) as service:
+        control = _control(service.upstream)
+        url = f"http://127.0.0.1:{control.server_address[1]}"
+        words = ["--service", "fake", "--base-url", service.url, "--routes", "simple-request"]
+        verifier = subprocess.Popen(
+            [sys.executable, "-m", "bench", "verify", *words, "--upstream-control", url],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            assert clock.hangs.wait(60)
+            assert service.upstream.modes[-1] == "hang"
+            verifier.send_signal(ending)
+            _, said = verifier.communicate(timeout=60)
+        finally:
+            verifier.kill()
+            clock.ended.set()
+            control.shutdown()
+            control.server_close()
+    assert verifier.returncode == 130
+    assert said.decode() == "verify: interrupted; upstream is back to normal\n"
+    assert service.upstream.modes[-2:] == ["hang", "ok"]
+
+
+def _control(upstream: FakeUpstream) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            self.answer(json.dumps({"requests": upstream.count()}))
+
+        def do_PUT(self) -> None:
+            upstream.set_mode(self.path.removeprefix("/mode/").removesuffix("?of=127.0.0.1"))  # type: ignore[arg-type]
+            self.answer("{}")
+
+        def answer(self, body: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    return server

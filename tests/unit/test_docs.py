@@ -1,0 +1,108 @@
+"""The documents: no link leads nowhere, and every script, file and option that they name exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "results/published/README.md", "bench/**/README.md")
+    for path in ROOT.glob(pattern)
+)
+# A changelog names what was; these say what is.
+CURRENT = [
+    *(page for page in PAGES if page.name != "CHANGELOG.md"),
+    *(ROOT / name for name in (".env", "docs/github-actions.yml", "services/matrix.toml")),
+    *(ROOT / ".github").rglob("*.yml"),
+]
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SCRIPT = re.compile(r"(?<![\w/-])(?:\./)?(scripts/[\w/-]+\.sh)\b")
+FOLDERS = "bench|calibration|docs|loadgen|postgres|results|services|tests|upstream"
+FILE = re.compile(
+    rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.(?:py|js|md|sql|toml|yml|tsv|json|css|Dockerfile))(?![\w*])"
+)
+FOLDER = re.compile(rf"`((?:{FOLDERS}|scripts)/(?:[\w.-]+/)*)`")
+TREE = re.compile(r"^  ([a-z]+)/ ", re.MULTILINE)
+CALL = re.compile(r"scripts/([\w-]+\.sh)((?:[ \t]+[^\s|>#;`)]+|\\\n)*)")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_the_pages_are_found() -> None:
+    names = {name(page) for page in PAGES}
+    assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/measuring.md", "results/published/README.md"} <= names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    links = LINK.findall(FENCE.sub("", page.read_text()))
+    local = [link for link in links if not re.match(r"[a-z]+:", link)]
+    broken = [link for link in local if not _leads(page, link)]
+    assert not broken
+
+
+def _leads(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return target.exists() and (not anchor or anchor in _anchors(target))
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings."""
+    heads = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=name)
+def test_every_script_and_file_that_is_named_exists(page: Path) -> None:
+    text = page.read_text()
+    named = {*SCRIPT.findall(text), *FILE.findall(text), *FOLDER.findall(text)}
+    # NAME and the like stand for what a user puts there; a run's folder is no part of the project.
+    gone = [
+        path
+        for path in sorted(named)
+        if not re.search(r"[A-Z]{2}", path.removesuffix("README.md")) and not _is_there(path)
+    ]
+    assert not gone
+
+
+def _is_there(path: str) -> bool:
+    return (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=name)
+def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
+    unknown = []
+    for script, words in CALL.findall(page.read_text()):
+        path = ROOT / "scripts" / script
+        asked = re.findall(r"(?<!\S)--[a-z-]+", words)
+        # What selftest.sh does not know it hands to matrix.sh.
+        known = [path, ROOT / "scripts/matrix.sh"] if script == "selftest.sh" else [path]
+        text = "".join(file.read_text() for file in known if file.exists())
+        unknown += [f"{script} {option}" for option in asked if not re.search(rf"{option}(?![\w-])", text)]
+    assert not unknown
+
+
+def test_the_tree_of_the_package_is_that_of_its_folders() -> None:
+    (tree,) = re.findall(r"^bench/\n((?:  .+\n)+)", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    packages = {path.parent.name for path in ROOT.glob("bench/*/__init__.py")}
+    assert set(TREE.findall(tree)) == packages
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_what_is_not_there_is_found() -> None:
+    text = "[gone](docs/gone.md) ./scripts/gone.sh --gone, `bench/gone/gone.py`"
+    assert [_leads(ROOT / "README.md", link) for link in LINK.findall(text)] == [False]
+    assert not any(map(_is_there, [*SCRIPT.findall(text), *FILE.findall(text)]))
+    assert SCRIPT.findall(text) == ["scripts/gone.sh"] and FILE.findall(text)[1:] == ["bench/gone/gone.py"]
+    assert CALL.findall(text) == [("gone.sh", " --gone,")]
