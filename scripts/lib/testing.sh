@@ -66,7 +66,7 @@ test_python() { in_tests python3 tests/support/python_coverage.py -p no:cachepro
 
 test_shell() { in_tests python3 tests/support/shell_coverage.py bats --tap tests/shell; }
 
-test_mutation() { in_tests python3 tests/mutation; }
+test_mutation() { in_tests python3 -m tests.mutation; }
 
 test_contract() {
 	local names seed=${CONTRACT_SEED:-1}
