@@ -1,15 +1,15 @@
--- What the database routes of the HTTP contract read and write. Loaded once, at image build, in one transaction.
+-- The tables behind the HTTP contract's database routes. Loaded once, at image build, in one transaction.
 
 CREATE TABLE world (
     id integer PRIMARY KEY,
     randomnumber integer NOT NULL CHECK (randomnumber BETWEEN 1 AND 10000)
 );
--- Seeded, so that two builds hold the same numbers.
+-- Seeded, so that every build has the same numbers.
 SELECT setseed(0.5);
 INSERT INTO world (id, randomnumber)
 SELECT id, 1 + floor(random() * 10000)::integer FROM generate_series(1, 10000) AS id;
 
--- The twelve messages that TechEmpower's Fortunes test defines: one to be escaped, one that is not ASCII.
+-- The twelve messages that TechEmpower's Fortunes test defines: one needs escaping, one is not ASCII.
 CREATE TABLE fortune (
     id integer PRIMARY KEY,
     message text NOT NULL
@@ -28,20 +28,20 @@ INSERT INTO fortune (id, message) VALUES
     (11, '<script>alert("This should not be displayed in a browser alert box.");</script>'),
     (12, 'フレームワークのベンチマーク');
 
--- What /create_data adds to.
+-- /create_data inserts here.
 CREATE TABLE data (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     value text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The password is set at each start, from the secret: until then nobody can log in over the network.
+-- The password is set from the secret at each start: until then nobody can log in over the network.
 CREATE ROLE bench LOGIN;
 GRANT SELECT, UPDATE ON world TO bench;
 GRANT SELECT ON fortune TO bench;
 GRANT SELECT, INSERT ON data TO bench;
 
--- For the verifier: how many statements a request really was.
+-- For the verifier: how many statements a request really sent.
 CREATE EXTENSION pg_stat_statements;
 GRANT pg_read_all_stats TO bench;
 GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO bench;

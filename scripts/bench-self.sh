@@ -12,6 +12,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/selfbench.sh
 source "${BASH_SOURCE[0]%/*}/lib/selfbench.sh"
+trap_errors
 
 builds=''
 case ${1:-} in
@@ -37,6 +38,9 @@ start_sampling
 run=$(measure_a_run)
 stop_sampling
 prepare_rebuild
-spans=("$(interval setup "$root/scripts/setup.sh")" "$(interval rebuild rebuild)")
-mapfile -t -O "${#spans[@]}" spans < <(measure_the_page)
+setup=$(interval setup "$root/scripts/setup.sh")
+change=$(interval rebuild rebuild)
+spans=("$setup" "$change")
+page=$(measure_the_page)
+mapfile -t -O "${#spans[@]}" spans <<<"$page"
 in_tools python3 -m tests.cost run "results/$run" "results/${work##*/}/samples" "${spans[@]}"

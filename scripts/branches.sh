@@ -8,6 +8,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+trap_errors
 
 case ${1:-} in
 '') ;;

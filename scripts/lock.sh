@@ -13,6 +13,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
+trap_errors
 
 uv=uv==0.13.8
 

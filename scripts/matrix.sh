@@ -5,7 +5,7 @@
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads every
 # cell on a fresh container, saves the tools' raw output under results/RUN and writes index.html and
-# report.md there. Prints report.md's path; how far it is goes to standard error (in place on a terminal; NO_COLOR).
+# report.md there. Prints report.md's path; progress goes to standard error (in place on a terminal; NO_COLOR).
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
@@ -14,18 +14,30 @@
 #   --package NAME==X     another version of one package; give two to compare them
 #   --mode MODE           solo: each service alone; duet: pairs of services under the same load in the same
 #                         seconds, until each has its verdict; both
-#   --controls LIST       all (an A/A pair and the null server, each round), null, or none: the gate then knows less
-#   --max-time MINUTES    measure no longer; what is left open is said
+#   --controls LIST       all (an A/A pair and the null server, each round), null, or none (disables the checks
+#                         that need controls)
+#   --max-time MINUTES    stop measuring after so long; the report says what is still open
 #   --duration SECONDS    of load for each cell
 #   --rounds N  --seed N  passes over all cells, each in its own random order
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
-#   --quiet               say nothing but what went wrong
+#   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
+#
+# BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
+# shellcheck source=scripts/lib/containers.sh
+source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
+# shellcheck source=scripts/lib/images.sh
+source "${BASH_SOURCE[0]%/*}/lib/images.sh"
+# shellcheck source=scripts/lib/measure.sh
+source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
 # shellcheck source=scripts/lib/run.sh
 source "${BASH_SOURCE[0]%/*}/lib/run.sh"
+# shellcheck source=scripts/lib/verify.sh
+source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
+trap_errors
 
 verb=run selection=() setup=() resume=''
 while (($#)); do
@@ -56,24 +68,26 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	resumed=$(report resume "$resume" "${selection[@]}")
+	resumed=$(bench resume "$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${selection[@]}")
 fi
 
 measure_run() {
+	local jobs
 	build_services
-	start_backing
-	verify_services "$(jobs_at_a_time)"
-	measure_all
-	report build "results/$run"
+	start_dependencies
+	jobs=$(jobs_at_a_time)
+	verify_services "$jobs"
+	measure_all "$max_time_s"
+	bench build "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
 }
 
 open_run "$run"
-[[ ! $resume ]] || MAX_TIME_S=$max_time_s
+[[ $resume ]] || max_time_s=${MAX_TIME_S:-}
 say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 in_run measure_run

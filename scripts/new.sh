@@ -10,6 +10,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+trap_errors
 
 case ${1:-} in
 -h | --help) usage && exit ;;
@@ -41,7 +42,7 @@ with_line() {
 
 [[ ! -e $folder ]] || fail 2 "there is a $kind '$name' already: services/${kind}s/$name"
 list=$(with_line && echo .) || fail 2 "services/matrix.toml has '$name' among its ${kind}s already, or no table of them"
-trap 'rm -rf "$folder"' ERR
+trap 'rm -rf "$folder"; on_error $? "$BASH_COMMAND"' ERR
 cp -r "$root/services/templates/$kind-$interface" "$folder"
 sed -i "s/\<NAME\>/$name/g" "$folder"/*
 save "$matrix" <<<"${list%$'\n'.}"

@@ -8,6 +8,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
 
 case ${1:-} in
 -h | --help) usage && exit ;;
@@ -36,7 +37,8 @@ for path in "${@:2}"; do
 	sleep 1
 	before=$(ticks)
 	py-spy record --pid "$pid" --format raw --duration "$seconds" --idle --output "$out.raw" >"$out.log" 2>&1
-	echo "$before $(ticks)" | awk -v s="$seconds" -v hz="$(getconf CLK_TCK)" -v path="$path" \
+	after=$(ticks)
+	echo "$before $after" | awk -v s="$seconds" -v hz="$(getconf CLK_TCK)" -v path="$path" \
 		'{ u = ($3 - $1) / hz / s; k = ($4 - $2) / hz / s; printf "%s: CPU %.0f %% in user space, %.0f %% in the kernel\n", path, 100 * u, 100 * k }'
 	wait $!
 	# Without the threads of a pool that wait for work.

@@ -7,6 +7,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+trap_errors
 
 case ${1:-} in
 -h | --help) usage && exit ;;

@@ -20,6 +20,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
 
 case ${1:-} in
 latency | aa | power) kind=$1 ;;

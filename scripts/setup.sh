@@ -14,6 +14,7 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
 
 case ${1:-} in
 '') may_install='' ;;

@@ -18,6 +18,7 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/lib/testing.sh"
+trap_errors
 
 setup=() stages=()
 while (($#)); do

@@ -10,9 +10,20 @@
 #   --all      every service whose base image is here; implies --quiet
 #   --quiet    print only what fails
 #   --jobs N   services at a time (two on each core, fewer where memory is short)
+#
+# BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
+# shellcheck source=scripts/lib/containers.sh
+source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
+# shellcheck source=scripts/lib/images.sh
+source "${BASH_SOURCE[0]%/*}/lib/images.sh"
 # shellcheck source=scripts/lib/run.sh
 source "${BASH_SOURCE[0]%/*}/lib/run.sh"
+# shellcheck source=scripts/lib/shutdown.sh
+source "${BASH_SOURCE[0]%/*}/lib/shutdown.sh"
+# shellcheck source=scripts/lib/verify.sh
+source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
+trap_errors
 
 jobs='' names=() quiet=()
 while (($#)); do
@@ -25,32 +36,21 @@ while (($#)); do
 	esac
 	shift || fail 2 "--jobs needs a number"
 done
-[[ -z $jobs || $jobs =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$jobs' is no number from 1 to 99"
+[[ -z $jobs || $jobs =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$jobs' is not a number from 1 to 99"
 ((${#names[@]})) || fail 2 "which services? see --help"
-
-# Nothing is measured here, so that no figure wants to know what its image was made of.
-keep_facts() { :; }
-keep_idle() { :; }
-server_limits() { :; }
-
-# One more check: each service ends as whoever runs it would end it.
-stop_service() {
-	if [[ ! -e $run_dir/raw/services/$1/verify.json ]]; then
-		remove_service "$1"
-	elif ! stop_under_load "$1" && [[ $once_more ]] && grep -q '"exit_status": 137' "$run_dir/raw/services/$1/stop.json"; then
-		set_aside "$1"
-	fi
-}
 
 "$root/scripts/setup.sh"
 find_docker
 run=$(plan_verb contract "${names[@]}")
 
 verify_all() {
+	local status=0
+	[[ $jobs ]] || jobs=$(jobs_at_a_time)
 	build_services
-	start_backing
-	verify_services "${jobs:-$(jobs_at_a_time)}"
-	report summary "$run" "${quiet[@]}"
+	start_dependencies
+	verify_services "$jobs" --contract
+	bench summary "$run" "${quiet[@]}" || status=$?
+	((status == 0)) || exit "$status"
 }
 
 open_run "$run"

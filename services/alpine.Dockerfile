@@ -1,8 +1,8 @@
 # One image for each service: a framework's app on its server, on an Alpine base.
 #
-# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl. Wheels
-# alone, but for what locks/pyXYZ/musl.txt names: that has none for musl, and is built from its source,
-# by a compiler if BUILD_PACKAGES brings one, else without its optional C parts.
+# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl. Only
+# wheels, except for what locks/pyXYZ/musl.txt names: it has no musl wheel and is built from source, with
+# a compiler if BUILD_PACKAGES brings one, else without its optional C parts.
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 FROM ${PYTHON_IMAGE}:${PYTHON}-alpine
@@ -19,7 +19,7 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 RUN python3 -m venv /opt/venv
 
-# Drivers, then framework, then server: each lock is complete and agrees with those before it.
+# Drivers, then framework, then server: each lock is complete and consistent with those before it.
 ARG LOCKS=py313
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
@@ -33,8 +33,8 @@ RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
 
-# A compiler, where a server has no wheel, comes and goes in one layer. The versions of Alpine's packages
-# are those of the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
+# The compiler for a server without a wheel is installed and removed in one layer. Alpine's package
+# versions are those of the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
 ARG SERVER
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
@@ -45,7 +45,7 @@ if [ ! -f "/locks/server-$SERVER.txt" ]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2
 fi
-# Lists of names, to be split.
+# Lists of names: word splitting is intended.
 # shellcheck disable=SC2086
 if [ -n "$RUN_PACKAGES" ]; then apk add --quiet --no-cache $RUN_PACKAGES; fi
 # shellcheck disable=SC2086
@@ -66,10 +66,10 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-# Not COPY, which would speak of a checksum where the check above speaks of WORKER_CLASS.
+# Not COPY, whose error would be about a checksum; the check above names WORKER_CLASS.
 RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
-# The root is read-only at run time, and the user has no home.
+# At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
 CMD ["/app/server/start"]

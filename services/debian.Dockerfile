@@ -1,11 +1,11 @@
 # One image for each service: a framework's app on its server, on a Debian base.
 #
-# Build context: services/. PYTHON_IMAGE may be a mirror of the official images (python, pypy) or a local
-# base with the same tags; both are served, the official ones with Python in /usr/local, Debian's with its own.
-# The layers go from what most services share to what changes most often.
+# Build context: services/. PYTHON_IMAGE may be a mirror of the official images (python, pypy), with Python
+# in /usr/local, or a local base with the same tags, with Debian's Python. Layers are ordered from what most
+# services share to what changes most often.
 #
-# The versions of Debian's packages are those of the base's release (DL3008), and the shell is bash, which
-# hadolint takes for sh (SC3054, SC3060).
+# Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
+# takes for sh (SC3054, SC3060).
 # hadolint global ignore=DL3008,SC3054,SC3060
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
@@ -23,8 +23,8 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 RUN python3 -m venv /opt/venv
 
-# Drivers, then framework, then server: each lock is complete and agrees with those before it. A layer is
-# given its own lock alone, where it can be, so that another's change leaves it as it was.
+# Drivers, then framework, then server: each lock is complete and consistent with those before it. Where
+# possible a layer mounts only its own lock, so that a change of another does not invalidate it.
 ARG LOCKS=py313
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip \
@@ -56,8 +56,8 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /lock.txt
 
-# A compiler, where a server has no wheel, comes and goes in one layer, with the headers that an
-# official image has and Debian's Python does not.
+# The compiler for a server without a wheel is installed and removed in one layer, with the headers that
+# an official image has and Debian's Python lacks.
 ARG SERVER
 ARG PYTHON
 ARG PACKAGE=""
@@ -79,7 +79,7 @@ fi
 if ((${#build[@]} + ${#run[@]})); then
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update
-    # Apart, so that a library to run with is there in its own right, and not as some -dev package's need.
+    # Separately, so that a runtime library is marked as installed by itself, not as some -dev package's dependency.
     for packages in run build; do
         declare -n names=$packages
         apt-get -qq install --yes --no-install-recommends "${names[@]}"
@@ -106,10 +106,10 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-# Not COPY, which would speak of a checksum where the check above speaks of WORKER_CLASS.
+# Not COPY, whose error would be about a checksum; the check above names WORKER_CLASS.
 RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
-# The root is read-only at run time, and the user has no home.
+# At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
 CMD ["/app/server/start"]

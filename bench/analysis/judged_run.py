@@ -21,9 +21,3 @@ def judge_run(folder: Path, seen: Seen | None = None) -> tuple[Run, dict[str, Se
     write_file(folder / "records.jsonl", "".join(dump(records)))
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
     return source, services, records, judged
-
-
-def settled_pairs(source: Run) -> set[str]:
-    """The pairs that have their verdict, or have no use for more rounds: they are not measured on."""
-    services = {name: read_service(source.path, name) for name in service_names(source)}
-    return judge_pairs(pairs_of(source.facts), reviewed(source, services)).settled

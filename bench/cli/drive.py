@@ -1,4 +1,4 @@
-"""Verbs that the load generator calls while it measures: `knee` and `schedule`; and `glance`."""
+"""Verbs for the loop that measures: `next` for the host; `knee`, `schedule` and `tool-json` for the load generator."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.drive.knee_search import LONGEST_S, Step, next_step, trial_seconds, trial_workers
+from bench.drive.knee_search import LONGEST_S, SearchStep, next_search_step, trial_seconds, trial_workers
 from bench.drive.knee_trials import earlier_knee, slowest_knee, trials_of
-from bench.drive.live_status import live_status, records_of
+from bench.drive.next_step import Shown, next_step
+from bench.drive.progress import Screen
 from bench.drive.step_file import plain
 from bench.drive.tool_json import tool_object
 from bench.records.knee import REQUESTS
 from bench.records.send_lag import lag_facts, latency_facts, read_csv
 from bench.run.folder import find_run
-from bench.run.reader import read_run
 
 
 def send_lag_verb(argv: Sequence[str]) -> int:
@@ -54,12 +55,12 @@ def knee_verb(argv: Sequence[str]) -> int:
     if share is not None:
         found_in, least = slowest_knee(folder, limit_s)
         rate = max(1, math.floor(share * least))
-        step = Step(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
+        step = SearchStep(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
     elif not trials and (earlier := earlier_knee(folder)):
         found_in, rate = earlier
-        step = Step(rate, trial_seconds(rate, limit_s), done=True)
+        step = SearchStep(rate, trial_seconds(rate, limit_s), done=True)
     else:
-        step = next_step(trials, limit_s)
+        step = next_search_step(trials, limit_s)
     seconds = max(step.seconds, duration) if step.done else step.seconds
     deadline = plain(seconds + float(argv[3]) - float(argv[2]))
     if step.done:
@@ -78,14 +79,29 @@ def knee_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def live_status_verb(argv: Sequence[str]) -> int:
-    """`glance RUN STEP`: print state and words, apart by a tab."""
-    if len(argv) != 2:
-        raise UserError("usage: python3 -m bench glance RUN STEP")
-    source = read_run(str(find_run(argv[0])))
-    found = live_status(records_of(source, argv[1]))
-    print(found.state, found.words, sep="\t")
-    return 0
+def next_verb(argv: Sequence[str]) -> int:
+    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next step to RUN/step.sh.
+
+    SECONDS are those since the caller's script began; `--begin` is for the first call of a loop. The exit status is 0
+    with a step, 3 when nothing is left, 4 when the time is up: the last line printed then says how to go on.
+    """
+    parser = Parser("next")
+    parser.add_argument("run")
+    parser.add_argument("--elapsed", type=float, required=True)
+    parser.add_argument("--begin", action="store_true")
+    parser.add_argument("--max-time", type=float)
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--columns", type=int, default=0)
+    parser.add_argument("--colour", action="store_true")
+    options = parser.parse_args(argv)
+    folder = find_run(options.run)
+    shown = Shown(options.elapsed, Screen(options.quiet, options.columns, options.colour))
+    try:
+        status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}") from error
+    print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
+    return status
 
 
 def tool_json_verb(argv: Sequence[str]) -> int:

@@ -9,12 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bench.cli.arguments import minutes_as_seconds, parse_selection
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.drive.step_file import write_step
+from bench.drive.steps import read_steps
 from bench.matrix.bases import reachable_bases
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -57,7 +57,7 @@ def list_verb(argv: Sequence[str]) -> int:
 
 
 def make_plan_verb(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with run.json, plan.jsonl, services.yml, knobs.env; print RUN."""
+    """`plan SELECTION`: make results/RUN with all that a run begins with; print RUN."""
     print(_make(parse_selection(argv)).name)
     return 0
 
@@ -105,15 +105,12 @@ def commands_verb(argv: Sequence[str]) -> int:
         options = parse_selection(argv)
         options.folder = Path(folder) / "dry-run"
         _make(options)
-        units: dict[str, list[dict[str, Any]]] = {}
-        for line in map(json.loads, (options.folder / "plan.jsonl").read_text().splitlines()):
-            units.setdefault(line.get("unit", line["id"]), []).append(line)
-        for lines in units.values():
-            write_step(options.folder, lines, os.environ)
-            for line in lines:
-                names = [f"{line['window']}{line['side']}"] if "unit" in line else []
-                measure = ["loadgen/measure", "command", str(options.folder), *names]
-                done = subprocess.run(measure, capture_output=True, text=True, check=False)
+        for step in read_steps((options.folder / "plan.jsonl").read_text()):
+            write_step(options.folder, step.lines, os.environ)
+            for line in step.lines:
+                names = [f"{line['window']}{line['side']}"] if step.mode == "duet" else []
+                command = ["loadgen/measure", "command", options.folder, *names]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise UserError(done.stderr.strip())
                 print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")

@@ -32,7 +32,7 @@ MOST_TRIALS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     """What to do next: a trial of `rate` for `seconds`, or (`done`) the measurement itself.
 
     Without a `reason`, `rate` is then the knee; with one there is none, and `rate` is only the nearest to it.
@@ -58,10 +58,10 @@ def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
     return 64 + math.ceil(rate * (4 * limit_s + 0.02 * seconds))
 
 
-def next_step(trials: Sequence[Trial], limit_s: float) -> Step:
+def next_search_step(trials: Sequence[Trial], limit_s: float) -> SearchStep:
     """What to do after these trials, in their order: pure."""
     rate, done, reason = _next(trials, limit_s)
-    return Step(rate, trial_seconds(rate, limit_s), done, reason)
+    return SearchStep(rate, trial_seconds(rate, limit_s), done, reason)
 
 
 def _next(trials: Sequence[Trial], limit_s: float) -> tuple[int, bool, str | None]:

@@ -1,6 +1,6 @@
-"""`glance RUN STEP`: what a measurement gave just now, in one line, by the parsers and the gate of the report.
+"""What a step gave, in one line, by the report's own parsers and validity rules.
 
-The gate sees this step and the null server's so far, not the whole run: the report may refuse more, and never less.
+They see this step and the null server's measurements so far, not the whole run: the report may refuse more, never less.
 """
 
 from __future__ import annotations
@@ -8,39 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.core.errors import UserError
-from bench.core.files import mapping
 from bench.core.formats import number
 from bench.records.record import Record
-from bench.run.reader import Run, read_raw, read_service
-from bench.validity.run_records import judged_record
-from bench.validity.run_rules import apply_run_rules, noise_limits_of
 
-VALID, INVALID = "valid", "invalid"
 LONGEST = 100
-"""Characters of what is told."""
+"""Characters of `words`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveStatus:
-    """`state` is valid or invalid; `words` have the goodput of valid windows alone, else the first cause."""
+    """`words` hold the goodput where all windows are valid, else the first cause; `short` leaves out its details."""
 
-    state: str
+    valid: bool
     words: str
+    short: str
 
 
-def records_of(source: Run, step: str) -> list[Record]:
-    """The records of one step (a measurement, or all windows of a pair's round) as the gate leaves them."""
-    mine = [planned for planned in source.planned if step in (planned.id, planned.unit)]
-    if not mine:
-        raise UserError(f"no step '{step}' is planned")
-    nulls = [planned for planned in source.planned if planned.mode == "null" and planned not in mine]
-    records = []
-    for planned in (*mine, *nulls):
-        raw = read_raw(source.path, planned)
-        if planned in mine or raw.meta is not None:
-            records.append(judged_record(planned, raw, read_service(source.path, planned.service)))
-    return apply_run_rules(records, noise_limits_of(mapping(source.facts.get("knobs"))))[: len(mine)]
+NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
+"""A step with a service that did not pass its verification."""
 
 
 def live_status(records: Iterable[Record]) -> LiveStatus:
@@ -49,12 +34,12 @@ def live_status(records: Iterable[Record]) -> LiveStatus:
     refused = next((record for record in every if not record.valid), None)
     if refused is not None:
         cause = refused.causes[0]
-        return LiveStatus(INVALID, _shown(f"invalid: {cause.cause}: {cause.detail}"))
+        short = _shown(f"invalid: {cause.cause}")
+        return LiveStatus(False, _shown(f"invalid: {cause.cause}: {cause.detail}"), short)
     sides = [[r for r in every if r.side == side] for side in dict.fromkeys(record.side for record in every)]
     rates = [rate for windows in sides if (rate := _goodput(windows)) is not None]
-    if len(rates) < len(sides):
-        return LiveStatus(VALID, "no figure")
-    return LiveStatus(VALID, f"{' and '.join(map(number, rates))} requests/s")
+    words = "no figure" if len(rates) < len(sides) else f"{' and '.join(map(number, rates))} requests/s"
+    return LiveStatus(True, words, words)
 
 
 def _goodput(windows: Sequence[Record]) -> float | None:
@@ -66,6 +51,6 @@ def _goodput(windows: Sequence[Record]) -> float | None:
 
 
 def _shown(text: str) -> str:
-    """`text` as a terminal may have it: one line, nothing that steers it."""
+    """`text` on one line, without characters that control a terminal."""
     shown = "".join(mark if mark.isprintable() else "?" for mark in " ".join(text.split()))
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"

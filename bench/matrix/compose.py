@@ -41,7 +41,7 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, second_database
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     body = "".join(_service(s.name, s, matrix, folder="services/") for s in services if s.name not in own)
-    note = "  # matrix.sh asks the database itself; a check would be charged to the window.\n"
+    note = "  # matrix.sh checks the database itself; a health check would be charged to the measurement.\n"
     return "".join(["services:\n", note, QUIET, SECOND_DATABASE if second_database else "", body])
 
 
@@ -127,7 +127,7 @@ def _bench(names: Iterable[str], twin_of: str) -> str:
         "  bench:\n"
         "    extends: {file: common.yml, service: loadgen}\n"
         "    command: [/bench/loadgen/bench]\n"
-        "    # Starts as root only to become the owner of results/.\n"
+        "    # Starts as root only to switch to the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
         f"    environment: {json.dumps({name: _knob(name) for name in SETTINGS} | {'BENCH_TWIN_OF': twin_of})}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -30,12 +29,3 @@ def find_run(name: str, needs: str = "plan.jsonl") -> Path:
             return folder
     runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
     raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
-
-
-def is_measured(folder: Path) -> bool:
-    """Whether the folder of a measurement holds a whole one."""
-    try:
-        meta = json.loads((folder / "meta.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(meta, dict) and meta.get("outcome") == "measured"

@@ -1,4 +1,4 @@
-"""The files that a run's folder begins with: run.json, plan.jsonl, services.yml, knobs.env."""
+"""The files that a run's folder begins with: run.json, plan.jsonl, services.yml, services.sh, knobs.env."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
 from bench.plan.cells import Plan
 from bench.run.provenance import provenance
+from bench.run.services_file import services_file
 
 
 def write_run(
@@ -29,6 +30,7 @@ def write_run(
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    write_file(folder / "services.sh", services_file(facts["services"], second_database=asked))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

@@ -7,22 +7,26 @@ source "${BASH_SOURCE[0]%/*}/mmdebstrap.sh"
 # Whether this machine makes its own bases: scripts/setup.sh found no registry.
 local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 
-# The default of services/matrix.toml, which a slip there must not take away; a test compares them.
+# The default of services/matrix.toml, which an error there must not take away; a test compares them.
 setup_python=3.13
 
 # setup_bases: names of the images that everything needs: Debian, and the default Python. Those of other
 # Pythons are had when a run asks for them.
 setup_bases() {
+	local debian python
 	if local_bases; then
-		printf '%s\n' bench-debian:trixie-slim "bench-python:$setup_python-slim"
+		debian=bench-debian:trixie-slim python=bench-python
 	else
-		printf '%s\n' "$(knob DEBIAN_IMAGE)" "$(knob PYTHON_IMAGE):$setup_python-slim"
+		debian=$(setting DEBIAN_IMAGE) || return
+		python=$(setting PYTHON_IMAGE) || return
 	fi
+	printf '%s\n' "$debian" "$python:$setup_python-slim"
 }
 
 have_bases() {
-	local names
-	mapfile -t names < <(setup_bases)
+	local list names
+	list=$(setup_bases) || return
+	mapfile -t names <<<"$list"
 	"$docker" image inspect "${names[@]}" >/dev/null 2>&1
 }
 
@@ -30,11 +34,13 @@ pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || timeout 300 "$docker" p
 
 # get_bases: those that everything needs, by pull or, where no registry answers, by mmdebstrap.
 get_bases() {
-	local name names
+	local name names list debian
 	say "getting base images"
-	local_bases || pull "$(knob DEBIAN_IMAGE)" || choose_local_bases
+	debian=$(setting DEBIAN_IMAGE)
+	local_bases || pull "$debian" || choose_local_bases
 	! local_bases || need_mmdebstrap
-	mapfile -t names < <(setup_bases)
+	list=$(setup_bases)
+	mapfile -t names <<<"$list"
 	for name in "${names[@]}"; do get_base "$name" & done
 	for name in "${names[@]}"; do wait -n || fail 1 "a base image cannot be had; the lines above say why"; done
 }
@@ -52,7 +58,7 @@ get_base() {
 
 # missing_bases NAME...: gets them all at once; prints those that cannot be had, and remembers what the registry lacks.
 missing_bases() {
-	local name missing=() pids=() index
+	local name missing=() pids=() index known
 	"$docker" image inspect "$@" >/dev/null 2>&1 && return
 	! local_bases || need_mmdebstrap
 	for name; do
@@ -64,7 +70,8 @@ missing_bases() {
 	done
 	((${#missing[@]})) || return 0
 	printf '%s\n' "${missing[@]}"
-	local_bases || printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
-		'# Delete this file to have them tried again.' \
-		"MISSING_BASES=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null || true)${missing[*]}" | save "$local_file"
+	! local_bases || return 0
+	known=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null) || true
+	printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
+		'# Delete this file to have them tried again.' "MISSING_BASES=$known${missing[*]}" | save "$local_file"
 }

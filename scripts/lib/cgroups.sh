@@ -20,7 +20,9 @@ counters_v2() {
 
 counters_v1() {
 	local cpuacct cpu memory
-	cpuacct=$(cgroup_v1 "$1" cpuacct) cpu=$(cgroup_v1 "$1" cpu) memory=$(cgroup_v1 "$1" memory)
+	cpuacct=$(cgroup_v1 "$1" cpuacct)
+	cpu=$(cgroup_v1 "$1" cpu)
+	memory=$(cgroup_v1 "$1" memory)
 	if [[ ! -r $cpuacct/cpuacct.usage ]]; then
 		echo "null the container's cgroup cannot be read on this host"
 		return
@@ -34,16 +36,21 @@ counters_v1() {
 	pids "$cpuacct"
 }
 
-cgroup_v2() { printf '%s' "$cgroup_root$(sed -n 's/^0:://p' "$proc_root/$1/cgroup" 2>/dev/null)"; }
+# cgroup_v2 PID: the folder of a process, the root's where the process is gone.
+cgroup_v2() {
+	local path
+	path=$(sed -n 's/^0:://p' "$proc_root/$1/cgroup" 2>/dev/null) || path=''
+	printf '%s' "$cgroup_root$path"
+}
 
 # cgroup_v1 PID CONTROLLER: the folder of a process in one of version 1's hierarchies.
 cgroup_v1() {
 	local path
-	path=$(sed -nE "s/^[0-9]+:([^:]*,)?$2(,[^:]*)?://p" "$proc_root/$1/cgroup" 2>/dev/null)
+	path=$(sed -nE "s/^[0-9]+:([^:]*,)?$2(,[^:]*)?://p" "$proc_root/$1/cgroup" 2>/dev/null) || path=''
 	printf '%s' "$cgroup_root/$2${path:-/not-found}"
 }
 
-# pids CGROUP: its processes, so that one that ended can be told.
+# pids CGROUP: its processes, to see whether one has ended.
 pids() {
 	local list
 	{ mapfile -t list <"$1/cgroup.procs"; } 2>/dev/null || return 0

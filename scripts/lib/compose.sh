@@ -4,10 +4,10 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
-# compose ARGUMENT...: on the project's own files, with every knob. A run's services come in a file of its own.
+# compose ARGUMENT...: on the project's own files, with every setting. A run's services come in a file of its own.
 compose() {
 	local files=(--env-file "$root/.env")
-	[[ -f $root/services/.env ]] && files+=(--env-file "$root/services/.env")
+	[[ ! -f $root/services/.env ]] || files+=(--env-file "$root/services/.env")
 	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
@@ -21,7 +21,7 @@ harness_source() {
 
 have_harness() {
 	local wanted have
-	wanted=$(harness_source)
+	wanted=$(harness_source) || return
 	have=$("$docker" image inspect -f '{{index .Config.Labels "bench.source"}}' "${harness[@]/#/bench/}" 2>/dev/null | sort -u) || return
 	[[ $have == "$wanted" ]]
 }
@@ -33,11 +33,12 @@ need_tools() {
 }
 
 build_harness() {
-	local log
+	local log source status=0
 	log=$(mktemp)
+	source=$(harness_source)
 	say "building the load generator, PostgreSQL and the upstream"
-	BENCH_SOURCE=$(harness_source) compose build --progress plain "${harness[@]}" >"$log" 2>&1 ||
-		{ tail -n 30 "$log" >&2 && fail 1 "the harness does not build; the end of $log is above"; }
+	BENCH_SOURCE=$source compose build --progress plain "${harness[@]}" >"$log" 2>&1 || status=$?
+	((status == 0)) || { tail -n 30 "$log" >&2 && fail 1 "the harness does not build; the end of $log is above"; }
 	rm -f "$log"
 }
 
@@ -45,25 +46,26 @@ build_harness() {
 # read-only at /bench and results/ writable, as the user who runs the script. No network.
 in_tools() {
 	local nofile
-	nofile=$(knob NOFILE)
-	# The one knob that is used before the report has looked at all of them.
-	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; mend it in .env or the environment"
+	nofile=$(setting NOFILE) || return
+	# The one setting that is used before Python has checked them all.
+	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"
 	"$docker" run --rm --interactive --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
 		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }
 tool_options=() tools_image=bench/loadgen
 
-# plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported knobs.
+# plan_verb VERB ARGUMENT...: a planning verb, with the host's images, engine and exported settings.
 plan_verb() {
-	local verb=$1 version engine commit branch images
+	local verb=$1 version engine commit branch images settings
 	shift
 	version=$(git -C "$root" describe --always --dirty --tags 2>/dev/null || echo unknown)
 	commit=$(git -C "$root" rev-parse HEAD 2>/dev/null || true)
 	branch=$(git -C "$root" symbolic-ref --quiet --short HEAD 2>/dev/null || true)
 	engine=$("$docker" version --format '{{.Server.Version}}')
 	images=$("$docker" image inspect --format '{{index .RepoTags 0}}={{.Id}}' "${harness[@]/#/bench/}" | tr '\n' ' ')
-	mapfile -t tool_options < <(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
+	settings=$(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
+	mapfile -t tool_options <<<"$settings"
 	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement"
 		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images")
 	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |

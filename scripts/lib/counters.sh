@@ -8,8 +8,10 @@ irq_time=unknown
 
 # counters PID: the cgroup counters of the container whose first process is PID.
 counters() {
+	local cgroup
 	if [[ -e $cgroup_root/cgroup.controllers ]]; then
-		counters_v2 "$(cgroup_v2 "$1")"
+		cgroup=$(cgroup_v2 "$1")
+		counters_v2 "$cgroup"
 	else
 		counters_v1 "$1"
 	fi
@@ -30,10 +32,13 @@ find_irq_time() {
 # file_memory PID: the bytes of files that the container has in memory, which the kernel drops when it needs room; the
 # first container to read an image's files has them charged to it, and the next ones have not.
 file_memory() {
+	local cgroup cache=total_cache shared=total_shmem
 	if [[ -e $cgroup_root/cgroup.controllers ]]; then
-		awk '$1 == "file" { f = $2 } $1 == "shmem" { s = $2 } END { print "memory_file_bytes", f - s }' "$(cgroup_v2 "$1")/memory.stat"
+		cache=file shared=shmem
+		cgroup=$(cgroup_v2 "$1")
 	else
-		awk '$1 == "total_cache" { f = $2 } $1 == "total_shmem" { s = $2 } END { print "memory_file_bytes", f - s }' \
-			"$(cgroup_v1 "$1" memory)/memory.stat"
-	fi 2>/dev/null || true
+		cgroup=$(cgroup_v1 "$1" memory)
+	fi
+	awk -v cache="$cache" -v shared="$shared" '$1 == cache { c = $2 } $1 == shared { s = $2 } END { print "memory_file_bytes", c - s }' \
+		"$cgroup/memory.stat" 2>/dev/null || true
 }

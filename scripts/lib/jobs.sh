@@ -1,9 +1,12 @@
 # shellcheck shell=bash
 # Commands in the background: attended, side by side, ended. Only declares.
 
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/common.sh"
+
 # attend COMMAND...: like running it, but a signal is served at once and not when it ends.
 attend() {
-	in_background "$@"
+	in_background "$@" || return
 	wait "$child"
 }
 child=''
@@ -26,7 +29,7 @@ end_jobs() {
 		while kill -0 -- "-$job" 2>/dev/null && ((${EPOCHREALTIME/./} < wait_until)); do sleep 0.05; done
 		kill -KILL -- "-$job" 2>/dev/null || true
 	done
-}
+} 2>/dev/null
 
 # jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
 jobs_at_a_time() {
@@ -37,13 +40,19 @@ jobs_at_a_time() {
 	echo $((free < 2 * cores ? free : 2 * cores))
 }
 
-# spawn JOBS COMMAND...: in the background, once fewer than JOBS run there.
+# spawn JOBS COMMAND...: in the background, once fewer than JOBS run there. It says itself what fails in it.
 spawn() {
-	while (($(jobs -rp | wc -l) >= $1)); do wait -n || keep_status $?; done
-	in_background "${@:2}"
+	local running
+	while mapfile -t running < <(jobs -rp) && ((${#running[@]} >= $1)); do wait -n || keep_status $?; done
+	in_background on_its_own "${@:2}"
 	spawned+=("$child")
 }
 spawned=() spawned_status=0
+
+on_its_own() {
+	trap_errors
+	"$@"
+}
 
 # await_spawned: until all have ended; the script ends with the status of one that failed.
 await_spawned() {
@@ -53,5 +62,5 @@ await_spawned() {
 	spawned=()
 }
 
-# 127 is what bash says of a job that it has already told of.
+# 127 is what bash says of a job whose end it has already reported.
 keep_status() { (($1 == 127)) || spawned_status=$1; }

@@ -1,53 +1,70 @@
 # shellcheck shell=bash
-# One measurement after the other, whoever starts the containers. Only declares; needs what verify.sh needs.
+# The measuring loop: Python decides each step and records what came of it (`python3 -m bench next`), bash starts, loads and
+# stops. Only declares. The entry script sources the engine, which says where the containers come from: containers.sh
+# (Docker) or composed.sh (`docker-compose up` has started them). The loop calls these functions of it:
+#
+#   start_service NAME [loadgen]    sets server_pid, image_id, started_ns; fails where it does not start
+#   start_pair A B                  sets side_pid, side_image, side_address; B's container is called side-b
+#   stop_service NAME, stop_pair A
+#   is_running NAME                 whether its container still runs
+#   server_log NAME                 its last lines, to standard output
+#   server_state NAME [PID], dependency_state NAME, service_limits NAME    `key value` lines, to standard output
+#   save_provenance NAME, save_idle NAME                                   files under raw/services/NAME
+#   start_log NAME                  the file with what was said when it was started
+#   in_loadgen COMMAND...           a command in the load generator's container
+#   bench VERB...                   Python, where the run's folder is results/RUN
 
-# shellcheck source=scripts/lib/duet.sh
-source "${BASH_SOURCE[0]%/*}/duet.sh"
+# shellcheck source=scripts/lib/pair.sh
+source "${BASH_SOURCE[0]%/*}/pair.sh"
 # shellcheck source=scripts/lib/progress.sh
 source "${BASH_SOURCE[0]%/*}/progress.sh"
+# shellcheck source=scripts/lib/solo.sh
+source "${BASH_SOURCE[0]%/*}/solo.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
 
-# measure_all: every step that has no complete record yet. Steps are asked for anew after each round: pairs that
-# have their verdict by then are done.
+# measure_all [SECONDS]: every step that is not measured yet, until the script has run for so many seconds.
 measure_all() {
-	local steps
-	declare -gA tried=()
-	began=$SECONDS spent_s=0 done_steps=0
-	while steps=$(report steps "$run") && steps=$(untried <<<"$steps") && [[ $steps ]] && measure_round "$steps"; do :; done
-	end_line
+	local begin=(--begin) options=() status text
+	[[ ! ${1:-} ]] || begin+=(--max-time "$1")
+	while :; do
+		progress_options
+		status=0
+		text=$(bench next "$run" --elapsed "$SECONDS" "${begin[@]}" "${options[@]}" 2>&1) || status=$?
+		begin=()
+		case $status in
+		0) show_progress "$text" ;;
+		3 | 4) break ;;
+		*) fail 1 "the next step cannot be decided: ${text##*$'\n'}" ;;
+		esac
+		measure_step
+	done
+	if ((status == 4)); then
+		time_is_up "$text"
+	else
+		show_progress "$text"
+		end_line
+	fi
 }
 
-# untried: the steps that this script has not tried yet; one that failed has its record too.
-untried() {
-	local line
-	while IFS= read -r line; do [[ -z $line || -n ${tried[${line%%$'\t'*}]:-} ]] || printf '%s\n' "$line"; done
+# time_is_up TEXT: progress, and in the last line how to go on.
+time_is_up() {
+	[[ $1 != *$'\n'* ]] || show_progress "${1%$'\n'*}"
+	warn "${1##*$'\n'}"
 }
 
-# measure_round STEPS: those of the first round there; fails when the time is up.
-measure_round() {
-	local id names dir seconds label count left=0 round=''
-	count=$((done_steps + $(grep -c . <<<"$1")))
-	while IFS=$'\t' read -r id names dir seconds label; do ((left += seconds)) || true; done <<<"$1"
-	while IFS=$'\t' read -r -u 3 id names dir seconds label; do
-		[[ ${round:=${id%-*}} == "${id%-*}" ]] || return 0
-		if ((${MAX_TIME_S:-0} && SECONDS >= ${MAX_TIME_S:-0})); then
-			warn "the time is up (--max-time): what is open is in the report; --resume $run goes on"
-			return 1
-		fi
-		tried[$id]=1 outcome='not loaded'
-		step_begins "$done_steps" "$count" "$left" "$spent_s" "$label"
-		can_load "$names" && if [[ $names == *,* ]]; then
-			measure_pair "$id" "${names%,*}" "${names#*,}" "$run_dir/$dir"
-		else
-			measure_one "$id" "$names" "$run_dir/$dir"
-		fi
-		((done_steps += 1, spent_s += seconds, left -= seconds)) || true
-		step_ends "$done_steps" "$count" "$left" "$spent_s" "$label" "$id"
-	done 3<<<"$1"
+# measure_step: what step.sh describes; finished.env, by which Python records it, comes last.
+measure_step() {
+	# shellcheck source=/dev/null
+	source "$run_dir/step.sh"
+	mkdir -p "$run_dir/$STEP_DIR"
+	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
+	case $STEP_MODE in
+	duet) measure_pair ;;
+	*) measure_solo ;;
+	esac
+	facts+=("end_ns=$(now_ns)")
+	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
 }
 
-# can_load NAMES: whether all of them (with commas) have passed so far.
-can_load() {
-	local name names
-	IFS=, read -r -a names <<<"$1"
-	for name in "${names[@]}"; do [[ ! -e $run_dir/raw/services/$name/failure.json ]] || return 1; done
-}
+now_ns() { printf '%s000' "${EPOCHREALTIME/[.,]/}"; }

@@ -24,7 +24,7 @@ no_local_bases() {
 
 # make_listed_base NAME: Debian, or the Python that services/bases.tsv (scripts/generate.sh writes it) has under that name.
 make_listed_base() {
-	local suite interpreter
+	local suite interpreter found
 	if ! debian_family || ((EUID)); then
 		warn "base image $1: $(no_local_bases)"
 		return 1
@@ -33,7 +33,8 @@ make_listed_base() {
 		make_base "$1" trixie
 		return
 	fi
-	read -r suite interpreter < <(awk -v name="${1#bench-}" '$1 ":" $2 == name { print $3, $4 }' "$root/services/bases.tsv")
+	found=$(awk -v name="${1#bench-}" '$1 ":" $2 == name { print $3, $4 }' "$root/services/bases.tsv")
+	read -r suite interpreter <<<"$found"
 	make_base "$1" "$suite" "$interpreter" "$interpreter-venv"
 }
 

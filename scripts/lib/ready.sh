@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Waiting for a service's first answer. Only declares; needs in_loadgen and is_running, as verify.sh does.
+# Waiting for a service's first answer. Only declares; needs the engine's in_loadgen and is_running.
 
 # await_answer NAME: until the service answers anything at all, READY_TIMEOUT (30) s at most, or its container ends.
 await_answer() {

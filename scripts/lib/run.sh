@@ -1,31 +1,27 @@
 # shellcheck shell=bash
-# A run from its folder to its last container: open, start, close. Only declares.
-# Sets: run, run_dir, project, services, backing, base_of, image_of.
+# A run from its folder to its last container: open, close. Only declares; needs containers.sh.
 
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/containers.sh"
-# shellcheck source=scripts/lib/images.sh
-source "${BASH_SOURCE[0]%/*}/images.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
 
-declare -A base_of image_of
-
-# open_run NAME: from here on, functions work on this run, and its own knobs hold.
+# open_run NAME: from here on, functions work on this run, and its own settings hold.
 open_run() {
-	local key value name image waits routes base
+	local key value sum
 	run=$1 run_dir=$root/results/$1
 	# Another clone's run may have begun in the same second, and have the same name.
-	project=bench-$1-$(cksum <<<"$run_dir" | cut -d' ' -f1)
+	sum=$(cksum <<<"$run_dir")
+	project=bench-$1-${sum%% *}
 	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
 	BENCH_USER=$(id -u):$(id -g)
 	export BENCH_USER
-	services=()
-	while IFS=$'\t' read -r name image waits routes base; do
-		services+=("$name") base_of[$name]=$base image_of[$name]=$image
-	done < <(report services "$run")
-	backing=(loadgen postgres upstream)
-	! grep -q '^  postgres2:' "$run_dir/services.yml" || backing+=(postgres2)
+	# shellcheck source=/dev/null
+	source "$run_dir/services.sh"
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
-		config "${backing[@]}" null "${services[@]}" | save "$run_dir/compose.yml"
+		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" | save "$run_dir/compose.yml"
 }
 
 # in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in
@@ -33,12 +29,15 @@ open_run() {
 in_run() {
 	trap close_run EXIT
 	trap 'exit 130' INT TERM
-	attend worker "$@"
+	in_background worker "$@"
+	wait "$child" || exit
 }
 
 worker() {
 	trap 'end_line; end_jobs 1' EXIT
 	trap 'exit 130' INT TERM
+	trap_errors
+	failure_note="what is measured is kept in results/$run; scripts/matrix.sh --resume $run goes on"
 	"$@"
 }
 

@@ -24,15 +24,17 @@ stop_sampling() {
 }
 
 sample() {
+	local ticks
 	while :; do
-		printf '%s000 %s\n' "${EPOCHREALTIME/./}" "$(harness_ticks)"
+		ticks=$(harness_ticks)
+		printf '%s000 %s\n' "${EPOCHREALTIME/./}" "$ticks"
 		sleep 0.5
 	done
 }
 
 # CPU ticks so far of the scripts and of Docker's own processes, whoever started them.
 harness_ticks() {
-	cat /proc/[0-9]*/stat 2>/dev/null | sed -nE 's/^[0-9]+ \((matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim[^)]*)\) //p' |
+	{ cat /proc/[0-9]*/stat 2>/dev/null || true; } | sed -nE 's/^[0-9]+ \((matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim[^)]*)\) //p' |
 		awk '{ ticks += $12 + $13 } END { print ticks + 0 }'
 }
 
@@ -53,7 +55,9 @@ measure_the_page() {
 
 # prepare_rebuild: one service as it is, then a line more in its app.
 prepare_rebuild() {
-	rebuild >"$work/log" 2>&1 || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
+	local status=0
+	rebuild >"$work/log" 2>&1 || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the service does not build"; }
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 

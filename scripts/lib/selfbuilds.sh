@@ -17,20 +17,21 @@ copy_services() {
 # copied_compose ARGUMENT...: Compose on the copy, whose images have names of their own.
 copied_compose() {
 	local root=$work/project
-	sed -i 's|^    image: "bench/|    image: "bench-self/|' "$root"/services/{bench,compose}.yml
+	sed -i 's|^    image: "bench/|    image: "bench-self/|' "$root"/services/{bench,compose}.yml || return
 	compose --profile '*' "$@"
 }
 
 # build_cold GLOB: every service that matches, side by side; a line `NAME STATUS BEGIN_NS END_NS` for each in
 # `builds`, and in `histories` the layers of its image.
 build_cold() {
-	local name names=() compose_services=compose
+	local name names=() all compose_services=compose
 	# A line more in each lock, and no layer that installs from them is known.
 	find "$work/project/services/locks" -name '*.txt' -exec sed -i "\$a # cold $(date +%s%N)" {} +
+	all=$(copied_compose config --services)
 	while read -r name; do
 		# shellcheck disable=SC2053 # a glob
 		[[ $name != $1 ]] || names+=("$name")
-	done < <(copied_compose config --services)
+	done <<<"$all"
 	((${#names[@]})) || fail 2 "no service matches '$1'"
 	copied_compose config "${names[@]}" >"$work/resolved.yml"
 	mkdir "$work/histories"

@@ -47,6 +47,7 @@ test_static() {
 	mapfile -t scripts < <(cd "$root" && grep -rlE '^#!.*\b(ba|da)?sh\b|^# shellcheck shell=' .ci loadgen postgres scripts services upstream tests --include='*' --exclude-dir=samples)
 	check "shellcheck: ${#scripts[@]} scripts" in_tests shellcheck -x "${scripts[@]}" || bad=1
 	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
+	check "no failure that bash hides" in_tests python3 tests/support/masked_failures.py "${scripts[@]}" || bad=1
 	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile tests/Dockerfile || bad=1
 	for folder in "${harness[@]}"; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
@@ -69,8 +70,9 @@ test_shell() { in_tests python3 tests/support/shell_coverage.py bats --tap tests
 test_mutation() { in_tests python3 -m tests.mutation; }
 
 test_contract() {
-	local names seed=${CONTRACT_SEED:-1}
-	read -r -a names < <(in_tests python3 -m bench sample "$seed")
+	local names sample seed=${CONTRACT_SEED:-1}
+	sample=$(in_tests python3 -m bench sample "$seed") || return
+	read -r -a names <<<"$sample"
 	printf '# services, with a sample by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
 	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet "${names[@]}"

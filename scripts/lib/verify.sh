@@ -1,72 +1,85 @@
 # shellcheck shell=bash
-# Whoever starts the containers: each service is verified once, before any load.
-# Only declares. The caller sets `run` and `run_dir` and declares what differs:
-#   start_service NAME, start_log NAME, stop_service NAME, is_running NAME, server_log NAME, server_state NAME,
-#   keep_idle NAME, backing_state NAME, server_limits NAME, keep_facts NAME IMAGE, in_loadgen COMMAND..., report VERB...
+# Each service is verified once, before any load. Only declares; measure.sh says what the engine has to offer.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
-# shellcheck source=scripts/lib/late.sh
-source "${BASH_SOURCE[0]%/*}/late.sh"
 # shellcheck source=scripts/lib/ready.sh
 source "${BASH_SOURCE[0]%/*}/ready.sh"
+# shellcheck source=scripts/lib/retry_timeouts.sh
+source "${BASH_SOURCE[0]%/*}/retry_timeouts.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
 
-run='' run_dir='' once_more=''
-
-# service_failed SERVICE OUTCOME DETAIL: its cells are not loaded, and the report says why.
+# service_failed NAME CAUSE [DETAIL]: it is not loaded, and the report says why. `bench service-failed` has the causes.
 service_failed() {
-	warn "$1: $2: $3"
-	json_object outcome "$2" detail "$3" | save "$run_dir/raw/services/$1/failure.json"
+	local words
+	words=$(bench service-failed "$run" "$@")
+	warn "$words"
 }
 
-# verify_services JOBS: the contract, once a service and run, JOBS at a time; what fails is not loaded. What was only late
-# beside others is asked once more, alone, as that may be the machine's fault; a wrong answer has no second chance.
+# verify_services JOBS [--contract]: the contract, once a service and run, JOBS at a time; what fails is not loaded. What was
+# only late beside others is verified once more, alone, as that may be the machine's fault; a wrong answer is not. With
+# --contract nothing will be measured: what only figures need is left out, and how the service ends is checked too.
 verify_services() {
-	local line lines
-	mapfile -t lines < <(report services "$run")
-	(($1 == 1 || ${#lines[@]} == 1)) || once_more=yes
-	for line in "${lines[@]}"; do
-		[[ -e $run_dir/raw/services/${line%%$'\t'*}/failure.json ]] || spawn "$1" verify_service "$line"
+	local name crowd=crowd
+	((${#SERVICES[@]} > 1 && $1 > 1)) || crowd=''
+	for name in "${SERVICES[@]}"; do
+		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "$1" verify_service "$name" "$crowd" "${2:-}"
 	done
 	await_spawned
-	once_more=''
-	for line in "${lines[@]}"; do
-		[[ ! -e $run_dir/raw/services/${line%%$'\t'*}/beside ]] || verify_service "$line"
+	for name in "${SERVICES[@]}"; do
+		! is_set_aside "$name" || verify_service "$name" '' "${2:-}"
 	done
 }
 
-# verify_service LINE: of `report services`.
+# verify_service NAME CROWD CONTRACT: CROWD is not empty where others are verified beside it.
 verify_service() {
-	local name image waits routes folder status=0
-	IFS=$'\t' read -r name image waits routes _ <<<"$1"
-	folder=$run_dir/raw/services/$name
-	keep_facts "$name" "$image"
-	[[ ! -e $folder/verify.json ]] || return 0
+	local name=$1 folder=$run_dir/raw/services/$1
 	mkdir -p "$folder"
+	[[ $3 ]] || save_provenance "$name"
+	[[ ! -e $folder/verify.json ]] || return 0
 	if ! start_service "$name"; then
-		service_failed "$name" "did not start" "$(tail -n1 "$(start_log "$name")")"
-		return
-	fi
-	if ! await_answer "$name"; then
-		server_log "$name" >"$folder/server.log" 2>&1 || true
-		service_failed "$name" "did not start" "no answer in ${READY_TIMEOUT:-30} s; its last words: $(grep . "$folder/server.log" | tail -n1)"
-		stop_service "$name"
-		return
-	fi
-	keep_idle "$name"
-	server_limits "$name" | save "$folder/limits.txt"
-	attend in_loadgen python3 -m bench verify --service "$name" --base-url "http://$name:8080" "$waits" --routes "$routes" \
-		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
-		--json "results/$run/raw/services/$name/verify.json" >"$folder/verify.txt" 2>&1 || status=$?
-	if ((status == 0)); then
-		say "$name: verified ($(tail -n1 "$folder/verify.txt"))"
-	elif [[ $once_more ]] && only_late "$folder/verify.txt"; then
-		set_aside "$name"
+		service_failed "$name" start
+	elif ! await_answer "$name"; then
+		save_log "$name"
+		service_failed "$name" answer "${READY_TIMEOUT:-30}"
 	else
-		server_log "$name" >"$folder/server.log" 2>&1 || true
-		service_failed "$name" "failed verification" "$(grep -m1 '^not ok' "$folder/verify.txt" || tail -n1 "$folder/verify.txt")"
+		[[ $3 ]] || save_facts_of "$name"
+		check_contract "$name" "$2"
+		[[ ! $3 || ! -e $folder/verify.json ]] || end_under_load "$name" "$2"
 	fi
 	stop_service "$name"
+}
+
+save_log() { server_log "$1" >"$run_dir/raw/services/$1/server.log" 2>&1 || true; }
+
+# save_facts_of NAME: what a figure needs of the service.
+save_facts_of() {
+	save_idle "$1"
+	service_limits "$1" | save "$run_dir/raw/services/$1/limits.txt"
+}
+
+# check_contract NAME CROWD: the verifier itself writes what failed.
+check_contract() {
+	local folder=results/$run/raw/services/$1 log=$run_dir/raw/services/$1/verify.txt status=0 last
+	attend in_loadgen python3 -m bench verify --service "$1" --base-url "http://$1:8080" "${WAITS_OF[$1]}" --routes "${ROUTES_OF[$1]}" \
+		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
+		--json "$folder/verify.json" --failure "$folder/failure.json" >"$log" 2>&1 || status=$?
+	if ((status == 0)); then
+		last=$(tail -n1 "$log")
+		say "$1: verified ($last)"
+	elif [[ $2 ]] && ((status == only_late)); then
+		set_aside "$1"
+	else
+		save_log "$1"
+		service_failed "$1" verification
+	fi
+}
+
+# end_under_load NAME CROWD: one more check. One that was killed beside others may have been late too.
+end_under_load() {
+	check_shutdown "$1"
+	[[ ! $2 || $stopped != 137 ]] || set_aside "$1"
 }

@@ -1,8 +1,8 @@
-"""What the asyncio apps ask: PostgreSQL by asyncpg and by SQLAlchemy's ORM, and the upstream.
+"""Backends of the asyncio apps: PostgreSQL through asyncpg and through SQLAlchemy's ORM, and the upstream.
 
-`open_backends()` makes all three without a connection: each is connected by the first request that
-needs it, on the loop that serves, so that a load without a database opens none and a load of one
-kind leaves the pool's whole share to it.
+`open_backends()` connects nothing: each backend connects on the first request that needs it, on the
+serving event loop. A load without a database opens no connection, and a load that uses one store
+has this worker's whole share of connections.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from common.models import Fortune, World, WorldRow
 
 
 class Store(Protocol):
-    """One way of asking the database; `raw` and `orm` answer alike."""
+    """One way to query the database; `raw` and `orm` return the same results."""
 
     async def worlds(self, count: int) -> list[WorldRow]:
-        """`count` random rows, each by a query of its own."""
+        """`count` random rows, one query each."""
         ...
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
@@ -41,9 +41,9 @@ class Store(Protocol):
 
 
 class _PooledConnection(asyncpg.Connection):
-    """A connection that goes back to its pool without a query.
+    """A connection that returns to its pool without a query.
 
-    The default resets settings, cursors and locks of the session, one more round trip for each
+    By default asyncpg resets the session's settings, cursors and locks, one more round trip per
     request; no app here changes any of them.
     """
 
@@ -68,7 +68,7 @@ class RawStore:
             rows = await self._read(connection, count)
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In the order of the ids: two requests that share rows wait for each other, never in a circle.
+            # In id order: requests that share rows may wait for each other, but cannot deadlock.
             await connection.executemany(
                 "UPDATE world SET randomnumber = $2 WHERE id = $1",
                 sorted((row["id"], row["randomNumber"]) for row in rows),
@@ -80,7 +80,7 @@ class RawStore:
         return fortunes
 
     async def create_data(self, count: int) -> None:
-        """Inserts `count` rows in one transaction."""
+        """Insert `count` rows in one transaction."""
         async with self.pool.acquire() as connection, connection.transaction():
             await connection.executemany(
                 "INSERT INTO data (value) VALUES ($1)", [(value,) for value in contract.data_values(count)]
@@ -104,7 +104,7 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: AsyncEngine) -> None:
-        # One pool for both. Reads need no transaction, and save its two round trips.
+        # One pool for both. Reads need no transaction, which saves two round trips.
         self._reads = engine
         self._writes = engine.execution_options(isolation_level="READ COMMITTED")
 
@@ -113,7 +113,7 @@ class OrmStore:
             return [world.row() for world in await self._read(session, count)]
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
-        # The unit of work sends its updates in the order of the primary key.
+        # The unit of work sends updates in primary-key order.
         async with AsyncSession(self._writes, expire_on_commit=False) as session, session.begin():
             worlds = await self._read(session, count)
             for world in worlds:
@@ -133,18 +133,18 @@ class OrmStore:
 
 
 class UpstreamError(Exception):
-    """The upstream gave no JSON in time; the text says what it did instead."""
+    """The upstream sent no JSON in time; the message says what happened instead."""
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """The external service, asked over kept connections, as many as there are requests under way."""
+    """The external service, over keep-alive connections, as many as there are requests in flight."""
 
     session: aiohttp.ClientSession
     url: str
 
     async def delay(self, milliseconds: int) -> Any:
-        """What the upstream answers after `milliseconds` (0: its own default); raises UpstreamError."""
+        """The upstream's answer after `milliseconds` (0: its default); raises UpstreamError."""
         timeout = aiohttp.ClientTimeout(total=milliseconds / 1000 + 2)
         try:
             async with self.session.get(f"{self.url}/delay/{milliseconds}", timeout=timeout) as response:
@@ -161,20 +161,20 @@ class Upstream:
 
 @dataclass(frozen=True)
 class Backends:
-    """All that an app asks."""
+    """The database and the upstream, as an app uses them."""
 
     raw: RawStore
     orm: OrmStore
     upstream: Upstream
 
     def store(self, kind: str) -> Store:
-        """The way of asking the database that a path names: `raw` or `orm`."""
+        """The store that a path names: `raw` or `orm`."""
         return self.raw if kind == "raw" else self.orm
 
 
 @asynccontextmanager
 async def open_backends() -> AsyncIterator[Backends]:
-    """The backends of this worker, for as long as it serves; to be entered on the loop that serves."""
+    """This worker's backends, for as long as it serves; enter it on the serving event loop."""
     database = settings.Database.from_environment()
     size = settings.pool_size()
     pool = asyncpg.create_pool(
@@ -200,16 +200,16 @@ async def open_backends() -> AsyncIterator[Backends]:
         isolation_level="AUTOCOMMIT",
         pool_size=size,
         max_overflow=0,
-        # A request waits for a connection as long as it takes, as with asyncpg's own pool.
+        # Wait for a free connection without a timeout, as asyncpg's own pool does.
         pool_timeout=None,
     )
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     try:
-        # This makes no connection: the least that the pool keeps is none.
+        # Connects nothing: min_size is 0.
         await pool
         yield Backends(RawStore(pool), OrmStore(engine), Upstream(session, settings.upstream_url()))
     finally:
-        # The server has waited for its requests as long as it means to: what is left of them is cut.
+        # The server's grace period is over: cut off the requests that are left.
         pool.terminate()
         await engine.dispose()
         await session.close()

@@ -1,16 +1,16 @@
-"""The listening queue of servers that fix its length in compiled code."""
+"""The accept queue of servers that hard-code its length in compiled code."""
 
 import os
 import socket
 
 
 def widen() -> None:
-    """Gives each listening socket of this process the queue that the container's settings ask for."""
+    """Set the accept queue of each listening socket of this process to BACKLOG."""
     for name in os.listdir("/proc/self/fd"):
         try:
             copy = socket.socket(fileno=os.dup(int(name)))
         except OSError:
-            # No socket, or the folder's own descriptor, which is closed by now.
+            # Not a socket, or the directory's own descriptor, which is closed by now.
             continue
         with copy:
             if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):

@@ -1,4 +1,4 @@
-"""Cheroot in one of several processes that share a socket, for itself and for CherryPy."""
+"""Cheroot in one of several processes that share a socket, for the servers cheroot and cherrypy."""
 
 import os
 import socket
@@ -11,17 +11,17 @@ SOCKET_ACTIVATION_FD = 3
 
 
 def serve(listener: socket.socket, app: Any) -> None:
-    """Serve until SystemExit, by systemd's socket activation, which it knows."""
+    """Serve until SystemExit; Cheroot takes the socket through systemd's socket activation."""
     os.dup2(listener.fileno(), SOCKET_ACTIVATION_FD)
     os.environ["LISTEN_PID"] = str(os.getpid())
     server = wsgi.Server(listener.getsockname(), app, request_queue_size=int(os.environ["BACKLOG"]))
-    # All connections are kept; by default the eleventh that waits is closed.
+    # Keep all idle connections; by default the eleventh is closed.
     server.keep_alive_conn_limit = None
     server.prepare()
     try:
         server.serve()
     except SystemExit:
-        # stop() waits for the threads as long as they work, and so does Python at its end: they have a second.
+        # stop() waits for busy threads without limit, and so does Python at exit: give them one second.
         stop = threading.Thread(target=server.stop, daemon=True)
         stop.start()
         stop.join(1)

@@ -1,7 +1,7 @@
-"""The limits and the reading of input that every app shares, whatever its framework.
+"""The limits and the input parsing that all apps share, whatever their framework.
 
-Nothing here knows HTTP, a driver or a framework: text or bytes in, plain values out, so that two
-apps can differ in their framework and in nothing else.
+Nothing here depends on HTTP, a driver or a framework: text or bytes in, plain values out, so that
+two apps differ in nothing but their framework.
 """
 
 import html
@@ -22,64 +22,64 @@ WORLD_ROWS = 10_000
 MAX_COUNT = 500
 MAX_DURATION_MS = 10_000
 ECHO_LIMIT = 64 * 1024
-# Less than what overflows an encoder on any Python: what could be read can then be written.
+# Below the depth that overflows an encoder on any Python: what was parsed can also be encoded.
 MAX_NESTING = 200
 
-# Every thread gets the stack that glibc gives it. On musl CPython's build takes 1 MiB, and JSON that is nested deeply
-# overflows that in the C parser before Python's own limit is reached: the process would end, not the request.
+# Give every thread the stack size that glibc gives it. On musl, CPython's build takes 1 MiB, and deeply nested JSON
+# overflows that in the C parser before Python's own limit is reached: the process would die, not only the request.
 threading.stack_size(8 << 20)
 
-# One encoder for all requests: json.dumps() makes a new one at each call that names separators.
+# One encoder for all requests: json.dumps() creates a new one on each call that passes separators.
 to_json = json.JSONEncoder(separators=(",", ":")).encode
 
-# Python's int() would also take other scripts' digits, underscores and spaces.
+# Python's int() also accepts digits of other scripts, underscores and spaces.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def clamp_count(text: object) -> int:
-    """Rows asked for in a path, 1..500; what is no number counts as 1."""
+    """Number of rows from a path, clamped to 1..500; anything but an integer counts as 1."""
     return _clamp(text, 1, MAX_COUNT, absent=1)
 
 
 def clamp_duration(text: object) -> int:
-    """Milliseconds to wait, 0..10000; what is no number counts as 0."""
+    """Milliseconds to wait, clamped to 0..10000; anything but an integer counts as 0."""
     return _clamp(text, 0, MAX_DURATION_MS, absent=0)
 
 
 def _clamp(text: object, low: int, high: int, absent: int) -> int:
-    # Some frameworks give a list where a parameter comes twice.
+    # Some frameworks pass a list when a parameter is repeated.
     if not isinstance(text, str) or not _INTEGER.fullmatch(text):
         return absent
-    # By way of float: int() refuses numbers of thousands of digits, float() makes them infinite.
+    # Through float: int() rejects numbers of thousands of digits, float() turns them into infinity.
     return int(min(max(float(text), low), high))
 
 
 def world_ids(count: int) -> list[int]:
-    """`count` different random ids of World, so that no cache and no ORM can spare a query."""
-    # The common case, at a third of what drawing a sample costs.
+    """`count` distinct random ids of World, so that neither a cache nor an ORM can skip a query."""
+    # The common case, at a third of the cost of a sample.
     if count == 1:
         return [random.randint(1, WORLD_ROWS)]
     return random.sample(range(1, WORLD_ROWS + 1), count)
 
 
 def other_number(number: int) -> int:
-    """A random number for World that is not the one it has, so that each update is a real one."""
+    """A random number for World other than its current one, so that each update changes the row."""
     drawn = random.randint(1, WORLD_ROWS - 1)
     return drawn + (drawn >= number)
 
 
 def all_fortunes(stored: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The stored (id, message) rows and the additional one, sorted by message."""
+    """The stored (id, message) rows plus the additional one, sorted by message."""
     return sorted([*stored, ADDITIONAL_FORTUNE], key=itemgetter(1))
 
 
 def data_values(count: int) -> list[str]:
-    """`count` values for new rows of data."""
+    """`count` values for new rows of the `data` table."""
     return [random.randbytes(16).hex() for _ in range(count)]
 
 
 def fortunes_page(stored: Iterable[tuple[int, str]]) -> str:
-    """HTML table of all fortunes, for apps that have no template engine of their own."""
+    """All fortunes as an HTML table, for apps without a template engine of their own."""
     rows = "".join(
         f"<tr><td>{number}</td><td>{html.escape(message)}</td></tr>" for number, message in all_fortunes(stored)
     )
@@ -90,9 +90,9 @@ def fortunes_page(stored: Iterable[tuple[int, str]]) -> str:
 
 
 def echo(body: bytes) -> dict[str, Any]:
-    """The JSON object of an echo request with its number of keys as `received`.
+    """The JSON object of an echo request, plus its number of keys as `received`.
 
-    Raises ValueError for a body that is too large, not UTF-8, not JSON, not an object or nested deeply.
+    Raises ValueError for a body that is too large, not UTF-8, not JSON, not an object or nested too deeply.
     """
     if len(body) > ECHO_LIMIT:
         raise ValueError(f"the body is larger than {ECHO_LIMIT} bytes")
@@ -103,12 +103,12 @@ def echo(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("the body is nested too deeply") from None
     if not isinstance(value, dict):
-        raise ValueError("the body is not a JSON object")  # noqa: TRY004 (the client is wrong, no caller)
+        raise ValueError("the body is not a JSON object")  # noqa: TRY004 (the client's mistake, not a caller's)
     return {**value, "received": len(value)}
 
 
 def _nesting(value: Any) -> int:
-    """Levels of arrays and objects, counted level by level: recursion is what this guards against."""
+    """Depth of nested arrays and objects, without recursion, which is what this guards against."""
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1

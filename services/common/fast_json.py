@@ -1,4 +1,4 @@
-"""JSON as bytes: by orjson where it has a wheel (CPython, and not its newest version), else by the standard library."""
+"""JSON as bytes: orjson where it has a wheel (CPython, except its newest version), else the standard library."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ except ImportError:
     loads = json.loads
 
     def dumps(value: Any) -> bytes:
-        """One JSON text without spaces, in UTF-8."""
+        """Compact JSON in UTF-8."""
         return _encoder.encode(value).encode()
 
 

@@ -1,4 +1,4 @@
-"""The headers that an origin server owes, for the servers that leave them to the application."""
+"""The Date and Server headers, for servers that leave them to the application."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 
 class Date:
-    """The Date of an answer, made once a second."""
+    """The value of a response's Date header, formatted once a second."""
 
     def __init__(self) -> None:
         self._second = 0
@@ -26,7 +26,7 @@ class Date:
 
 
 def with_headers(inner: Application, *, server: str | None = None) -> Application:
-    """A WSGI application whose answers have a Date, and a Server where there is one to name."""
+    """Wrap a WSGI application so that its responses have a Date, and a Server if one is given."""
     date = Date()
     named = [] if server is None else [("Server", server)]
 

@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy's ORM maps them, and their rows as answers have them."""
+"""The tables as SQLAlchemy's ORM maps them, and their rows as they appear in responses."""
 
 from typing import TypedDict
 
@@ -6,30 +6,30 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class WorldRow(TypedDict):
-    """A row of World as its answer has it."""
+    """A row of World in a response."""
 
     id: int
     randomNumber: int
 
 
 class Base(DeclarativeBase):
-    """The mapped classes' common base."""
+    """Base of the mapped classes."""
 
 
 class World(Base):
-    """A numbered random number."""
+    """An id and a random number."""
 
     __tablename__ = "world"
     id: Mapped[int] = mapped_column(primary_key=True)
     random_number: Mapped[int] = mapped_column("randomnumber")
 
     def row(self) -> WorldRow:
-        """The row as its answer has it."""
+        """The row as it appears in a response."""
         return {"id": self.id, "randomNumber": self.random_number}
 
 
 class Fortune(Base):
-    """A numbered fortune cookie message."""
+    """An id and a fortune cookie message."""
 
     __tablename__ = "fortune"
     id: Mapped[int] = mapped_column(primary_key=True)

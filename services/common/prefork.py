@@ -1,4 +1,4 @@
-"""Worker processes for the servers that have none of their own: one listening socket, N processes."""
+"""Worker processes for servers that have none of their own: one listening socket, N processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 
 
 def listen() -> socket.socket:
-    """The socket that the container's settings ask for, listening."""
+    """A socket that listens on PORT with an accept queue of BACKLOG."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("0.0.0.0", int(os.environ["PORT"])))
@@ -24,7 +24,7 @@ def listen() -> socket.socket:
 def run(serve: Callable[[socket.socket], object]) -> None:
     """Call `serve` with the listening socket in each of WORKERS processes, until SIGTERM.
 
-    One worker needs no second process. Of several, the first to end ends all, with status 1.
+    A single worker runs in this process. Of several, the first to exit ends them all, with status 1.
     """
     listener = listen()
     workers = int(os.environ["WORKERS"])
@@ -46,7 +46,7 @@ def run(serve: Callable[[socket.socket], object]) -> None:
 
 
 def end_in_a_second() -> None:
-    """For servers that wait at their end as long as a request takes: this process ends then at the latest."""
+    """Exit within a second, for servers whose shutdown waits for requests without limit."""
     timer = threading.Timer(1, os._exit, [0])
     timer.daemon = True
     timer.start()

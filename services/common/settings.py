@@ -1,4 +1,4 @@
-"""Where a service finds its database and its upstream, and what share of them it may use."""
+"""Where a service finds its database and its upstream, and a worker's share of the connections."""
 
 import os
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from pathlib import Path
 
 
 def pool_size() -> int:
-    """Database connections of this worker: its share of what the whole service may hold."""
+    """Database connections of this worker: its share of the service's limit."""
     total = int(os.environ.get("DB_POOL_TOTAL", "16"))
     return max(1, total // int(os.environ.get("WORKERS", "1")))
 
 
 def upstream_url() -> str:
-    """Base URL of the external service, without a slash at its end."""
+    """Base URL of the external service, without a trailing slash."""
     return os.environ.get("UPSTREAM_URL", "http://upstream:8080").rstrip("/")
 
 
 @dataclass(frozen=True)
 class Database:
-    """Where PostgreSQL is and who asks it."""
+    """Where PostgreSQL is, and the user who connects."""
 
     host: str
     port: int
@@ -37,6 +37,6 @@ class Database:
 
 
 def database_password() -> str:
-    """The secret file's one line, read at connect time: a service without a database needs none."""
+    """The secret file's only line, read on connect: a service that uses no database needs no secret."""
     path = os.environ.get("DATABASE_PASSWORD_FILE", "/run/secrets/database_password")
     return Path(path).read_text(encoding="utf-8").strip()

@@ -1,8 +1,9 @@
-"""What the synchronous apps ask: PostgreSQL by psycopg2 and by SQLAlchemy's ORM, and the upstream.
+"""Backends of the synchronous apps: PostgreSQL through psycopg2 and through SQLAlchemy's ORM, and the upstream.
 
-Importing this connects to nothing: each backend is connected by the first request that needs it,
-so after a server's fork, and a load of one kind leaves the pool's whole share to it. Under gevent
-the same code waits cooperatively: the server patches the standard library and psycopg2 first.
+Importing this connects nothing: each backend connects on the first request that needs it, and so
+after the server has forked. A load that uses one store has this worker's whole share of connections.
+Under gevent the same code waits cooperatively: the server patches the standard library and psycopg2
+first.
 """
 
 import json
@@ -26,10 +27,10 @@ Connection = psycopg2.extensions.connection
 
 
 class Store(Protocol):
-    """One way of asking the database; `raw` and `orm` answer alike."""
+    """One way to query the database; `raw` and `orm` return the same results."""
 
     def worlds(self, count: int) -> list[WorldRow]:
-        """`count` random rows, each by a query of its own."""
+        """`count` random rows, one query each."""
         ...
 
     def update_worlds(self, count: int) -> list[WorldRow]:
@@ -45,7 +46,7 @@ class Store(Protocol):
 
 
 def connect() -> Connection:
-    """A new connection on which each statement is its own transaction, unless a block says more."""
+    """A new connection in autocommit mode: each statement is its own transaction unless a block opens one."""
     database = settings.Database.from_environment()
     connection = psycopg2.connect(
         host=database.host,
@@ -59,20 +60,20 @@ def connect() -> Connection:
 
 
 class Pool:
-    """At most `size` connections; who finds none free waits for one.
+    """At most `size` connections; a caller waits while none is free.
 
-    psycopg2's own pools raise an error instead of waiting.
+    psycopg2's own pools raise an error instead.
     """
 
     def __init__(self, size: int) -> None:
-        # The one used last is lent first: its caches are warm, and no more are opened than needed.
+        # Last in, first out: its caches are warm, and no more connections are opened than needed.
         self._free: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(size):
             self._free.put(None)
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Lend a connection; one on which anything failed is closed and replaced when needed."""
+        """Lend a connection; after any error it is closed, and replaced when next needed."""
         connection = self._free.get()
         try:
             if connection is None:
@@ -98,12 +99,12 @@ class RawStore:
             return [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # `with connection` is one transaction, also where single statements commit themselves.
+        # `with connection` is one transaction, even in autocommit mode.
         with self._pool.connection() as connection, connection, connection.cursor() as cursor:
             rows = [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In the order of the ids: two requests that share rows wait for each other, never in a circle.
+            # In id order: requests that share rows may wait for each other, but cannot deadlock.
             psycopg2.extras.execute_batch(
                 cursor,
                 "UPDATE world SET randomnumber = %s WHERE id = %s",
@@ -118,7 +119,7 @@ class RawStore:
             return cursor.fetchall()
 
     def create_data(self, count: int) -> None:
-        """Inserts `count` rows in one transaction."""
+        """Insert `count` rows in one transaction."""
         with self._pool.connection() as connection, connection, connection.cursor() as cursor:
             psycopg2.extras.execute_values(
                 cursor,
@@ -140,7 +141,7 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: Engine) -> None:
-        # One pool for both. Reads need no transaction, and save its two round trips.
+        # One pool for both. Reads need no transaction, which saves two round trips.
         self._reads = engine
         self._writes = engine.execution_options(isolation_level="READ COMMITTED")
 
@@ -149,7 +150,7 @@ class OrmStore:
             return [world.row() for world in self._read(session, count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # The unit of work sends its updates in the order of the primary key.
+        # The unit of work sends updates in primary-key order.
         with Session(self._writes, expire_on_commit=False) as session, session.begin():
             worlds = self._read(session, count)
             for world in worlds:
@@ -169,18 +170,18 @@ class OrmStore:
 
 
 class UpstreamError(Exception):
-    """The upstream gave no JSON in time; the text says what it did instead."""
+    """The upstream sent no JSON in time; the message says what happened instead."""
 
 
 class Upstream:
-    """The external service, asked over kept connections, as many as there are requests under way."""
+    """The external service, over keep-alive connections, as many as there are requests in flight."""
 
     def __init__(self, url: str) -> None:
-        # The size bounds what is kept, not what is open; a request that failed is not repeated.
+        # maxsize bounds the connections that are kept, not those that are open; failed requests are not retried.
         self._pool = urllib3.connection_from_url(url, maxsize=1024, retries=False)
 
     def delay(self, milliseconds: int) -> Any:
-        """What the upstream answers after `milliseconds` (0: its own default); raises UpstreamError."""
+        """The upstream's answer after `milliseconds` (0: its default); raises UpstreamError."""
         try:
             response = self._pool.request("GET", f"/delay/{milliseconds}", timeout=milliseconds / 1000 + 2)
         except urllib3.exceptions.HTTPError as error:
@@ -195,7 +196,7 @@ class Upstream:
 
 @dataclass(frozen=True)
 class Backends:
-    """All that an app asks."""
+    """The database and the upstream, as an app uses them."""
 
     raw: RawStore
     orm: OrmStore
@@ -208,15 +209,15 @@ def _backends() -> Backends:
         "postgresql+psycopg2://",
         creator=connect,
         isolation_level="AUTOCOMMIT",
-        # A batch of updates travels as one message, as execute_batch() does it for the driver alone.
+        # Sends a batch of updates as one message, as execute_batch() does for the driver alone.
         executemany_mode="values_plus_batch",
         pool_size=size,
         max_overflow=0,
-        # A request waits for a connection as long as it takes, as with the pool above.
+        # Wait for a free connection without a timeout, as the pool above does.
         pool_timeout=None,
     )
     return Backends(RawStore(size), OrmStore(engine), Upstream(settings.upstream_url()))
 
 
-# Made at import, not by the first request: two threads would each make one.
+# Created at import, not by the first request: two threads would each create one.
 backends = _backends()

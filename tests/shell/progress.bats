@@ -1,61 +1,21 @@
 #!/usr/bin/env bats
-# What a run says of itself: on a terminal, in a log, quietly. Nothing is loaded: raw files that were made before appear
-# where the load tools would have left them.
+# What a run says of itself: on a terminal, in a log, quietly. Nothing is loaded: the raw files that a load would leave
+# are there.
 
 bats_require_minimum_version 1.5.0
 
+load loop
+
 setup_file() {
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../..:$BATS_TEST_DIRNAME/../support
 	cd "$BATS_FILE_TMPDIR" || return
-	python3 - <<-'MAKE'
-		import json
-		from pathlib import Path
-		from make_run import entry, output_of, write_measurement, write_run
-
-		def pair(number, side, stack):
-		    place = {"id": f"r01-{number:04}-1{side}", "unit": f"r01-{number:04}", "mode": "duet", "pair": "p001", "side": side}
-		    place |= {"window": 1, "slot": 1, "dir": f"raw/r01/pairs/p001/1{side}", "seconds": 5}
-		    return entry(stack, number=number) | place
-
-		plan = [entry(stack, number=n, seconds=5) for n, stack in enumerate(("aiohttp", "tornado", "bjoern-wsgi", "cherrypy"), 1)]
-		plan += [pair(5, "a", "aiohttp"), pair(5, "b", "uvicorn-asgi")]
-		listed = {"name": "p001", "a": plan[4]["service"], "b": plan[5]["service"]}
-		pairs = [listed | {key: plan[4][key] for key in ("scenario", "tool", "level")}]
-		for name in ("results/a-run", "made"):
-		    write_run(Path(name), plan, pairs=pairs)
-		failed = {"outcome": "failed verification", "detail": "not ok 3"}
-		Path("results/a-run/raw/services/bjoern-wsgi-py313-debian/failure.json").write_text(json.dumps(failed))
-		for line, rate in zip(plan, (3000, 9999, 0, 0, 3100, 4100)):
-		    if rate:
-		        write_measurement(Path("made"), line, output_of(line, rate, 9000 if rate == 9999 else 0))
-		died = {"outcome": "died", "detail": "exit \033[2J139", "id": plan[3]["id"]}
-		(Path("made") / plan[3]["dir"]).mkdir(parents=True)
-		(Path("made") / plan[3]["dir"] / "meta.json").write_text(json.dumps(died))
-	MAKE
-	cat >measure <<-'MEASURE'
-		set -Eeuo pipefail
-		source "$project/scripts/lib/measure.sh"
-		run=a-run run_dir=results/a-run
-		# What the report's own program says is asked for once, and kept for the other ways of showing it.
-		report() { said "$@"; }
-		in_loadgen() { said "${@:4}"; }
-		said() {
-			[[ -e "said ${*//\//-}" ]] || python3 -m bench "$@" >"said ${*//\//-}"
-			cat "said ${*//\//-}"
-		}
-		measure_one() { appear "$3"; }
-		measure_pair() { appear "$4"; }
-		appear() {
-			outcome=measured
-			mkdir -p "${1%/*}"
-			cp -r "made/${1#results/a-run/}" "${1%/*}"
-			printf 'under load\n' >>loads
-		}
-		say "building 5 services"
-		measure_all
-		say "the end"
-		echo "results/a-run/report.md"
-	MEASURE
+	make_run a-run <<-'RUN'
+		plan = [solo(stack, n, seconds=5) for n, stack in enumerate(("aiohttp", "tornado", "bjoern-wsgi", "cherrypy"), 1)]
+		plan += [line | {"seconds": 5} for line in pair(5, a="aiohttp", b="uvicorn-asgi")]
+		rates = [3000, 9999, 0, 0, 3100, 4100, 3100, 4100]
+	RUN
+	echo '{"outcome": "failed verification", "detail": "not ok 3"}' >results/a-run/raw/services/bjoern-wsgi-py313-debian/failure.json
+	printf '12 exit \033[2J139\n' >run-r01-0004
+	echo cherrypy-py313-debian >dead
 	# in_terminal COLUMNS COMMAND...: standard output and errors of a terminal, as they come.
 	cat >in_terminal.py <<-'PTY'
 		import fcntl, os, pty, struct, sys, termios
@@ -75,15 +35,15 @@ setup_file() {
 	PTY
 	for mode in log terminal narrow no_color dumb quiet quiet_terminal; do
 		rm -rf results.run && cp -r results results.run
-		local -x project=$BATS_TEST_DIRNAME/../.. TERM=xterm
+		local -x TERM=xterm
 		case $mode in
-		log) bash measure >"$mode" 2>&1 ;;
-		terminal) python3 in_terminal.py 200 bash measure >"$mode" ;;
-		narrow) python3 in_terminal.py 40 bash measure >"$mode" ;;
-		no_color) NO_COLOR=1 python3 in_terminal.py 200 bash measure >"$mode" ;;
-		dumb) TERM=dumb python3 in_terminal.py 200 bash measure >"$mode" ;;
-		quiet) BENCH_QUIET=1 bash measure >"$mode" 2>&1 ;;
-		quiet_terminal) BENCH_QUIET=1 python3 in_terminal.py 200 bash measure >"$mode" ;;
+		log) bash loop >"$mode" 2>&1 ;;
+		terminal) python3 in_terminal.py 200 bash loop >"$mode" ;;
+		narrow) python3 in_terminal.py 40 bash loop >"$mode" ;;
+		no_color) NO_COLOR=1 python3 in_terminal.py 200 bash loop >"$mode" ;;
+		dumb) TERM=dumb python3 in_terminal.py 200 bash loop >"$mode" ;;
+		quiet) BENCH_QUIET=1 bash loop >"$mode" 2>&1 ;;
+		quiet_terminal) BENCH_QUIET=1 python3 in_terminal.py 200 bash loop >"$mode" ;;
 		esac || { cat "$mode" && return 1; }
 		rm -rf results && mv results.run results
 	done
@@ -112,24 +72,25 @@ escape=$'\033' red=$'\033[31m' plain=$'\033[0m'
 @test "what is not valid has no figure, neither then nor as the last one" {
 	run -1 grep -E '^\[[234]/5\].*requests/s' log dumb
 	run -1 grep -E '^\[[234]/5\].*requests/s' <(drawings terminal) <(drawings narrow) <(drawings no_color)
-	[[ $(drawings terminal | grep -c '^\[[234]/5\].* last [a-z]') == 6 ]]
+	[[ $(drawings terminal | grep -c '^\[[234]/5\].* last [a-z]') == 2 ]]
 }
 
 @test "a terminal has one line in place: what is under load, done, left, the last figure, what is not valid" {
 	drawings terminal
 	grep -qE '^\[0/5\] [0-9]+:[0-9]{2} left, 0 not valid \| now aiohttp-py313-debian json wrk c64$' <(drawings terminal)
 	grep -qE '^\[1/5\] [0-9]+:[0-9]{2} left, 0 not valid, last 3,000 requests/s \| now tornado-py313-debian json wrk c64$' <(drawings terminal)
-	grep -qE '^\[2/5\] .* 1 not valid, last invalid: [a-z0-9 -]+ \| now bjoern-wsgi-py313-debian json wrk c64$' <(drawings terminal)
+	grep -qE '^\[3/5\] .* 2 not valid, last not loaded \| now cherrypy-py313-debian json wrk c64$' <(drawings terminal)
+	grep -qE '^\[4/5\] .* 3 not valid, last invalid: died \| now aiohttp-py313-debian and uvicorn-asgi-py313-debian json wrk c64$' <(drawings terminal)
 	grep -qE '^\[5/5\] 0:00 left, 3 not valid, last 3,100 and 4,100 requests/s$' <(drawings terminal)
-	# Two drawings a step, and all of them on one line of the screen.
-	[[ $(drawings terminal | wc -l) == 10 ]]
-	[[ $(tr -d '\n' <terminal | grep -o $'left, [^\r]*\r' | wc -l) -ge 9 ]]
+	# One drawing between two loads, and all of them on one line of the screen.
+	[[ $(drawings terminal | wc -l) == 5 ]]
+	[[ $(tr -d '\n' <terminal | grep -o $'left, [^\r]*\r' | wc -l) == 5 ]]
 	[[ $(grep -c 'left, ' terminal) == 1 ]]
 	[[ $(sed 's/\r$//' terminal | tail -n 2) == $'the end\nresults/a-run/report.md' ]]
 }
 
 @test "colour only where it is wanted, and only for what is not valid" {
-	grep -qF "${red}1 not valid$plain" terminal
+	grep -qF "${red}2 not valid$plain" terminal
 	run -1 grep -qF "${red}0 not valid" terminal
 	run -1 grep -qF "$red" no_color
 	cmp <(drawings terminal | sed 's/[0-9]*:[0-9]* left//') <(drawings no_color | sed 's/[0-9]*:[0-9]* left//')
@@ -149,27 +110,14 @@ escape=$'\033' red=$'\033[31m' plain=$'\033[0m'
 	[[ $(tr -d '\r' <quiet_terminal) == results/a-run/report.md ]]
 }
 
-@test "a message on the terminal takes the line's place, and the line is drawn anew" {
+@test "a message on the terminal takes the line's place, and the line is drawn again" {
 	cat >message <<-'MESSAGE'
-		source "$project/scripts/lib/progress.sh"
-		began=0
-		step_begins 0 2 5 0 one
+		source "$PROJECT/scripts/lib/common.sh"
+		draw "now one"
 		warn "something else"
-		step_begins 0 2 5 0 one
+		draw "now one"
 		fail 2 "no more"
 	MESSAGE
-	project=$BATS_TEST_DIRNAME/../.. TERM=xterm run -2 python3 in_terminal.py 80 bash message
+	TERM=xterm run -2 python3 in_terminal.py 80 bash message
 	[[ $output == *"now one"$'\r'"${escape}[Ksomething else"*"now one"$'\r'"${escape}[Kmessage: no more"* ]]
-}
-
-@test "progress is asked between loads alone: once a step that was loaded" {
-	cat >counted <<-'COUNTED'
-		source measure_functions
-		glance() { printf 'looked\n' >>loads; printf 'valid\t1 requests/s\n'; }
-	COUNTED
-	sed '/^say "building/,$d' measure >measure_functions
-	rm -rf results.run loads && cp -r results results.run
-	project=$BATS_TEST_DIRNAME/../.. bash -c 'source counted; measure_all' 2>/dev/null
-	rm -rf results && mv results.run results
-	[[ $(<loads) == $'under load\nlooked\nunder load\nlooked\nunder load\nlooked\nunder load\nlooked' ]]
 }

@@ -1,14 +1,22 @@
 #!/usr/bin/env bats
-# A run from its folder to its last container: what needs no engine to be tried.
+# A run before its first load: images, first answers, verification, with an engine that only pretends.
 # shellcheck disable=SC2317 # what the scripts call
 
 bats_require_minimum_version 1.5.0
 
 setup() {
+	# shellcheck source=scripts/lib/containers.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/containers.sh"
+	# shellcheck source=scripts/lib/images.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/images.sh"
 	# shellcheck source=scripts/lib/run.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/run.sh"
-	run_dir=$BATS_TEST_TMPDIR/run
-	declare -gA image_of=([app]=bench/app)
+	# shellcheck source=scripts/lib/shutdown.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/shutdown.sh"
+	# shellcheck source=scripts/lib/verify.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/verify.sh"
+	run='a-run' run_dir=$BATS_TEST_TMPDIR/run
+	IMAGE_OF=([app]=bench/app)
 	mkdir -p "$run_dir"/raw/services/{app,slow,good,hangs,liar}
 	docker=engine
 }
@@ -17,11 +25,35 @@ engine() { echo "$*" >>"$BATS_TEST_TMPDIR/asked" && return "${refuses:-0}"; }
 
 @test "a run that goes on has the image that it began with, and builds it where that is gone" {
 	run ! restore_image app
-	printf '[\n    {\n        "Id": "sha256:%064d",\n        "Parent": "sha256:1"\n    }\n]\n' 5 >"$run_dir/raw/services/app/image.json"
+	printf 'sha256:%064d\n' 5 >"$run_dir/raw/services/app/image.id"
 	restore_image app
 	[[ $(<"$BATS_TEST_TMPDIR/asked") == "tag sha256:$(printf %064d 5) bench/app" ]]
 	refuses=1
 	run ! restore_image app
+}
+
+# provenance ID: the engine's, for an image with this id.
+provenance() {
+	here=$1
+	engine() {
+		case $* in
+		*--format*) echo "$here" ;;
+		run*) printf 'flask==3\n\fPython 3.13\n\fID=debian\n\favailable False\n' ;;
+		*) echo '[{}]' ;;
+		esac
+	}
+	save_provenance app
+}
+
+@test "what a service is made of is saved once, and another image is refused" {
+	provenance sha256:1
+	cd "$run_dir/raw/services/app"
+	[[ $(<packages.txt) == flask==3 && $(<jit.txt) == 'available False' && $(<image.id) == sha256:1 ]]
+	rm packages.txt
+	provenance sha256:1
+	[[ ! -e packages.txt ]]
+	run -2 provenance sha256:2
+	[[ $output == *'app is another image than the one a-run began with: start a new run' ]]
 }
 
 @test "a service that takes connections and answers none is given up in time" {
@@ -32,76 +64,96 @@ engine() { echo "$*" >>"$BATS_TEST_TMPDIR/asked" && return "${refuses:-0}"; }
 	((waited > 0 && waited <= 3))
 }
 
-# verified NAME...: verify_services for these; one fails with each line of $BATS_TEST_TMPDIR/NAME, which that uses up.
+# verified JOBS NAME...: verify_services for these. The verifier ends with the status in each line of
+# $BATS_TEST_TMPDIR/NAME, which that uses up, then with 0.
 verified() {
-	run="a-run"
-	names=("$@")
-	report() { printf '%s\timage\t--concurrent\tjson\n' "${names[@]}"; }
-	local stub
-	for stub in keep_facts start_service await_answer keep_idle stop_service server_log server_limits; do eval "$stub() { :; }"; done
+	SERVICES=("${@:2}")
+	local name stub
+	for name in "${SERVICES[@]}"; do WAITS_OF[$name]=--concurrent ROUTES_OF[$name]=json; done
+	for stub in save_provenance start_service await_answer save_idle stop_service server_log service_limits; do
+		eval "$stub() { echo \"$stub \$1\" >>'$BATS_TEST_TMPDIR/steps'; }"
+	done
+	bench() { echo "$*" >>"$BATS_TEST_TMPDIR/recorded" && echo "$3: failed"; }
 	in_loadgen() {
-		local name=$6
+		local name=$6 status
+		[[ "$*" == "python3 -m bench verify --service $name --base-url http://$name:8080 --concurrent --routes json "* ]] || return 99
+		[[ "$*" == *" --json results/a-run/raw/services/$name/verify.json --failure results/a-run/raw/services/$name/failure.json" ]] || return 99
 		echo "$name" >>"$BATS_TEST_TMPDIR/order"
 		: >"$run_dir/raw/services/$name/verify.json"
-		[[ -s $BATS_TEST_TMPDIR/$name ]] || { echo ok && return; }
-		echo "not ok - $(sed -n 1p "$BATS_TEST_TMPDIR/$name")"
+		read -r status 2>/dev/null <"$BATS_TEST_TMPDIR/$name" || { echo "5 passed" && return; }
 		sed -i 1d "$BATS_TEST_TMPDIR/$name"
-		return 1
+		: >"$run_dir/raw/services/$name/failure.json"
+		return "$status"
 	}
-	verify_services 4
+	verify_services "$1" ${contract:+--contract}
 }
-
-late="json Waits as long as asked: expected at most 0.35 s, got 0.5 s in the last of 5 tries"
-unanswered="json Status: expected an answer, got no complete answer within 30 s"
-wrong='json Status, content type and body: expected {"message":"Hello"}, got {"message":"Hell"}'
 
 @test "what was only late beside others is verified once more, alone, after them" {
-	echo "$late" >"$BATS_TEST_TMPDIR/slow"
-	printf '%s\n' "$unanswered" "$late" >"$BATS_TEST_TMPDIR/hangs"
-	run -0 --separate-stderr verified slow good hangs
+	echo 3 >"$BATS_TEST_TMPDIR/slow"
+	printf '3\n3\n' >"$BATS_TEST_TMPDIR/hangs"
+	run -0 --separate-stderr verified 4 slow good hangs
 	[[ $(sort "$BATS_TEST_TMPDIR/order" | uniq -c | tr -s ' ') == $' 1 good\n 2 hangs\n 2 slow' ]]
 	[[ $(tail -n2 "$BATS_TEST_TMPDIR/order") == $'slow\nhangs' ]]
-	[[ -e $run_dir/raw/services/slow/verify.json && -e $run_dir/raw/services/slow/beside/verify.txt ]]
-	[[ ! -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/good/beside ]]
-	grep -q '"failed verification"' "$run_dir/raw/services/hangs/failure.json"
+	cd "$run_dir/raw/services"
+	[[ -e slow/verify.json && -e slow/beside/verify.txt && -e slow/beside/failure.json ]]
+	[[ ! -e slow/failure.json && ! -e good/beside && -e hangs/failure.json ]]
+	[[ $(<"$BATS_TEST_TMPDIR/recorded") == 'service-failed a-run hangs verification' ]]
 	# shellcheck disable=SC2154 # run sets it
-	[[ $(grep -c ': failed verification' <<<"$stderr") == 1 ]]
+	[[ $(grep -c ': failed' <<<"$stderr") == 1 && $stderr == *'good: verified (5 passed)'* ]]
 }
 
-@test "a wrong answer has no second chance, late or not" {
-	echo "$wrong" >"$BATS_TEST_TMPDIR/liar"
-	run -0 verified liar good
+@test "a wrong answer has no second chance" {
+	echo 1 >"$BATS_TEST_TMPDIR/liar"
+	run -0 verified 4 liar good
 	[[ $(sort "$BATS_TEST_TMPDIR/order") == $'good\nliar' ]]
-	grep -q '"failed verification"' "$run_dir/raw/services/liar/failure.json"
-	printf 'not ok - %s\n' "$late" "$wrong" "$unanswered" >"$BATS_TEST_TMPDIR/verify.txt"
-	run ! only_late "$BATS_TEST_TMPDIR/verify.txt"
-	printf 'ok - json\nTraceback\n' >"$BATS_TEST_TMPDIR/verify.txt"
-	run ! only_late "$BATS_TEST_TMPDIR/verify.txt"
+	[[ $(<"$BATS_TEST_TMPDIR/recorded") == 'service-failed a-run liar verification' ]]
 }
 
 @test "what is late alone has failed" {
-	echo "$late" >"$BATS_TEST_TMPDIR/slow"
-	run -0 verified slow
+	echo 3 >"$BATS_TEST_TMPDIR/slow"
+	run -0 verified 4 slow
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/order") == 1 && -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/slow/beside ]]
+}
+
+@test "a verifier that comes to no end has failed, and is not taken for a late answer" {
+	echo 137 >"$BATS_TEST_TMPDIR/hangs"
+	run -0 verified 4 hangs good
+	[[ $(<"$BATS_TEST_TMPDIR/recorded") == 'service-failed a-run hangs verification' && ! -e $run_dir/raw/services/hangs/beside ]]
+}
+
+@test "a run verifies once, with what figures need; a check of the contract alone leaves that out, and ends the service" {
+	run -0 verified 1 good
+	[[ $(cut -d' ' -f1 "$BATS_TEST_TMPDIR/steps" | tr '\n' ' ') == 'save_provenance start_service await_answer save_idle service_limits stop_service ' ]]
+	run -0 verified 1 good
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/order") == 1 ]]
-	[[ -e $run_dir/raw/services/slow/failure.json && ! -e $run_dir/raw/services/slow/beside ]]
+	rm "$BATS_TEST_TMPDIR/steps" "$run_dir/raw/services/good/verify.json"
+	check_shutdown() { echo "check_shutdown $1" >>"$BATS_TEST_TMPDIR/steps" && stopped=143; }
+	contract=yes run -0 verified 1 good
+	[[ $(cut -d' ' -f1 "$BATS_TEST_TMPDIR/steps" | tr '\n' ' ') == 'start_service await_answer check_shutdown stop_service ' ]]
 }
 
-# second SLOT DATABASE: the Compose file of the second container of a pair, whose first side has this slot.
-second() {
-	local -A database=()
-	local unit=r01-0007 a=app
-	address_of() { [[ $1 == postgres2 ]] && echo 198.18.0.9; }
-	printf '{"id": "r01-0007-1%s", "database": %s, "slot": %d}\n' a "$2" "$1" b "$2" "$((3 - $1))" >"$run_dir/plan.jsonl"
-	choose_databases
-	describe_second other
-	echo "# a asks ${database[a]:-none}, b asks ${database[b]:-none}"
+@test "a service that is killed beside others when it is to end is verified once more, alone" {
+	check_shutdown() {
+		stopped=143
+		if [[ $1 == slow && ! -e $BATS_TEST_TMPDIR/killed ]]; then : >"$BATS_TEST_TMPDIR/killed" && stopped=137; fi
+	}
+	contract=yes run -0 verified 2 good slow
+	[[ $(sort "$BATS_TEST_TMPDIR/order" | uniq -c | tr -s ' ') == $' 1 good\n 2 slow' ]]
+	[[ -e $run_dir/raw/services/slow/beside/verify.json && -e $run_dir/raw/services/slow/verify.json ]]
 }
 
-@test "where answers need a database, each side of a pair has its own: the second one is that of the side that starts second" {
-	run -0 second 1 false
-	[[ $output == $'services:\n  second:\n    extends: {file: compose.yml, service: other}\n# a asks none, b asks none' ]]
-	run -0 second 1 true
-	[[ $output == *$'service: other}\n    extra_hosts: [\'postgres:198.18.0.9\']\n# a asks postgres, b asks postgres2' ]]
-	run -0 second 2 true
-	[[ $output == *$'service: other}\n  app:\n    extra_hosts: [\'postgres:198.18.0.9\']\n# a asks postgres2, b asks postgres' ]]
+@test "an engine that fails while services are verified ends the run" {
+	cat >"$BATS_TEST_TMPDIR/verify" <<-'VERIFY'
+		set -Eeuo pipefail
+		source "$1/scripts/lib/containers.sh"
+		source "$1/scripts/lib/run.sh"
+		source "$1/scripts/lib/verify.sh"
+		run=a-run run_dir=$2 docker=false SERVICES=(good slow)
+		IMAGE_OF=([good]=g [slow]=s)
+		go() { verify_services 2; echo "went on"; }
+		trap_errors
+		in_run go
+	VERIFY
+	run -1 bash "$BATS_TEST_TMPDIR/verify" "$BATS_TEST_DIRNAME/../.." "$run_dir"
+	[[ $output == *"scripts/lib/provenance.sh:"*"--resume a-run goes on"* && $output != *'went on'* ]]
 }

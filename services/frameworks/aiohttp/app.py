@@ -12,17 +12,17 @@ routes = web.RouteTableDef()
 
 
 def json_response(value: object) -> web.Response:
-    """As web.json_bytes_response(), which aiohttp before 3.14 has not."""
+    """Like web.json_bytes_response(), which aiohttp before 3.14 lacks."""
     return web.Response(body=fast_json.dumps(value), content_type="application/json")
 
 
 def foreign_json(value: object, status: int = 200) -> web.Response:
-    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
     return web.json_response(value, status=status, dumps=contract.to_json)
 
 
 def text_response(text: str) -> web.Response:
-    # As bytes: a text is looked through for its type and its charset first.
+    # As bytes: of a `text`, aiohttp would first work out the type and the charset.
     return web.Response(body=text.encode(), content_type="text/plain")
 
 
@@ -76,7 +76,7 @@ async def echo(request: web.Request) -> web.Response:
 
 
 def database_routes(kind: str) -> list[web.RouteDef]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     def store(request: web.Request) -> Store:
         return request.app[BACKENDS].store(kind)
@@ -111,8 +111,8 @@ async def backends(app: web.Application) -> AsyncIterator[None]:
 
 
 async def create_app() -> web.Application:
-    """The application, as aiohttp's own runner and gunicorn's worker ask for it."""
-    # A larger body is answered 413 by aiohttp itself; before 3.14 it refused this size too, hence one byte more.
+    """The application factory for aiohttp's own runner and gunicorn's worker."""
+    # aiohttp itself answers a larger body with 413; before 3.14 it refused this size too, hence the extra byte.
     app = web.Application(client_max_size=contract.ECHO_LIMIT + 1)
     app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
     app.cleanup_ctx.append(backends)

@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-# Gets the scope, `receive` and the last segment of the path.
+# Takes the scope, `receive` and the last path segment.
 Handler = Callable[[Message, Receive, str], Awaitable[Answer]]
 
 TEXT = b"text/plain; charset=utf-8"
@@ -43,7 +43,7 @@ def json_answer(value: Any) -> Answer:
 
 
 def foreign_json(value: Any, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
     return Answer(status, JSON, contract.to_json(value).encode(), headers)
 
 
@@ -99,7 +99,7 @@ async def echo(scope: Message, receive: Receive, last: str) -> Answer:
 
 
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     def store(scope: Message) -> Store:
         return backends(scope).store(kind)
@@ -145,7 +145,7 @@ async def answer(scope: Message, receive: Receive) -> Answer:
     last = ""
     if route is None:
         parent, _, last = path.rpartition("/")
-        # "/anything" has the root for its parent, and the root takes no segment.
+        # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
     if route is None:
         return error(HTTPStatus.NOT_FOUND, f"there is no {path}")

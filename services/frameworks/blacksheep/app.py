@@ -17,14 +17,14 @@ def dumps(value: Any) -> str:
 
 
 json_settings.use(dumps=dumps)
-# One segment of a path that may be empty: BlackSheep's own `string` wants a character.
+# A path segment that may be empty: BlackSheep's own `string` needs at least one character.
 Route.value_patterns["segment"] = r"[^\/]*"
 
 app = Application()
 
 
 def foreign_json(value: Any) -> Response:
-    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
     return Response(200, None, Content(b"application/json", contract.to_json(value).encode()))
 
 
@@ -89,7 +89,7 @@ async def echo(request: Request) -> Response:
 
 
 def database_routes(kind: str) -> None:
-    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    """Add the database routes of one store: `raw` or `orm`."""
 
     @get(f"/{kind}/db")
     async def db(backends: Backends) -> Response:
@@ -113,7 +113,7 @@ database_routes("orm")
 
 
 async def fallback(request: Request) -> Response:
-    """Tells a wrong method from a wrong path: BlackSheep's router answers 404 to both."""
+    """Tell a wrong method (405) from a wrong path (404): BlackSheep's router answers both with 404."""
     path = request.url.path
     for method in ("GET", "POST"):
         if app.router.get_matching_route(method, path):

@@ -10,12 +10,12 @@ from bottle import Bottle, HTTPError, SimpleTemplate, request, response
 from common import contract
 from common.sync_backends import Store, UpstreamError, backends
 
-# Its JSON plugin would look at each answer of every route, and knows objects only.
+# Bottle's JSON plugin would inspect every response, and handles only objects.
 app = Bottle(autojson=False)
 
 FORTUNES = SimpleTemplate((Path(__file__).parent / "views" / "fortunes.tpl").read_text(encoding="utf-8"))
 
-# The last segment of a path, whatever it is, also nothing: the contract clamps it, not the router.
+# The last path segment, any text or none: the contract clamps it, not the router.
 NUMBER = "<number:re:[^/]*>"
 
 
@@ -72,10 +72,10 @@ def create_data(number: str) -> str:
 
 @app.post("/echo")
 def echo() -> str:
-    # Before Bottle reads it into a file.
+    # Checked before Bottle reads the body into a file.
     if request.content_length > contract.ECHO_LIMIT:
         return refuse(413, f"the body is larger than {contract.ECHO_LIMIT} bytes")
-    # Bottle takes the chunks of a body apart by itself, also where its server has done so.
+    # Bottle decodes a chunked body itself, even if the server has already done so.
     if request.chunked and request.environ.get("wsgi.input_terminated"):
         body = request.environ["wsgi.input"].read(contract.ECHO_LIMIT + 1)
     else:
@@ -87,7 +87,7 @@ def echo() -> str:
 
 
 def database_routes(kind: str) -> None:
-    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    """Add the database routes of one store: `raw` or `orm`."""
     store: Store = getattr(backends, kind)
 
     @app.get(f"/{kind}/db")
@@ -115,5 +115,5 @@ database_routes("orm")
 @app.error(404)
 @app.error(405)
 def refused(refusal: HTTPError) -> str:
-    """Bottle's own refusals as JSON, with the headers that they bring (Allow)."""
+    """Bottle's own errors as JSON, with their headers (Allow)."""
     return json_text({"error": refusal.body})

@@ -11,7 +11,7 @@ from common.sync_backends import Store, UpstreamError, backends
 
 
 def json_handler(*args: Any, **kwargs: Any) -> bytes:
-    """What tools.json_out answers with, by one encoder for all requests: CherryPy's own yields many small strings."""
+    """For tools.json_out: one encoder for all requests; CherryPy's own yields many small strings."""
     return contract.to_json(cherrypy.serving.request._json_inner_handler(*args, **kwargs)).encode()
 
 
@@ -21,7 +21,7 @@ html_out = cherrypy.tools.response_headers(headers=[("Content-Type", "text/html;
 
 
 class Database:
-    """The routes of one way of asking the database; an empty last segment is no argument here."""
+    """The database routes of one store; an empty last segment is passed as no argument."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -48,7 +48,7 @@ class Database:
 
 
 class Contract:
-    """Each exposed method is a path: `/` is `index`, and a dash in a path is an underscore here."""
+    """Each exposed method is a path: `/` is `index`, and a dash in a path is an underscore in the name."""
 
     raw = Database(backends.raw)
     orm = Database(backends.orm)
@@ -91,8 +91,8 @@ class Contract:
         backends.raw.create_data(count)
         return {"created": count}
 
-    # The body as it came: CherryPy would read it by its type. Its method is checked here, since the tool,
-    # which comes before the rest of the path is looked at, would answer 405 to paths that are none.
+    # Take the raw body: CherryPy would parse it by its type. Check the method here, since the tool runs before
+    # the rest of the path is checked and would answer 405 for paths that do not exist.
     @cherrypy.expose
     @cherrypy.config(**{"tools.allow.on": False, "request.process_request_body": False})
     @json_out
@@ -105,16 +105,16 @@ class Contract:
 
 
 def refused(status: str, message: str, traceback: str, version: str) -> str:
-    """CherryPy's own refusals (404, 405) as JSON."""
+    """CherryPy's own errors (404, 405) as JSON."""
     cherrypy.response.headers["Content-Type"] = "application/json"
     return contract.to_json({"error": message})
 
 
 class NoAccessLog(LogManager):
-    """CherryPy's log without the line for each request, which it would make also where nobody reads it."""
+    """CherryPy's log without an access line, which it would format even if nobody reads it."""
 
     def access(self) -> None:
-        """Every server of the matrix keeps none."""
+        """No server of the matrix keeps an access log."""
 
 
 app = cherrypy.Application(

@@ -18,7 +18,7 @@ serve_http = get_asgi_application()
 
 
 async def app(scope: Message, receive: Receive, send: Send) -> None:
-    """Django, which serves HTTP only, and the lifespan of what it asks beside its own database."""
+    """Django, which serves only HTTP, plus the lifespan of the backends other than its own database."""
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
     else:

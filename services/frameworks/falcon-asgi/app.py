@@ -15,7 +15,7 @@ HTML = "text/html; charset=utf-8"
 
 
 class Backing:
-    """Middleware that opens what the resources ask, when the server starts, and closes it at its end."""
+    """Middleware that opens the backends at startup and closes them at shutdown."""
 
     backends: Backends
 
@@ -73,14 +73,14 @@ class Echo:
     async def on_post(self, req: Request, resp: Response) -> None:
         body = await req.stream.read(contract.ECHO_LIMIT + 1)
         try:
-            # Not as media: a client may send numbers and halves of characters that orjson does not write.
+            # Not as media: a client may send numbers and lone surrogates, which orjson rejects.
             resp.text = contract.to_json(contract.echo(body))
         except ValueError as refusal:
             raise falcon.HTTPBadRequest(description=str(refusal)) from None
 
 
 class StoreResource:
-    """What asks the database in one of the two ways."""
+    """Base of the resources that use a store."""
 
     def __init__(self, backing: Backing, kind: str) -> None:
         self.backing = backing
@@ -117,7 +117,7 @@ async def bad_gateway(req: Request, resp: Response, failure: Exception, params: 
 
 
 def refuse(req: Request, resp: Response, refusal: falcon.HTTPError) -> None:
-    """Falcon's errors as JSON whatever the client accepts: its own way may leave them without a body."""
+    """Falcon's errors as JSON, whatever the client accepts: by default they may have no body."""
     resp.content_type = falcon.MEDIA_JSON
     resp.media = {"error": refusal.description or refusal.title}
 

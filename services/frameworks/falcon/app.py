@@ -48,11 +48,11 @@ class CreateData:
 
 class Echo:
     def on_post(self, req: Request, resp: Response) -> None:
-        # A chunked request has no length, and an end only where the server says so.
+        # A chunked request has no length, and the end of its body is known only if the server marks it.
         stream = req.stream if req.env.get("wsgi.input_terminated") else req.bounded_stream
         body = stream.read(contract.ECHO_LIMIT + 1)
         try:
-            # Not as media: a client may send numbers and halves of characters that orjson does not write.
+            # Not as media: a client may send numbers and lone surrogates, which orjson rejects.
             resp.text = contract.to_json(contract.echo(body))
         except ValueError as refusal:
             raise falcon.HTTPBadRequest(description=str(refusal)) from None
@@ -96,7 +96,7 @@ def bad_gateway(req: Request, resp: Response, failure: Exception, params: dict[s
 
 
 def refuse(req: Request, resp: Response, refusal: falcon.HTTPError) -> None:
-    """Falcon's errors as JSON whatever the client accepts: its own way may leave them without a body."""
+    """Falcon's errors as JSON, whatever the client accepts: by default they may have no body."""
     resp.content_type = falcon.MEDIA_JSON
     resp.media = {"error": refusal.description or refusal.title}
 

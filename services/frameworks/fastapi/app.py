@@ -1,6 +1,6 @@
 """The contract as a FastAPI application.
 
-Declared return types are the fast way: Pydantic checks them and writes JSON in compiled code, which
+Declared return types are the fast way: Pydantic validates and serializes them in compiled code, which
 is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom Response").
 """
 
@@ -15,7 +15,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.convertors import Convertor, register_url_convertor
 
-# Pydantic takes no other TypedDict before Python 3.12, and reads it in half the time of a model.
+# Before Python 3.12 Pydantic accepts no other TypedDict; it is validated in half the time of a model.
 from typing_extensions import TypedDict
 
 
@@ -37,7 +37,7 @@ class Created(TypedDict):
 
 
 class SegmentConvertor(Convertor[str]):
-    """One segment of a path that may be empty: the router's own `str` wants a character."""
+    """A path segment that may be empty: the router's own `str` needs at least one character."""
 
     regex = "[^/]*"
 
@@ -63,16 +63,16 @@ async def lifespan(app: FastAPI) -> AsyncIterator[State]:
 
 app = FastAPI(
     lifespan=lifespan,
-    # No schema and no pages about it, whose routes would be tried first.
+    # No OpenAPI schema or pages: their routes would be tried first.
     openapi_url=None,
-    # A path with a slash too many is another path (404), not a redirection.
+    # A path with an extra slash is a different path (404), not a redirect.
     redirect_slashes=False,
-    # Nothing collects any here, and each request would look three times for who does.
+    # Nothing collects telemetry here, and each request would check for a collector three times.
     telemetry={"tracing": False, "metrics": False, "logs": False},
 )
 
 
-# Routes are tried in the order in which they are added: what is asked most comes first.
+# Routes are tried in the order of their definition: the most requested come first.
 
 
 @app.get("/plaintext")
@@ -87,7 +87,7 @@ async def greeting() -> Greeting:
 
 
 def database_router(kind: str) -> APIRouter:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
     router = APIRouter(prefix=f"/{kind}", redirect_slashes=False)
 
     def store(request: Request) -> Store:
@@ -132,7 +132,7 @@ async def route_example() -> PlainTextResponse:
 
 @app.get("/simple_request/{ms:segment}")
 async def simple_request(ms: str, request: Request) -> JSONResponse:
-    # Any JSON is passed on: there is no type to check it against.
+    # Pass on any JSON: there is no type to validate it against.
     backends: Backends = request.state.backends
     return JSONResponse(await backends.upstream.delay(contract.clamp_duration(ms)))
 
@@ -157,7 +157,7 @@ async def echo(request: Request) -> JSONResponse:
         body += chunk
         if len(body) > contract.ECHO_LIMIT:
             break
-    # JSONResponse writes the text itself, not escapes: a lone surrogate is a ValueError too.
+    # JSONResponse does not escape non-ASCII text: a lone surrogate is a ValueError too.
     try:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:

@@ -14,7 +14,7 @@ from werkzeug.routing import BaseConverter
 
 
 class CompactProvider(JSONProvider):
-    """JSON by one encoder for all requests (Flask's documentation: "API", JSONProvider): its own makes one for each."""
+    """One encoder for all requests (Flask's documentation: "API", JSONProvider): the default makes one for each."""
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
         return contract.to_json(obj)
@@ -29,7 +29,7 @@ app.config["MAX_CONTENT_LENGTH"] = contract.ECHO_LIMIT
 
 
 class NumberConverter(BaseConverter):
-    """The last segment of a path, whatever it is, also nothing: the contract clamps it, not the router."""
+    """The last path segment, any text or none: the contract clamps it, not the router."""
 
     regex = "[^/]*"
 
@@ -63,7 +63,7 @@ def root() -> ResponseReturnValue:
 
 @app.get("/simple_request/<number:milliseconds>")
 def simple_request(milliseconds: str) -> ResponseReturnValue:
-    # Any JSON is passed on, also what Flask would not take as an answer by itself.
+    # Pass on any JSON, including what Flask does not accept as a view's return value.
     return app.json.response(backends.upstream.delay(contract.clamp_duration(milliseconds)))
 
 
@@ -113,7 +113,7 @@ def bad_gateway(failure: UpstreamError) -> ResponseReturnValue:
 
 @app.errorhandler(HTTPException)
 def refused(refusal: HTTPException) -> Any:
-    """Flask's own refusals (404, 405, 413) as JSON, with the headers that they bring (Allow)."""
+    """Flask's own errors (404, 405, 413) as JSON, with their headers (Allow)."""
     response = refusal.get_response()
     response.data = app.json.dumps({"error": refusal.description})
     response.content_type = "application/json"

@@ -9,14 +9,14 @@ from common.sync_backends import Store, UpstreamError, backends
 
 api = hug.API(__name__)
 
-# An annotation is code to hug: it reads an argument with it, and makes a copy of a result with it.
+# hug calls an annotation to convert an argument, and to copy a result.
 Count = contract.clamp_count
 Duration = contract.clamp_duration
 
 
 @hug.default_output_format("application/json; charset=utf-8")
 def json_format(content, request=None, response=None):
-    # hug's own makes an encoder at each call, and fails on half a surrogate pair.
+    # hug's own creates an encoder on each call, and fails on a lone surrogate.
     return contract.to_json(content).encode()
 
 
@@ -56,7 +56,7 @@ def create_data(count: Count):  # type: ignore[valid-type]
 
 @hug.post("/echo", parse_body=False)
 def echo(request, response):
-    # A chunked request has no length, and an end only where the server says so.
+    # A chunked request has no length, and the end of its body is known only if the server marks it.
     stream = request.stream if request.env.get("wsgi.input_terminated") else request.bounded_stream
     try:
         return contract.echo(stream.read(contract.ECHO_LIMIT + 1))
@@ -66,7 +66,7 @@ def echo(request, response):
 
 
 def database_routes(kind: str) -> None:
-    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    """Add the database routes of one store: `raw` or `orm`."""
     store: Store = getattr(backends, kind)
 
     @hug.get(f"/{kind}/db")
@@ -96,12 +96,12 @@ def bad_gateway(exception, response):
     return {"error": str(exception)}
 
 
-# Without a handler of its own hug answers with the documentation of the whole API.
+# Without this handler hug responds with the documentation of the whole API.
 @hug.not_found()
 def no_such_path():
     return {"error": "there is no such path"}
 
 
 app = api.http.server()
-# A last segment may be empty; hug would take the slash before it for superfluous.
+# The last segment may be empty; hug would strip the slash before it.
 app.req_options.strip_url_path_trailing_slash = False

@@ -34,7 +34,7 @@ async def plaintext() -> str:
 
 @get(["/json", "/simple_json"], media_type=MediaType.JSON)
 async def greeting() -> bytes:
-    # Litestar's own encoder, called without its search for those of an app's own types.
+    # Litestar's own encoder, called directly to skip its lookup of type encoders.
     return encode_json({"message": contract.GREETING})
 
 
@@ -43,7 +43,7 @@ async def route_example() -> str:
     return contract.ROUTE_RESPONSE
 
 
-# Litestar's router drops a slash at the end: a path whose number is empty is one without it.
+# Litestar's router drops a trailing slash: a path with an empty number is one without the segment.
 @get(["/simple_request", "/simple_request/{ms:str}"])
 async def simple_request(request: Request, ms: str = "") -> Any:
     backends: Backends = request.app.state.backends
@@ -62,10 +62,10 @@ async def create_data(request: Request, count: str = "") -> dict[str, int]:
     return {"created": created}
 
 
-# A larger body is answered 413 by Litestar itself.
+# Litestar itself answers a larger body with 413.
 @post("/echo", status_code=200, request_max_body_size=contract.ECHO_LIMIT)
 async def echo(body: bytes) -> Response[Union[bytes, dict[str, str]]]:
-    # Escapes, not the text itself: half a surrogate pair is none that msgspec could write.
+    # With escapes: msgspec cannot encode a lone surrogate.
     try:
         return Response(contract.to_json(contract.echo(body)).encode(), media_type=MediaType.JSON)
     except ValueError as refusal:
@@ -73,7 +73,7 @@ async def echo(body: bytes) -> Response[Union[bytes, dict[str, str]]]:
 
 
 def database_router(kind: str) -> Router:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     def store(request: Request) -> Store:
         backends: Backends = request.app.state.backends
@@ -112,6 +112,6 @@ app = Litestar(
     ],
     lifespan=[lifespan],
     exception_handlers={UpstreamError: upstream_failed},
-    # No schema and no pages about it.
+    # No OpenAPI schema or pages.
     openapi_config=None,
 )

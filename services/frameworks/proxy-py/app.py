@@ -44,7 +44,7 @@ def route_example(query: bytes) -> Answer:
 def root(query: bytes) -> Answer:
     asked = parse_qs(query.decode("latin-1")).get("duration", [None])[0] if query else None
     duration = contract.clamp_duration(asked)
-    # Plugins are called from the worker's loop and answer at once or block it: so does waiting.
+    # Plugins run in the worker's event loop and respond synchronously: waiting blocks it.
     time.sleep(duration / 1000)
     return json_answer({"duration": duration})
 
@@ -75,7 +75,7 @@ def http_date(second: int) -> bytes:
 
 
 class ContractPlugin(HttpWebServerBasePlugin):
-    """All paths: proxy.py chooses a plugin at a connection's first request and keeps it for the rest."""
+    """Serves all paths: proxy.py picks a plugin at a connection's first request and keeps it for the rest."""
 
     def routes(self) -> list[tuple[int, str]]:
         return [(httpProtocolTypes.HTTP, ".*")]
@@ -100,5 +100,5 @@ class ContractPlugin(HttpWebServerBasePlugin):
         )
         self.client.queue(memoryview(packet))
         if not keep_alive:
-            # How a plugin has the connection closed, once what is queued is sent.
+            # This is how a plugin closes the connection after the queue is sent.
             raise HttpProtocolException("the client wants no other answer")

@@ -41,7 +41,7 @@ def create_data(request: Request) -> dict[str, int]:
 
 
 def echo(request: Request) -> dict[str, Any]:
-    # Without a length the body has an end only where the server says so, and WebOb knows.
+    # Without a length the end of the body is known only if the server marks it, which WebOb handles.
     body = request.body_file.read(contract.ECHO_LIMIT + 1)
     try:
         return contract.echo(body)
@@ -59,12 +59,12 @@ def upstream_failed(failure: UpstreamError, request: Request) -> dict[str, str]:
 
 
 def not_text(failure: UnicodeDecodeError, request: Request) -> dict[str, str]:
-    """A path or a query that is no UTF-8: Pyramid and WebOb raise while they decode it."""
+    """For a path or query that is not UTF-8: Pyramid and WebOb raise on decoding it."""
     return refuse(request, 400, "the address is not UTF-8")
 
 
 def not_found(request: Request) -> dict[str, str]:
-    """Tells a wrong method from a wrong path: Pyramid answers 404 where no view of a route takes the method."""
+    """Tell a wrong method (405) from a wrong path (404): Pyramid answers both with 404."""
     if request.matched_route is None:
         return refuse(request, 404, "there is no such path")
     request.response.allow = ["POST"] if request.matched_route.name == "/echo" else ["GET", "HEAD"]
@@ -72,7 +72,7 @@ def not_found(request: Request) -> dict[str, str]:
 
 
 def database_views(store: Store) -> dict[str, tuple[Any, str]]:
-    """Views and renderers of one way of asking the database, by path."""
+    """Views and renderers of one store, by path."""
 
     def db(request: Request) -> dict[str, int]:
         return dict(store.worlds(1)[0])
@@ -108,13 +108,13 @@ def create_app() -> Any:
         **{f"/orm/{path}": view for path, view in database_views(backends.orm).items()},
     }
     config = Configurator()
-    # `default` is for objects of other types, of which the contract has none.
+    # `default` is for custom types, which the contract does not have.
     config.add_renderer("json", JSON(serializer=lambda value, default: contract.to_json(value)))
     for path, (view, renderer) in views.items():
-        # A path that ends in a slash takes one more segment, whatever it is: the contract clamps it, not the router.
+        # A path that ends in a slash takes one more segment, any text or none: the contract clamps it, not the router.
         takes_number = path != "/" and path.endswith("/")
         config.add_route(path, f"{path}{{number:[^/]*}}" if takes_number else path)
-        # GET brings HEAD with it.
+        # GET includes HEAD.
         method = "POST" if view is echo else "GET"
         config.add_view(view, route_name=path, renderer=renderer or None, request_method=method)
     config.add_notfound_view(not_found, renderer="json")

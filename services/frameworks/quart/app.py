@@ -15,7 +15,7 @@ from werkzeug.routing import BaseConverter
 
 
 class CompactProvider(JSONProvider):
-    """JSON by one encoder for all requests (Quart's documentation: "API", JSONProvider): its own makes one for each."""
+    """One encoder for all requests (Quart's documentation: "API", JSONProvider): the default makes one for each."""
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
         return contract.to_json(obj)
@@ -31,7 +31,7 @@ BACKENDS = "backends"
 
 
 class NumberConverter(BaseConverter):
-    """The last segment of a path, whatever it is, also nothing: the contract clamps it, not the router."""
+    """The last path segment, any text or none: the contract clamps it, not the router."""
 
     regex = "[^/]*"
 
@@ -77,7 +77,7 @@ async def root() -> ResponseReturnValue:
 
 @app.get("/simple_request/<number:milliseconds>")
 async def simple_request(milliseconds: str) -> ResponseReturnValue:
-    # Any JSON is passed on, also what Quart would not take as an answer by itself.
+    # Pass on any JSON, including what Quart does not accept as a view's return value.
     return app.json.response(await backends().upstream.delay(contract.clamp_duration(milliseconds)))
 
 
@@ -124,7 +124,7 @@ async def bad_gateway(failure: UpstreamError) -> ResponseReturnValue:
 
 @app.errorhandler(HTTPException)
 async def refused(refusal: HTTPException) -> Any:
-    """Quart's own refusals (404, 405, 413) as JSON, with the headers that they bring (Allow)."""
+    """Quart's own errors (404, 405, 413) as JSON, with their headers (Allow)."""
     response = refusal.get_response()
     response.data = app.json.dumps({"error": refusal.description})
     response.content_type = "application/json"

@@ -1,6 +1,6 @@
 """The contract as a Robyn application.
 
-What a handler returns is written in Rust: a dictionary or a list by orjson, text as it is.
+Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ async def create_data(request: Request) -> dict[str, int]:
 @app.post("/echo")
 async def echo(request: Request) -> Response:
     body = request.body.encode() if isinstance(request.body, str) else request.body
-    # orjson, which writes what is returned, has no numbers beyond 64 bits.
+    # Not by returning the value: orjson has no integers beyond 64 bits.
     try:
         return Response(200, JSON, contract.to_json(contract.echo(body)))
     except ValueError as refusal:
@@ -86,7 +86,7 @@ async def echo(request: Request) -> Response:
 
 
 def segment(path: str, name: str, handler: Any) -> None:
-    """Adds a route whose last segment may be empty: Robyn takes no slash at a path's end for a segment."""
+    """Add a route whose last segment may be empty: Robyn does not treat a trailing slash as a segment."""
     app.get(path)(handler)
     app.get(f"{path}/:{name}")(handler)
 
@@ -96,7 +96,7 @@ segment("/create_data", "count", create_data)
 
 
 def database_routes(kind: str) -> None:
-    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    """Add the database routes of one store: `raw` or `orm`."""
 
     @app.get(f"/{kind}/db")
     async def db() -> Any:
@@ -124,7 +124,7 @@ async def refuse(request: Request) -> Response:
     return error(405, "the path takes another method")
 
 
-# By itself Robyn answers 404 where a path has a route of another method.
+# By default Robyn answers 404, not 405, if a path has routes for other methods only.
 for route in [*app.router.get_routes()]:
     for method in METHODS:
         if method != route.route_type:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from common import contract
 from common.async_backends import Backends, UpstreamError, open_backends
 
-# The server's own objects: the request's head, and what its body comes from and its answer goes to.
+# The server's own objects: the request's head; the source of its body and the sink of the response.
 Scope = Any
 Protocol = Any
 
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
     text: str
 
 
-# Gets the backends, the request and the last segment of the path.
+# Takes the backends, the request and the last path segment.
 Handler = Callable[[Backends, Scope, Protocol, str], Awaitable[Answer]]
 
 TEXT = [("content-type", "text/plain; charset=utf-8")]
@@ -38,7 +38,7 @@ def error(status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Answer:
 
 
 async def read(protocol: Protocol) -> bytes:
-    """The request's body, or as much of it as is too much."""
+    """The request's body, read at most until it exceeds the limit."""
     body = bytearray()
     async for chunk in protocol:
         body += chunk
@@ -89,7 +89,7 @@ async def echo(backends: Backends, scope: Scope, protocol: Protocol, last: str) 
 
 
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     async def db(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
         return json_answer((await backends.store(kind).worlds(1))[0])
@@ -132,7 +132,7 @@ async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer
     last = ""
     if route is None:
         parent, _, last = path.rpartition("/")
-        # "/anything" has the root for its parent, and the root takes no segment.
+        # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
     if route is None:
         await read(protocol)
@@ -140,14 +140,14 @@ async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer
     method, handler = route
     asked = scope.method
     if asked != method and not (asked == "HEAD" and method == "GET"):
-        # Here as above: Granian closes a connection without notice when an answer leaves before the body has come.
+        # As above: Granian closes a connection without notice if the response leaves before the body has arrived.
         await read(protocol)
         return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}", ("allow", method))
     return await handler(backends, scope, protocol, last)
 
 
 class App:
-    """What the server calls: once before it serves, for each request, and once after."""
+    """The server's hooks: before serving, for each request, and after."""
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()

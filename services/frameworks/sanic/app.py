@@ -9,7 +9,7 @@ from sanic import HTTPResponse, Request, Sanic, html, json, text
 
 app = Sanic("contract", strict_slashes=True)
 app.config.FALLBACK_ERROR_FORMAT = "json"
-# A larger body is answered 413 by Sanic itself.
+# Sanic itself answers a larger body with 413.
 app.config.REQUEST_MAX_SIZE = contract.ECHO_LIMIT
 
 
@@ -72,7 +72,7 @@ async def create_data(request: Request, n: str) -> HTTPResponse:
 
 @app.post("/echo")
 async def echo(request: Request) -> HTTPResponse:
-    # Sanic's encoder writes the text itself, not escapes: a lone surrogate is a ValueError too.
+    # Sanic's encoder does not escape non-ASCII text: a lone surrogate is a ValueError too.
     try:
         return json(contract.echo(request.body))
     except ValueError as refusal:
@@ -80,7 +80,7 @@ async def echo(request: Request) -> HTTPResponse:
 
 
 def database_routes(kind: str) -> None:
-    """Adds the routes of one way of asking the database: `raw` or `orm`."""
+    """Add the database routes of one store: `raw` or `orm`."""
 
     @app.get(f"/{kind}/db", name=f"{kind}_db")
     async def db(request: Request) -> HTTPResponse:

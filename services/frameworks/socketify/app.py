@@ -1,7 +1,7 @@
 """The contract as a socketify application.
 
-A request is gone at a handler's first `await`, so that handlers read it before. socketify runs them in tasks of
-its own, which are none to asyncio: what has timeouts, as the backends have, gets a task that is one.
+A request is gone after a handler's first `await`, so handlers read it before. socketify runs them in tasks of its
+own, not asyncio's: calls that use timeouts, such as those of the backends, get an asyncio task.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from common import contract
 from common.async_backends import Backends, UpstreamError, open_backends
 from socketify import App
 
-# The server's own objects: the request, and what its answer goes to.
+# The server's own objects: the request and the response.
 Request = Any
 Response = Any
 
@@ -76,7 +76,7 @@ def not_allowed(response: Response, request: Request) -> None:
 
 
 def database_routes(kind: str) -> dict[str, Any]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     async def db(response: Response, request: Request) -> None:
         rows = await asyncio.create_task(opened[0].store(kind).worlds(1))
@@ -117,7 +117,7 @@ GET = {
 
 def create_app() -> App:
     app = App()
-    # socketify makes all tasks of the loop its own otherwise.
+    # Otherwise socketify replaces all tasks of the loop with its own.
     app.loop.loop.set_task_factory(None)
     stack = AsyncExitStack()
 
@@ -130,7 +130,7 @@ def create_app() -> App:
         await stack.aclose()
 
     for path, handler in GET.items():
-        # A segment that is empty is none to the router.
+        # The router does not match an empty segment.
         for form in {path, path.partition(":")[0]}:
             app.get(form, handler)
             app.any(form, not_allowed)

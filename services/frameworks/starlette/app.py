@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 
 class SegmentConvertor(Convertor[str]):
-    """One segment of a path that may be empty: Starlette's own `str` wants a character."""
+    """A path segment that may be empty: Starlette's own `str` needs at least one character."""
 
     regex = "[^/]*"
 
@@ -31,14 +31,14 @@ register_url_convertor("segment", SegmentConvertor())
 
 
 class OrjsonResponse(JSONResponse):
-    """As Starlette's documentation has it ("Responses", custom JSON serialization)."""
+    """As in Starlette's documentation ("Responses", custom JSON serialization)."""
 
     def render(self, content: Any) -> bytes:
         return fast_json.dumps(content)
 
 
 class Answering:
-    """An endpoint that is an ASGI application ("Routing"): what reads nothing of a request needs no Request made."""
+    """An endpoint as an ASGI application ("Routing"): without a Request, which these endpoints do not read."""
 
     def __init__(self, answer: Callable[[], Response]) -> None:
         self.answer = answer
@@ -97,8 +97,8 @@ async def echo(request: Request) -> JSONResponse:
         body += chunk
         if len(body) > contract.ECHO_LIMIT:
             break
-    # Not by orjson: a client may send numbers that it does not write. JSONResponse writes the text itself,
-    # not escapes: a lone surrogate is a ValueError too.
+    # Not orjson: a client may send numbers that it rejects. JSONResponse does not escape non-ASCII text: a lone
+    # surrogate is a ValueError too.
     try:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:
@@ -106,7 +106,7 @@ async def echo(request: Request) -> JSONResponse:
 
 
 def database_routes(kind: str) -> list[Route]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
 
     def store(request: Request) -> Store:
         backends: Backends = request.state.backends
@@ -136,7 +136,7 @@ def database_routes(kind: str) -> list[Route]:
 
 app = Starlette(
     routes=[
-        # They are tried in this order: what is asked most comes first.
+        # Routes are tried in this order: the most requested come first.
         Route("/json", Answering(greeting), methods=["GET"]),
         Route("/plaintext", Answering(plaintext), methods=["GET"]),
         *database_routes("raw"),
@@ -151,5 +151,5 @@ app = Starlette(
     exception_handlers={UpstreamError: upstream_failed},
     lifespan=lifespan,
 )
-# A path with a slash too many is another path (404), not a redirection.
+# A path with an extra slash is a different path (404), not a redirect.
 app.router.redirect_slashes = False

@@ -1,17 +1,17 @@
-"""An ASGI app of known behaviour, to test the harness with: what a figure ought to be is in the request.
+"""An ASGI app of known behaviour, to test the harness: the request says what the figures should be.
 
-It has the contract's basic routes, and `/synthetic?...`, where each word is one behaviour and all of them add up:
+It has the contract's basic routes and `/synthetic?...`, where each parameter is one behaviour; they add up:
 
     busy_us=N               N microseconds of CPU, by the thread's own clock
     sleep=MS:SHARE,...      waits, each for its share of the requests (`1:98,50:2`: 1 ms for 98 in 100, 50 ms for 2)
-    stall=MS:EVERY_MS       answers nothing in the first MS of every EVERY_MS, by the machine's monotonic clock
-    errors=PERCENT          this share of the answers is a 500
-    capacity=N              each worker answers at most N requests a second, in the order of their arrival
+    stall=MS:EVERY_MS       no response in the first MS of every EVERY_MS, by the machine's monotonic clock
+    errors=PERCENT          this share of the responses is a 500
+    capacity=N              each worker serves at most N requests a second, in the order of their arrival
 
-With SLOWER_US in its environment `busy_us` takes so many microseconds of CPU more, and nothing else does.
+SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
 
-Shares are not random: a sequence of low discrepancy keeps any stretch of requests within a request or two of them.
-The timers of event loops count milliseconds: a wait is up to 2 ms longer than asked.
+Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
+The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 TEXT, JSON = b"text/plain; charset=utf-8", b"application/json"
 GREETING = contract.GREETING.encode()
-# Its multiples, without their whole part, are spread over 0..1 more evenly than random numbers are.
+# The fractional parts of its multiples cover 0..1 more evenly than random numbers do.
 GOLDEN = 0.6180339887498949
 SLOWER_US = int(os.environ.get("SLOWER_US", "0"))
 
 
 class Behaviour:
-    """What the requests with one query meet; raises ValueError for a query that is none."""
+    """The behaviour that one query string asks for; raises ValueError if it is malformed."""
 
     def __init__(self, query: str) -> None:
         words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
@@ -53,12 +53,12 @@ class Behaviour:
         self.asked, self.free_at = 0, 0.0
 
     def next(self) -> float:
-        """Where the next request stands among all, 0..1."""
+        """The next request's place in the sequence, 0..1."""
         self.asked += 1
         return self.asked * GOLDEN % 1
 
     def wait_s(self, place: float, now: float) -> float:
-        """Seconds that the request at this place waits which came at `now`."""
+        """Seconds to wait for the request at this place that arrived at `now`."""
         wait = 0.0
         mark = place * sum(share for _, share in self.sleeps)
         for ms, share in self.sleeps:
@@ -86,7 +86,7 @@ behaviour = lru_cache(maxsize=64)(Behaviour)
 
 
 def burn(nanoseconds: int) -> None:
-    """As much CPU time of this thread, whatever the clock rate and whoever else wants the CPU."""
+    """Use this much CPU time of the thread, whatever the clock rate and the load of the CPU."""
     end = time.thread_time_ns() + nanoseconds
     while time.thread_time_ns() < end:
         pass

@@ -21,16 +21,16 @@ FORTUNES = Template(
 
 
 class ContractHandler(RequestHandler):
-    """What all handlers share: how they refuse."""
+    """Base of all handlers: error responses."""
 
     SUPPORTED_METHODS: tuple[str, ...] = ("GET",)
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
-        # What is no UTF-8 is no number either, and no reason to refuse the request.
+        # Text that is not UTF-8 is not a number either, and no reason to reject the request.
         return value.decode(errors="replace")
 
     def finish_json(self, value: Any) -> None:
-        """Answers JSON, also an array, which Tornado's own `write` refuses."""
+        """Respond with JSON, including arrays, which Tornado's own `write` refuses."""
         self.set_header("Content-Type", "application/json")
         self.finish(contract.to_json(value))
 
@@ -84,7 +84,7 @@ class EchoHandler(ContractHandler):
 
 
 class BackendsHandler(ContractHandler):
-    """What asks the database or the upstream."""
+    """Base of the handlers that use the database or the upstream."""
 
     def initialize(self, backends: Backends) -> None:
         self.backends = backends
@@ -106,7 +106,7 @@ class CreateDataHandler(BackendsHandler):
 
 
 class StoreHandler(ContractHandler):
-    """What asks the database in one of the two ways."""
+    """Base of the handlers that use a store."""
 
     def initialize(self, store: Store) -> None:
         self.store = store
@@ -135,7 +135,7 @@ class FortunesHandler(StoreHandler):
 
 
 def no_access_log(handler: RequestHandler) -> None:
-    """Every server of the matrix keeps none."""
+    """No server of the matrix keeps an access log."""
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-# Gets the environment and the last segment of the path.
+# Takes the environment and the last path segment.
 Handler = Callable[[Environ, str], Answer]
 
 OK = "200 OK"
@@ -37,7 +37,7 @@ def json_answer(value: Any) -> Answer:
 
 
 def foreign_json(value: Any, status: str = OK, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
-    """What others sent may hold numbers and halves of characters that orjson does not write."""
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
     return Answer(status, JSON, contract.to_json(value).encode(), headers)
 
 
@@ -81,7 +81,7 @@ def create_data(environ: Environ, last: str) -> Answer:
 
 def echo(environ: Environ, last: str) -> Answer:
     try:
-        # Without a length the body has an end only where the server says so (a chunked request).
+        # Without a length (a chunked request) the end of the body is known only if the server marks it.
         length = environ.get("CONTENT_LENGTH") or (
             contract.ECHO_LIMIT + 1 if environ.get("wsgi.input_terminated") else 0
         )
@@ -92,7 +92,7 @@ def echo(environ: Environ, last: str) -> Answer:
 
 
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
-    """The routes of one way of asking the database: `raw` or `orm`."""
+    """The database routes of one store: `raw` or `orm`."""
     store: Store = getattr(backends, kind)
 
     def db(environ: Environ, last: str) -> Answer:
@@ -136,10 +136,10 @@ def answer(environ: Environ) -> Answer:
     last = ""
     if route is None:
         parent, _, last = path.rpartition("/")
-        # "/anything" has the root for its parent, and the root takes no segment.
+        # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
     if route is None:
-        # WSGI hands a path over as the latin-1 reading of its bytes.
+        # WSGI passes the path's bytes decoded as latin-1.
         return error(HTTPStatus.NOT_FOUND, f"there is no {path.encode('latin-1').decode(errors='replace')}")
     method, handler = route
     asked = environ["REQUEST_METHOD"]
@@ -151,5 +151,5 @@ def answer(environ: Environ) -> Answer:
 def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
     status, content_type, body, more = answer(environ)
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *more])
-    # A server leaves the body of an answer to HEAD out, or sends what it is given.
+    # Some servers drop the body of a response to HEAD; others send whatever they are given.
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

@@ -1,6 +1,6 @@
-"""The app, which reads what is left of a request's body before it answers.
+"""The app, wrapped to read the rest of a request's body before it responds.
 
-Granian closes a connection without notice when an answer leaves before the body has come.
+Granian closes a connection without notice if the response leaves before the body has arrived.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
 
 
 class Body:
-    """A request's body on its way to the app, and the answer, which waits for what the app has not read."""
+    """Passes a request's body to the app, and holds the response until the rest of the body is read."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
         self._more = True
         self._left = ECHO_LIMIT
-        # Some frameworks read in one task and answer in another.
+        # Some frameworks read in one task and respond in another.
         self._lock = asyncio.Lock()
 
     async def receive(self) -> Message:

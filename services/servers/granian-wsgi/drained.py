@@ -1,6 +1,6 @@
-"""The app, which reads what is left of a request's body before it answers.
+"""The app, wrapped to read the rest of a request's body before it responds.
 
-Granian closes a connection without notice when an answer leaves before the body has come.
+Granian closes a connection without notice if the response leaves before the body has arrived.
 """
 
 from collections.abc import Callable, Iterable

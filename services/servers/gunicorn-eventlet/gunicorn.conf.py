@@ -1,4 +1,4 @@
-"""gunicorn's settings with psycopg2 made to wait as eventlet does."""
+"""gunicorn's settings, with psycopg2 patched to wait cooperatively under eventlet."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""gunicorn's settings with psycopg2 made to wait as gevent does."""
+"""gunicorn's settings, with psycopg2 patched to wait cooperatively under gevent."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""gunicorn's settings with a Date in each answer: Tornado adds it to those of its own handlers, not to WSGI's."""
+"""gunicorn's settings, with a Date in each response: Tornado adds one for its own handlers, but not for WSGI."""
 
 from typing import Any
 

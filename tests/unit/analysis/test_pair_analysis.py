@@ -10,10 +10,7 @@ import pytest
 from make_run import entry, output_of, write_measurement
 from pair_runs import SAME, steady, write_pairs
 
-from bench.analysis.judged_run import settled_pairs
 from bench.cli.report import build_verb
-from bench.cli.steps import steps_verb
-from bench.run.reader import read_run
 
 
 def verdicts_of(folder: Path) -> dict[str, dict[str, Any]]:
@@ -84,35 +81,6 @@ def test_windows_with_many_connections_for_few_answers_do_not_count(tmp_path: Pa
     found = verdicts_of(write_pairs(tmp_path / "a-run", pairs, 30, 8, level="c128"))
     assert found["p001 CPU per request"]["rounds"] == 0
     assert "16 windows with too few answers for their connections" in found["p001 CPU per request"]["flags"]
-
-
-def test_only_pairs_without_a_verdict_are_measured_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    slow, hazy = steady(3000, 0.9), steady(4000, 0.9, 0.08)
-    pairs = [
-        ("aa1", "aiohttp", "aiohttp", SAME, SAME),
-        ("p001", "aiohttp", "tornado", SAME, slow),
-        ("p002", "aiohttp", "uvicorn-asgi", SAME, hazy),
-    ]
-    folder = write_pairs(tmp_path / "a-run", pairs, 16, 8)
-    assert settled_pairs(read_run(str(folder))) == {"p001"}
-    assert steps_verb([str(folder)]) == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 8 * 2
-    assert {line[1] for line in lines} == {
-        "aiohttp-py313-debian,aiohttp-py313-debian",
-        "aiohttp-py313-debian,uvicorn-asgi-py313-debian",
-    }
-    assert lines[0][2].startswith("raw/r09/pairs/")
-
-
-def test_when_all_pairs_are_settled_nothing_is_left_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pairs = [
-        ("aa1", "aiohttp", "aiohttp", SAME, SAME),
-        ("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9)),
-    ]
-    folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
-    assert steps_verb([str(folder)]) == 0
-    assert not capsys.readouterr().out
 
 
 def test_all_pairs_of_a_table_give_a_winner(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.drive.knee_search import next_step
+from bench.drive.knee_search import next_search_step
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
@@ -110,7 +110,7 @@ KNEE_LEVEL = "knee-p99-100ms"
 
 def test_the_search_finds_the_knee_that_the_app_has() -> None:
     trials: list[Trial] = []
-    while not (step := next_step(trials, 0.1)).done:
+    while not (step := next_search_step(trials, 0.1)).done:
         latencies = true_latencies("capacity=900", step.rate, step.rate * step.seconds)
         trials.append(Trial(step.rate, 1.0, 0.0, percentile(latencies, 0.99)))
     assert step.reason is None

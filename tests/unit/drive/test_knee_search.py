@@ -16,7 +16,16 @@ from make_run import entry, output_of, sent_on_time, write_measurement, write_ru
 from bench.cli.drive import knee_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-from bench.drive.knee_search import HIGHEST, LOWEST, MOST_TRIALS, START, Step, next_step, trial_seconds, trial_workers
+from bench.drive.knee_search import (
+    HIGHEST,
+    LOWEST,
+    MOST_TRIALS,
+    START,
+    SearchStep,
+    next_search_step,
+    trial_seconds,
+    trial_workers,
+)
 from bench.parse import parse
 from bench.records.knee import REQUESTS, Trial, trial_of
 from bench.records.record import Record, load
@@ -29,10 +38,10 @@ APART = 1.05
 Server = Callable[[int, int, random.Random], Trial]
 
 
-def search(server: Server, limit_s: float = LIMIT_S, seed: int = 1) -> tuple[Step, list[Trial]]:
+def search(server: Server, limit_s: float = LIMIT_S, seed: int = 1) -> tuple[SearchStep, list[Trial]]:
     """The whole loop, as the load generator's shell makes it."""
     rng, trials = random.Random(seed), list[Trial]()
-    while not (step := next_step(trials, limit_s)).done:
+    while not (step := next_search_step(trials, limit_s)).done:
         assert step.rate * step.seconds >= REQUESTS
         trials.append(server(step.rate, step.seconds, rng))
         assert len(trials) <= MOST_TRIALS
@@ -159,10 +168,10 @@ def test_what_holds_never_needs_all_the_workers_of_a_trial(rate: int, limit_s: f
 
 def test_one_failure_is_tried_again_and_two_count() -> None:
     good, bad = Trial(START, 1, 0, 0.01), Trial(START, 1, 0, 0.06)
-    assert next_step([], LIMIT_S).rate == START
-    assert next_step([bad], LIMIT_S).rate == START
-    assert next_step([bad, good], LIMIT_S).rate == 2 * START
-    assert next_step([bad, bad], LIMIT_S).rate == START // 2
+    assert next_search_step([], LIMIT_S).rate == START
+    assert next_search_step([bad], LIMIT_S).rate == START
+    assert next_search_step([bad, good], LIMIT_S).rate == 2 * START
+    assert next_search_step([bad, bad], LIMIT_S).rate == START // 2
     assert not list(good.server_faults(LIMIT_S)) and list(bad.server_faults(LIMIT_S)) == ["p99 60 ms"]
 
 

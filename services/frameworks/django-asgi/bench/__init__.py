@@ -1,1 +1,1 @@
-"""The project: its settings, models, views and addresses."""
+"""The Django project: settings, models, views and URLs."""

@@ -5,7 +5,7 @@ from django.db import models
 
 
 class World(models.Model):
-    """A numbered random number."""
+    """An id and a random number."""
 
     id = models.IntegerField(primary_key=True)
     random_number = models.IntegerField(db_column="randomnumber")
@@ -15,12 +15,12 @@ class World(models.Model):
         db_table = "world"
 
     def row(self) -> WorldRow:
-        """The row as its answer has it."""
+        """The row as it appears in a response."""
         return {"id": self.id, "randomNumber": self.random_number}
 
 
 class Fortune(models.Model):
-    """A numbered fortune cookie message."""
+    """An id and a fortune cookie message."""
 
     id = models.IntegerField(primary_key=True)
     message = models.CharField(max_length=2048)

@@ -1,4 +1,4 @@
-"""What Django needs to know, and no more: no sessions, no users."""
+"""The minimum that Django needs: no sessions, no users."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from django.utils.functional import SimpleLazyObject
 _database = settings.Database.from_environment()
 
 DEBUG = False
-# Nothing here signs anything, but without a key Django does not start.
+# Nothing is signed here, but Django does not start without a key.
 SECRET_KEY = "nothing is signed with it"
 ALLOWED_HOSTS = ["*"]
 ROOT_URLCONF = "bench.urls"
@@ -24,10 +24,9 @@ DATABASES = {
         "PORT": _database.port,
         "NAME": _database.name,
         "USER": _database.user,
-        # Read when it is needed: a service without a database needs none.
+        # Read when needed: a service that uses no database needs no secret.
         "PASSWORD": SimpleLazyObject(settings.database_password),
-        # A connection goes back to the pool when its request has ended; who finds none free waits for one
-        # as long as it takes.
+        # A connection returns to the pool at the end of its request; a request waits while none is free.
         "CONN_MAX_AGE": 0,
         "OPTIONS": {"pool": {"min_size": settings.pool_size(), "max_size": settings.pool_size(), "timeout": 3600}},
     }
@@ -40,7 +39,7 @@ TEMPLATES = [
     }
 ]
 
-# Refusals (404, 405, a body that is too large) are the client's affair; errors are said.
+# Log errors only: 404, 405 and bodies that are too large are the client's fault.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -1,4 +1,4 @@
-"""Which view answers which path."""
+"""Which view serves which path."""
 
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import StringConverter
@@ -7,7 +7,7 @@ from bench import views
 
 
 class SegmentConverter(StringConverter):
-    """One segment of a path that may be empty: Django's own `str` wants a character."""
+    """A path segment that may be empty: Django's own `str` needs at least one character."""
 
     regex = "[^/]*"
 
@@ -16,7 +16,7 @@ register_converter(SegmentConverter, "segment")
 
 
 def database_routes(kind: str) -> list[URLPattern]:
-    """The routes of one way of asking the database."""
+    """The database routes of one store."""
     return [
         path(f"{kind}/db", views.db, {"kind": kind}),
         path(f"{kind}/queries/<segment:number>", views.queries, {"kind": kind}),

@@ -1,4 +1,4 @@
-"""The contract's answers."""
+"""The contract's views."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from bench.store import orm
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:
-    """As JsonResponse, with one encoder for all requests: json.dumps() makes a new one at each call."""
+    """Like JsonResponse, but with one encoder for all requests: json.dumps() creates a new one on each call."""
     return HttpResponse(contract.to_json(value), content_type="application/json", status=status)
 
 
@@ -22,7 +22,7 @@ def text_response(text: str) -> HttpResponse:
 
 
 def backends(request: HttpRequest) -> Backends:
-    """What the server opened when it started."""
+    """The backends that the server opened at startup."""
     opened: Backends = request.scope["state"]["backends"]
     return opened
 
@@ -98,7 +98,7 @@ async def echo(request: HttpRequest) -> HttpResponse:
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own refusals of a body (400)."""
+    """Django's own rejections of a body (400), as JSON."""
     return json_response({"error": str(exception)}, 400)
 
 

@@ -1,4 +1,4 @@
-"""What Django leaves to its CommonMiddleware, which does more than is needed here."""
+"""The one part of Django's CommonMiddleware that is needed here."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def content_length(get_response: View) -> View:
-    """Says how long each answer is, so that no server has to send it in chunks."""
+    """Add Content-Length, so that no server has to send a chunked response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

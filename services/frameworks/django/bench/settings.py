@@ -1,4 +1,4 @@
-"""What Django needs to know, and no more: no sessions, no users."""
+"""The minimum that Django needs: no sessions, no users."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from common import contract, settings
 _database = settings.Database.from_environment()
 
 DEBUG = False
-# Nothing here signs anything, but without a key Django does not start.
+# Nothing is signed here, but Django does not start without a key.
 SECRET_KEY = "nothing is signed with it"
 ALLOWED_HOSTS = ["*"]
 ROOT_URLCONF = "bench.urls"
@@ -23,7 +23,7 @@ DATABASES = {
         "PORT": _database.port,
         "NAME": _database.name,
         "USER": _database.user,
-        # A connection goes back to the pool when its request has ended.
+        # A connection returns to the pool at the end of its request.
         "CONN_MAX_AGE": 0,
     }
 }
@@ -35,7 +35,7 @@ TEMPLATES = [
     }
 ]
 
-# Refusals (404, 405, a body that is too large) are the client's affair; errors are said.
+# Log errors only: 404, 405 and bodies that are too large are the client's fault.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -1,4 +1,4 @@
-"""Django's ORM as the contract asks it, beside the raw store of `common.sync_backends`."""
+"""The contract's queries through Django's ORM; the raw store is that of `common.sync_backends`."""
 
 from common import contract
 from common.models import WorldRow
@@ -14,8 +14,8 @@ class OrmStore:
         return [World.objects.get(id=world_id).row() for world_id in contract.world_ids(count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # bulk_update() is one statement, which takes its locks in whatever order it finds the rows. So they are
-        # taken while reading, in the order of the ids: two requests wait for each other, never in a circle.
+        # bulk_update() is one statement, which locks the rows in whatever order it finds them. So they are locked
+        # while reading, in id order: requests may wait for each other, but cannot deadlock.
         locked = World.objects.select_for_update(no_key=True)
         with transaction.atomic():
             worlds = [locked.get(id=world_id) for world_id in sorted(contract.world_ids(count))]

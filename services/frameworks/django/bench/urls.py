@@ -1,4 +1,4 @@
-"""Which view answers which path."""
+"""Which view serves which path."""
 
 from common.sync_backends import Store, backends
 from django.urls import URLPattern, path, register_converter
@@ -9,7 +9,7 @@ from bench.store import orm
 
 
 class SegmentConverter(StringConverter):
-    """One segment of a path that may be empty: Django's own `str` wants a character."""
+    """A path segment that may be empty: Django's own `str` needs at least one character."""
 
     regex = "[^/]*"
 
@@ -18,7 +18,7 @@ register_converter(SegmentConverter, "segment")
 
 
 def database_routes(kind: str, store: Store) -> list[URLPattern]:
-    """The routes of one way of asking the database."""
+    """The database routes of one store."""
     return [
         path(f"{kind}/db", views.db, {"store": store}),
         path(f"{kind}/queries/<segment:number>", views.queries, {"store": store}),

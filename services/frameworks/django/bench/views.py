@@ -1,4 +1,4 @@
-"""The contract's answers."""
+"""The contract's views."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:
-    """As JsonResponse, with one encoder for all requests: json.dumps() makes a new one at each call."""
+    """Like JsonResponse, but with one encoder for all requests: json.dumps() creates a new one on each call."""
     return HttpResponse(contract.to_json(value), content_type="application/json", status=status)
 
 
@@ -86,7 +86,7 @@ def echo(request: HttpRequest) -> HttpResponse:
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own refusals of a body (400)."""
+    """Django's own rejections of a body (400), as JSON."""
     return json_response({"error": str(exception)}, 400)
 
 

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # What a service is made of and what it is allowed, raw, as the report keeps it. Only declares.
-# shellcheck disable=SC2154 # what containers.sh sets, which reads this
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
 
-# server_limits SERVICE: what it really has, read inside it.
-server_limits() {
+# service_limits NAME: what it really has, read inside it.
+service_limits() {
 	# shellcheck disable=SC2016 # expanded in the container
 	"$docker" exec "$project-$1-1" sh -c 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"' ||
 		echo "null the container ended"
@@ -25,17 +26,17 @@ else:
     print("available", "--enable-experimental-jit" in (sysconfig.get_config_var("CONFIG_ARGS") or ""))
 '
 
-# keep_facts SERVICE IMAGE: what it is made of, raw; a run is not continued with another image.
-keep_facts() {
-	local folder=$run_dir/raw/services/$1 id
-	if [[ -e $folder/image.json ]]; then
-		id=$("$docker" image inspect --format '{{.Id}}' "$2")
-		grep -q "\"$id\"" "$folder/image.json" || fail 2 "$1 is another image than the one $run began with: start a new run"
+# save_provenance NAME: what it is made of, raw; a run does not go on with another image. image.id comes last.
+save_provenance() {
+	local folder=$run_dir/raw/services/$1 image=${IMAGE_OF[$1]} id
+	id=$("$docker" image inspect --format '{{.Id}}' "$image")
+	if [[ -e $folder/image.id ]]; then
+		[[ $(<"$folder/image.id") == "$id" ]] || fail 2 "$1 is another image than the one $run began with: start a new run"
 		return
 	fi
 	# In one container, the files apart by form feeds.
 	# shellcheck disable=SC2016 # the container's shell expands it
-	"$docker" run --rm --network none --entrypoint '' --env "PYTHON_JIT=${PYTHON_JIT:-0}" "$2" sh -c '
+	"$docker" run --rm --network none --entrypoint '' --env "PYTHON_JIT=${PYTHON_JIT:-0}" "$image" sh -c '
 		cat /app/packages.txt && printf "\f" && python3 -VV && printf "\f" && cat /etc/os-release && printf "\f" && python3 -c "$0"
 		' "$jit_state" | save "$folder/facts"
 	local part index=0 names=(packages python os-release jit)
@@ -43,5 +44,6 @@ keep_facts() {
 		save "$folder/${names[index++]}.txt" <<<"${part%$'\n'}"
 	done <"$folder/facts"
 	rm "$folder/facts"
-	"$docker" image inspect "$2" | save "$folder/image.json"
+	"$docker" image inspect "$image" | save "$folder/image.json"
+	save "$folder/image.id" <<<"$id"
 }

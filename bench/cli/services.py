@@ -1,0 +1,51 @@
+"""Verbs by which the loop on the host has facts of a service recorded: `service-failed` and `service-stopped`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.core.arguments import Parser
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.drive.service_failures import CAUSES
+from bench.run.folder import find_run
+
+
+def service_failed_verb(argv: Sequence[str]) -> int:
+    """`service-failed RUN NAME CAUSE [DETAIL]`: record why a service is not loaded; print it in one line.
+
+    CAUSE is one of base (DETAIL: the image), build (DETAIL: its log), start, answer (DETAIL: seconds), verification.
+    """
+    parser = Parser("service-failed")
+    parser.add_argument("run")
+    parser.add_argument("name")
+    parser.add_argument("cause", choices=CAUSES)
+    parser.add_argument("detail", nargs="?", default="")
+    options = parser.parse_args(argv)
+    folder = _folder(options.run, options.name)
+    path = folder / "failure.json"
+    if options.cause != "verification" or not path.exists():
+        outcome, detail = CAUSES[options.cause](folder, options.detail)
+        write_file(path, json.dumps({"outcome": outcome, "detail": detail}, ensure_ascii=False) + "\n")
+    failure = json.loads(path.read_text())
+    print(f"{options.name}: {failure['outcome']}: {failure['detail']}")
+    return 0
+
+
+def service_stopped_verb(argv: Sequence[str]) -> int:
+    """`service-stopped RUN NAME STATUS TRIES BEGIN_NS END_NS`: record how a service ended when it was told to."""
+    if len(argv) != 6 or not all(word.isdecimal() for word in argv[2:]):
+        raise UserError("usage: python3 -m bench service-stopped RUN NAME STATUS TRIES BEGIN_NS END_NS")
+    values = dict(zip(("exit_status", "tries", "begin_ns", "end_ns"), map(int, argv[2:]), strict=True))
+    write_file(_folder(argv[0], argv[1]) / "stop.json", json.dumps(values) + "\n")
+    return 0
+
+
+def _folder(run: str, name: str) -> Path:
+    folder = find_run(run) / "raw/services" / name
+    if not name or "/" in name or name.startswith("."):
+        raise UserError(f"'{name}' is not the name of a service")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,167 @@
+"""The end of a step: what the loop on the host saw becomes the meta.json of each of its measurements.
+
+The host writes RUN/finished.env, one `key=value` a line: exit statuses, times, images. What the load generator said is
+in the step's own folder. meta.json marks a measurement as whole and is written last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.drive.steps import Step
+from bench.records.record import MEASURED
+
+FILE = "finished.env"
+OUTCOMES = {10: "did not start", 11: "answers wrongly"}
+"""Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
+TOOL_FAILED, DIED = "load tool failed", "died"
+SIDES = ("a", "b")
+
+
+def read_facts(path: Path) -> dict[str, str] | None:
+    """The `key=value` lines of finished.env; None where there is no such file."""
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        return None
+    return dict(line.split("=", 1) for line in text.split("\n") if "=" in line)
+
+
+def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
+    """Write what marks the step's measurements as whole; UserError where the facts are another step's."""
+    if facts.get("id") != step.id:
+        raise UserError(f"{run / FILE} is of step {facts.get('id')}, not of {step.id}: remove it")
+    if step.mode == "duet":
+        _split_outputs(run / step.dir)
+    for name, meta in metas(run, step, facts):
+        folder = run / name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
+
+
+def metas(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each measurement's folder in the run's, and its meta.json."""
+    if step.mode != "duet":
+        yield step.dir, _solo(run, step, facts)
+        return
+    outcome, detail = MEASURED, ""
+    for window in (1, 2):
+        if outcome == MEASURED:
+            outcome, detail = _pair_outcome(run, step, facts, window)
+        for side in SIDES:
+            meta = {"schema": 1, "id": f"{step.id}-{window}{side}", "outcome": outcome, "detail": detail}
+            meta |= {"image_id": facts.get(f"image_{side}") or None}
+            meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, f"end_{window}_ns")}
+            yield f"{step.dir}/{window}{side}", meta
+
+
+def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
+    folder = run / step.dir
+    outcome, detail = MEASURED, ""
+    if not _status(facts, "start_status"):
+        for verb in ("prepare", "run"):
+            if outcome == MEASURED:
+                said, alive = folder / f"{verb}.txt", facts.get("alive") == "yes"
+                outcome, detail = _outcome(_status(facts, f"{verb}_status"), said, alive=alive)
+        if outcome == MEASURED and facts.get("alive") == "no":
+            outcome, detail = DIED, "the container ended under load"
+    else:
+        outcome, detail = _not_started(run, step)
+    times = _times(folder / "prepare.txt")
+    return {
+        "schema": 1,
+        "id": step.id,
+        "outcome": outcome,
+        "detail": detail,
+        "image_id": facts.get("image_id") or None,
+        "begin_ns": _number(facts, "begin_ns"),
+        "started_ns": _number(facts, "started_ns"),
+        "ready_ns": times.get("ready"),
+        "warm_ns": times.get("warm"),
+        "loaded_ns": _number(facts, "loaded_ns"),
+        "end_ns": _number(facts, "end_ns"),
+    }
+
+
+def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) -> tuple[str, str]:
+    """What became of a window; what happened before the first one is in the first one's."""
+    if _status(facts, "start_status"):
+        return _not_started(run, step)
+    folder = run / step.dir
+    for verb in ("prepare", "run") if window == 1 else ("run",):
+        if f"{verb}_{window}_status" not in facts:
+            continue
+        for side in SIDES:
+            status = side_status(folder / f"{verb}-{window}.txt", side)
+            alive = facts.get(f"alive_{side}") == "yes"
+            outcome, detail = _outcome(status, folder / f"{window}{side}" / f"{verb}.txt", alive=alive)
+            if outcome != MEASURED:
+                return outcome, detail
+    return MEASURED, ""
+
+
+def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
+    if status == 0:
+        return MEASURED, ""
+    outcome = OUTCOMES.get(status, TOOL_FAILED)
+    if outcome != OUTCOMES[10] and not alive:
+        outcome = DIED
+    return outcome, last_words(said)
+
+
+def _not_started(run: Path, step: Step) -> tuple[str, str]:
+    return OUTCOMES[10], last_words(run / "raw/services" / step.services[0] / "start.log")
+
+
+def last_words(path: Path) -> str:
+    """The last line of a file that holds anything, as one line that a terminal can show; empty where there is none."""
+    lines = [line for line in _lines(path) if line.strip()]
+    return "".join(mark if mark.isprintable() else " " for mark in lines[-1]) if lines else ""
+
+
+def _split_outputs(folder: Path) -> None:
+    """Sort what loadgen/pair printed by sides, as loadgen/measure would have said it of each."""
+    for window in (1, 2):
+        for verb in ("prepare", "run"):
+            path = folder / f"{verb}-{window}.txt"
+            if not path.exists():
+                continue
+            for side in SIDES:
+                mine = [line[2:] for line in _lines(path) if line.startswith(f"{side} ")]
+                (folder / f"{window}{side}").mkdir(parents=True, exist_ok=True)
+                text = "".join(f"{line}\n" for line in mine)
+                (folder / f"{window}{side}" / f"{verb}.txt").write_text(text, errors="surrogateescape")
+
+
+def side_status(path: Path, side: str) -> int:
+    """The exit status that loadgen/pair gives for a side; 12, a load tool that failed, where it gives none."""
+    found = [line.rpartition(" ")[2] for line in _lines(path) if line.startswith(f"status {side} ")]
+    return int(found[-1]) if found and found[-1].isdecimal() else 12
+
+
+def _times(path: Path) -> dict[str, int]:
+    """`ready NS` and `warm NS`, which loadgen/measure prints."""
+    words = (line.split() for line in _lines(path))
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+
+
+def _lines(path: Path) -> Sequence[str]:
+    try:
+        return path.read_text(errors="surrogateescape").split("\n")
+    except FileNotFoundError:
+        return ()
+
+
+def _status(facts: Mapping[str, str], key: str) -> int:
+    """An exit status; a part that was not reached failed in no other way than the one before it."""
+    return int(facts.get(key) or 0)
+
+
+def _number(facts: Mapping[str, str], key: str) -> int | None:
+    text = facts.get(key, "")
+    return int(text) if text.isdecimal() else None

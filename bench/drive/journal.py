@@ -1,0 +1,92 @@
+"""What a run has measured so far: one line for each measurement with a meta.json, and for each step that was tried.
+
+The journal spares a call the reading of all raw files. It holds nothing that they do not: it is rebuilt from them when
+the measuring begins or goes on, and it never outlives the call of scripts/matrix.sh that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.analysis.pair_analysis import judge_pairs, pairs_of
+from bench.core.files import mapping, write_file
+from bench.drive.steps import Step
+from bench.plan.measurement import Measurement
+from bench.records.record import MEASURED, Record, from_line, to_line
+from bench.run.reader import Raw, Run, read_raw, read_service
+from bench.validity.run_records import judged_record
+from bench.validity.run_rules import apply_run_rules, noise_limits_of
+
+FILE = "journal.tsv"
+TRIED, DONE, FAILED = "tried", "done", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`id` is finished. Of a pair and of the null server the record is kept, which later verdicts and limits need."""
+
+    kind: str
+    id: str
+    mode: str = ""
+    record: str = ""
+
+    def text(self) -> str:
+        """The line as it is in the file; the record is JSON, which has no tabs."""
+        return "\t".join((self.kind, self.id, self.mode, self.record)) + "\n"
+
+
+def rebuild(source: Run) -> None:
+    """Write the journal again from the run's raw files."""
+    found = ((one, read_raw(source.path, one)) for one in source.planned)
+    # Nobody asks for the records of solo windows here: they are not made.
+    lines = [
+        _line(one, raw, None if one.mode == "solo" else _record(source, one, raw)) for one, raw in found if raw.meta
+    ]
+    write_file(Path(source.path) / FILE, "".join(line.text() for line in lines))
+
+
+def append(source: Run, step: Step) -> list[Record]:
+    """Note that a step was tried, with what it has measured; returns its records, before the run's own limits."""
+    found = [(one, read_raw(source.path, one)) for one in source.planned if one.id in step.ids]
+    made = [_record(source, one, raw) for one, raw in found]
+    lines = [_line(one, raw, record) for (one, raw), record in zip(found, made, strict=True) if raw.meta]
+    with (Path(source.path) / FILE).open("a") as file:
+        file.writelines(line.text() for line in (*lines, Line(TRIED, step.id)))
+    return made
+
+
+def read(run: str) -> list[Line]:
+    """The lines of the journal."""
+    lines = (Path(run) / FILE).read_text().splitlines()
+    return [Line(*line.split("\t")) for line in lines]
+
+
+def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
+    """The records of measurements of these modes."""
+    return [from_line(line.record) for line in lines if line.record and line.mode in modes]
+
+
+def decided(source: Run, lines: Iterable[Line]) -> set[str]:
+    """The pairs that have their verdict, or that more rounds would not help: they are not measured on."""
+    return judge_pairs(pairs_of(source.facts), reviewed(source, records(lines, ("duet", "null")))).settled
+
+
+def reviewed(source: Run, found: list[Record]) -> list[Record]:
+    """Records with the causes that only all of them together show."""
+    return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))))
+
+
+def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
+    kind = DONE if mapping(raw.meta).get("outcome") == MEASURED else FAILED
+    return Line(kind, planned.id, planned.mode, to_line(record) if record and planned.mode != "solo" else "")
+
+
+def _record(source: Run, planned: Measurement, raw: Raw) -> Record:
+    return judged_record(planned, raw, read_service(source.path, planned.service))
+
+
+def finished_ids(lines: Iterable[Line]) -> set[str]:
+    """Measurements that are whole, and steps that this call has tried: neither is measured again."""
+    return {line.id for line in lines if line.kind in (TRIED, DONE)}

@@ -1,0 +1,86 @@
+"""What the measuring loop (scripts/lib/measure.sh) asks between two steps.
+
+One call records the step that has just ended, says how far the run is, decides the next step and writes it to
+RUN/step.sh. Time comes from the caller, in seconds since its script began.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bench.core.errors import UserError
+from bench.drive import journal, run_state
+from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
+from bench.drive.progress import Screen
+from bench.drive.run_state import RunState
+from bench.drive.step_file import write_step
+from bench.run.reader import read_run
+
+STEP, FINISHED, STOPPED = 0, 3, 4
+"""Exit statuses: RUN/step.sh has the next step; nothing is left to measure; the time is up."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """What this call shows, as of `now`: seconds since the caller's script began."""
+
+    now: float
+    screen: Screen
+    lines: list[str] = field(default_factory=list)
+
+
+def next_step(folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None) -> int:
+    """The exit status: STEP, FINISHED or STOPPED."""
+    state = run_state.begin(folder, shown.now, max_time_s) if begin else _after_load(folder, shown)
+    status, state = _choose(folder, state, shown)
+    if status == STEP:
+        state = replace(state, under_load=True)
+        write_step(folder, state.queue[0].lines, os.environ)
+        run_state.save(folder, state)
+    else:
+        run_state.remove(folder)
+    if shown.screen.columns and not shown.screen.quiet:
+        under_load = state.queue[0].label if status == STEP else ""
+        shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
+    if status == STOPPED:
+        shown.lines.append(f"the time is up (--max-time): the report says what is open; --resume {folder.name} goes on")
+    return status
+
+
+def _after_load(folder: Path, shown: Shown) -> RunState:
+    """With the step that was under load behind."""
+    state = run_state.load(folder)
+    if not state.under_load:
+        raise UserError(f"{folder.name}: no step was begun")
+    step = state.queue[0]
+    run_state.record_finished(folder, step)
+    source = read_run(str(folder))
+    nulls = [r for r in journal.records(journal.read(source.path), ("null",)) if r.id not in step.ids]
+    mine = journal.append(source, step)
+    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), shown)
+
+
+def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]:
+    """Status and state; where the status is STEP, the next step is the first one of the queue."""
+    while True:
+        if not state.queue:
+            state = run_state.next_round(read_run(str(folder)), state)
+            if not state.queue:
+                return FINISHED, state
+        if state.max_time_s and shown.now >= state.max_time_s:
+            return STOPPED, state
+        step = state.queue[0]
+        if not run_state.unverified(folder, step.services):
+            return STEP, state
+        journal.append(read_run(str(folder)), step)
+        state = _behind(state, NOT_LOADED, shown)
+
+
+def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
+    """With the first step of the queue behind."""
+    step, progress = state.queue[0], state.progress.after(state.queue[0], status)
+    if not (shown.screen.quiet or shown.screen.columns):
+        shown.lines.append(progress.log_line(step, status, shown.now))
+    return replace(state, progress=progress, queue=state.queue[1:], under_load=False)

@@ -1,0 +1,105 @@
+"""The state of the measuring loop between two calls: RUN/loop.json, and the journal beside it.
+
+Both belong to one call of scripts/matrix.sh. They are made when it begins to measure, from the run's raw files, and
+removed when it has nothing left to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.drive import journal
+from bench.drive.finished import FILE as FINISHED
+from bench.drive.finished import read_facts, record_step
+from bench.drive.progress import Progress
+from bench.drive.steps import Step, open_steps, read_steps
+from bench.records.resource_usage import whole
+from bench.run.reader import Run, read_run
+
+FILE = "loop.json"
+STEP_FILE = "step.sh"
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """`queue` holds the steps of the round that are still to be measured; the first one may be under load."""
+
+    progress: Progress
+    queue: tuple[Step, ...] = ()
+    max_time_s: float | None = None
+    under_load: bool = False
+
+
+def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
+    """The state of a loop that begins: what an earlier one left behind is recorded first."""
+    _record_last(folder)
+    source = read_run(str(folder))
+    journal.rebuild(source)
+    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s))
+
+
+def next_round(source: Run, state: RunState) -> RunState:
+    """With the open steps of the next round. Pairs that have their verdict by now are not measured on."""
+    steps = read_steps((Path(source.path) / "plan.jsonl").read_text())
+    lines = journal.read(source.path)
+    pairs = any(step.mode == "duet" for step in steps)
+    decided = journal.decided(source, lines) if pairs else set[str]()
+    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, whole(source.facts.get("rounds")) or 0))
+    progress = state.progress.expect(sum(step.seconds for step in left), len(left))
+    queue = tuple(step for step in left if step.round == left[0].round)
+    return replace(state, progress=progress, queue=queue, under_load=False)
+
+
+def record_finished(folder: Path, step: Step) -> None:
+    """Record the step that the host has just brought to its end."""
+    facts = read_facts(folder / FINISHED)
+    if facts is None:
+        raise UserError(f"{folder} has no {FINISHED}: the step {step.id} did not come to its end")
+    record_step(folder, step, facts)
+    (folder / FINISHED).unlink()
+
+
+def _record_last(folder: Path) -> None:
+    """Record the last step of a loop that was cut after its end and before it was recorded."""
+    facts = read_facts(folder / FINISHED)
+    if facts is None:
+        return
+    steps = read_steps((folder / "plan.jsonl").read_text())
+    for step in steps:
+        if step.id == facts.get("id"):
+            record_step(folder, step, facts)
+    (folder / FINISHED).unlink()
+
+
+def unverified(folder: Path, services: Collection[str]) -> bool:
+    """Whether one of these services did not pass its verification, so that it is not loaded."""
+    return any((folder / "raw/services" / name / "failure.json").exists() for name in services)
+
+
+def save(folder: Path, state: RunState) -> None:
+    """Keep the state for the next call."""
+    kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": [step.lines for step in state.queue]}
+    kept |= {"max_time_s": state.max_time_s, "under_load": state.under_load}
+    write_file(folder / FILE, json.dumps(kept))
+
+
+def load(folder: Path) -> RunState:
+    """The state that the last call left."""
+    try:
+        kept = json.loads((folder / FILE).read_text())
+    except FileNotFoundError:
+        raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
+    queue = tuple(Step(tuple(lines)) for lines in kept["queue"])
+    return RunState(Progress(**kept["progress"]), queue, kept["max_time_s"], kept["under_load"])
+
+
+def remove(folder: Path) -> None:
+    """Leave nothing of the loop in the run's folder."""
+    for name in (FILE, STEP_FILE, journal.FILE):
+        (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,50 @@
+"""Why a service is not loaded, in words: from what its build, its start and its verification left behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.drive.finished import last_words
+
+LONGEST = 300
+"""Characters of a detail that comes from a log."""
+
+
+def _no_base(_folder: Path, image: str) -> tuple[str, str]:
+    return "base image not reachable", f"{image} cannot be pulled or made here"
+
+
+def _not_built(folder: Path, _detail: str) -> tuple[str, str]:
+    return "build failed", build_error((folder / "build.log").read_text(errors="replace"))[:LONGEST]
+
+
+def _not_started(folder: Path, _detail: str) -> tuple[str, str]:
+    return "did not start", last_words(folder / "start.log")
+
+
+def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
+    return "did not start", f"no answer in {seconds} s; its last words: {last_words(folder / 'server.log')}"
+
+
+def _not_verified(folder: Path, _detail: str) -> tuple[str, str]:
+    """The verifier itself writes failure.json where a check failed: here it came to no end."""
+    return "failed verification", last_words(folder / "verify.txt")
+
+
+CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
+    "base": _no_base,
+    "build": _not_built,
+    "start": _not_started,
+    "answer": _no_answer,
+    "verification": _not_verified,
+}
+
+
+def build_error(log: str) -> str:
+    """The last words of the step that failed, which BuildKit repeats at the end behind their time; else its own."""
+    repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
+    errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
+    found = repeated or errors
+    return "".join(mark if mark.isprintable() else " " for mark in found[-1]) if found else ""

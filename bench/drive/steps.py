@@ -1,0 +1,103 @@
+"""The steps of a plan: what the loop on the host starts, loads and stops as one, and which of them are still open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One measurement, or one round of a pair (two windows, two sides): its lines of plan.jsonl."""
+
+    lines: tuple[Mapping[str, Any], ...]
+
+    @property
+    def first(self) -> Mapping[str, Any]:
+        """The line that speaks for all of them where they agree."""
+        return self.lines[0]
+
+    @property
+    def id(self) -> str:
+        """The measurement, or the pair's round."""
+        return str(self.first.get("unit", self.first["id"]))
+
+    @property
+    def mode(self) -> str:
+        """One of solo, null and duet."""
+        return str(self.first.get("mode", "solo"))
+
+    @property
+    def round(self) -> int:
+        """The round, from 1."""
+        return int(self.first["round"])
+
+    @property
+    def seconds(self) -> float:
+        """How long the plan expects it to take."""
+        return float(self.first.get("seconds", 0))
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The service under load; of a pair both, which are the same one twice in an A/A pair."""
+        return tuple(line["service"] for line in self.lines[:2]) if self.mode == "duet" else (self.first["service"],)
+
+    @property
+    def pair(self) -> str | None:
+        """The pair, of a duet."""
+        return self.first.get("pair")
+
+    @property
+    def control(self) -> bool:
+        """Whether it is an A/A pair."""
+        return self.mode == "duet" and len(set(self.services)) == 1
+
+    @property
+    def label(self) -> str:
+        """The step in words."""
+        services = " and ".join(dict.fromkeys(self.services))
+        return f"{services} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Its measurements."""
+        return tuple(line["id"] for line in self.lines)
+
+    @property
+    def dir(self) -> str:
+        """Its folder in the run's; of a pair the one that holds the folders of windows and sides."""
+        folder = str(self.first["dir"])
+        return folder.rpartition("/")[0] if self.mode == "duet" else folder
+
+
+def read_steps(plan: str) -> tuple[Step, ...]:
+    """The steps of a plan.jsonl, in its order."""
+    return steps_of(json.loads(line) for line in plan.splitlines() if line.strip())
+
+
+def steps_of(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+    """The steps of these lines: the lines of one `unit` belong together."""
+    units: dict[str, list[Mapping[str, Any]]] = {}
+    for line in lines:
+        units.setdefault(line.get("unit", line["id"]), []).append(line)
+    return tuple(Step(tuple(group)) for group in units.values())
+
+
+def open_steps(
+    steps: Sequence[Step], finished: Collection[str], decided: Collection[str], solo_rounds: int
+) -> Iterator[Step]:
+    """The steps that are still to be measured.
+
+    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict. Controls
+    have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
+    """
+    compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
+    for step in steps:
+        if step.mode == "duet" and step.pair in decided:
+            continue
+        if step.mode != "solo" and step.round > solo_rounds and compared <= set(decided):
+            continue
+        if step.id not in finished and not all(name in finished for name in step.ids):
+            yield step

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# The engine of the measuring loop (see measure.sh) where `docker-compose up bench` has started all containers, and this is in
+# one of them: there is no Docker socket, so that no container is fresh and counters are null, with that reason. Only declares.
+
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/common.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+bench() { python3 -m bench "$@"; }
+in_loadgen() { "$@"; }
+
+start_service() { :; }
+stop_service() { :; }
+start_log() { :; }
+is_running() { :; }
+save_provenance() { :; }
+
+# start_pair A B: of one service alone there is a second container, so that it can be paired with itself.
+# shellcheck disable=SC2034 # they are pair.sh's
+start_pair() {
+	local other=$2 found
+	side_pid=([a]='' [b]='') side_image=()
+	[[ $1 != "$2" ]] || other=twin
+	found=$(getent ahostsv4 "$1") || return
+	side_address[a]=${found%% *}
+	found=$(getent ahostsv4 "$other") || return
+	side_address[b]=${found%% *}
+}
+stop_pair() { :; }
+
+server_log() { echo "see: docker-compose logs $1"; }
+server_state() { echo "null no Docker socket is mounted: the counters of other containers cannot be read"; }
+dependency_state() { server_state "$1"; }
+service_limits() { echo "null no Docker socket is mounted: the limits of other containers cannot be read"; }
+save_idle() { server_state "$1" | save "$run_dir/raw/services/$1/idle.txt"; }

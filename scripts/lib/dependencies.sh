@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# What runs for as long as the run does: databases, upstream, load generator; their counters, and those of a service that has
+# nothing to do. Only declares.
+
+# shellcheck source=scripts/lib/counters.sh
+source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/dead_runs.sh
+source "${BASH_SOURCE[0]%/*}/dead_runs.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+# start_dependencies: for the length of the run.
+start_dependencies() {
+	local log=$run_dir/start.log words
+	if ! up_dependencies && ! retry_without_dead_runs; then
+		! subnet_taken || fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
+		words=$(tail -n1 "$log")
+		fail 1 "the database, upstream or load generator does not start: $words"
+	fi
+	find_irq_time
+	for ((i = 0; i < 100; i++)); do
+		! databases_ready || ! find_dependencies || return 0
+		sleep 0.1
+	done
+	words=$("$docker" logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
+	fail 1 "the database has no rows after 10 s: $words"
+}
+
+up_dependencies() { attend run_compose up --detach --no-build "${DEPENDENCIES[@]}" >"$log" 2>&1; }
+
+retry_without_dead_runs() { subnet_taken && remove_dead_runs && up_dependencies; }
+
+subnet_taken() { grep -Eq 'Pool overlaps|Address already in use' "$log"; }
+
+databases_ready() {
+	local name
+	for name in "${DEPENDENCIES[@]}"; do
+		[[ $name != postgres* ]] || "$docker" exec "$project-$name-1" /usr/local/bin/ready >/dev/null 2>&1 || return
+	done
+}
+
+# find_dependencies: their processes and addresses, looked up once.
+find_dependencies() {
+	local name found format='{{.State.Pid}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
+	for name in "${DEPENDENCIES[@]}"; do
+		found=$("$docker" inspect --format "$format" "$project-$name-1") || return
+		read -r "dependency_pid[$name]" "dependency_address[$name]" <<<"$found"
+	done
+}
+
+# dependency_state NAME: its counters.
+dependency_state() { counters "${dependency_pid[$1]:-0}"; }
+
+# save_idle NAME: the counters of a service that was asked for one answer, once its memory has settled (5 s at most): other
+# workers may still load while the first one answers.
+save_idle() {
+	local state was now=0 i
+	for ((i = 0; i < 25; i++)); do
+		was=$now
+		state=$(server_state "$1")
+		now=$(sed -n 's/^memory_current_bytes //p' <<<"$state")
+		((${now:-0} > was + was / 100)) || break
+		sleep 0.2
+	done
+	{ printf '%s\n' "$state" && file_memory "$server_pid"; } | save "$run_dir/raw/services/$1/idle.txt"
+}

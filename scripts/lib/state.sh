@@ -1,0 +1,27 @@
+# shellcheck shell=bash
+# The variables that the files of the measuring loop share, each with the one function that sets it. Only declares.
+# shellcheck disable=SC2034 # those who source this read them
+
+# open_run: the run's name, folder and Compose project; from its services.sh all that begins with a capital.
+run='' run_dir='' project=''
+SERVICES=() DEPENDENCIES=()
+declare -gA IMAGE_OF=() BASE_OF=() WAITS_OF=() ROUTES_OF=()
+
+# measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
+STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
+facts=()
+
+# start_service
+server_pid='' image_id='' started_ns=''
+
+# start_pair, by side: a, b
+declare -gA side_pid=() side_image=() side_address=()
+
+# find_dependencies, by name
+declare -gA dependency_pid=() dependency_address=()
+
+# check_shutdown: a container's exit status
+stopped=''
+
+# The exit status of the verifier where every failed check was an answer that came too late.
+only_late=3

@@ -1,0 +1,87 @@
+"""What the loop on the host has recorded of a service, and the file that it sources."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from make_run import entry, write_run
+
+from bench.__main__ import main
+from bench.drive.service_failures import build_error
+from bench.run.services_file import services_file
+
+NAME = "aiohttp-py313-debian"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files", "outcome", "detail"),
+    [
+        (["base", "python:3.13"], {}, "base image not reachable", "python:3.13 cannot be pulled or made here"),
+        (["build"], {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"}, "build failed", "no such package"),
+        (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
+        (["start"], {}, "did not start", ""),
+        (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; its last words: boom"),
+        (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),
+    ],
+)
+def test_why_a_service_is_not_loaded(  # noqa: PLR0917
+    arguments: list[str],
+    files: dict[str, str],
+    outcome: str,
+    detail: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_run(tmp_path, [entry("aiohttp")])
+    for name, text in files.items():
+        (tmp_path / "raw/services" / NAME / name).write_text(text)
+    assert main(["service-failed", str(tmp_path), NAME, *arguments]) == 0
+    assert capsys.readouterr().out == f"{NAME}: {outcome}: {detail}\n"
+    failure = json.loads((tmp_path / "raw/services" / NAME / "failure.json").read_text())
+    assert failure == {"outcome": outcome, "detail": detail}
+
+
+def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path, [entry("aiohttp")])
+    path = tmp_path / "raw/services" / NAME / "failure.json"
+    path.write_text('{"outcome": "failed verification", "detail": "not ok - json"}')
+    assert main(["service-failed", str(tmp_path), NAME, "verification"]) == 0
+    assert capsys.readouterr().out == f"{NAME}: failed verification: not ok - json\n"
+    assert path.read_text() == '{"outcome": "failed verification", "detail": "not ok - json"}'
+
+
+def test_how_a_service_ended(tmp_path: Path) -> None:
+    write_run(tmp_path, [entry("aiohttp")])
+    assert main(["service-stopped", str(tmp_path), NAME, "143", "1", "5", "9"]) == 0
+    stop = json.loads((tmp_path / "raw/services" / NAME / "stop.json").read_text())
+    assert stop == {"exit_status": 143, "tries": 1, "begin_ns": 5, "end_ns": 9}
+    assert main(["service-stopped", str(tmp_path), NAME, "x", "1", "5", "9"]) == 2
+    assert main(["service-stopped", str(tmp_path), "../..", "0", "1", "5", "9"]) == 2
+
+
+def test_a_build_without_repeated_words_has_its_last_error() -> None:
+    assert build_error("--x error\nERROR: no such file\n------\n") == "ERROR: no such file"
+    assert build_error("all is well\n") == ""
+
+
+def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
+    facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
+    text = services_file({"svc-a": facts, "svc-b": facts | {"concurrent": False}}, second_database=True)
+    (tmp_path / "services.sh").write_text(text)
+    show = (
+        'load() { source "$0"; }; load; printf "%s\\n" "${SERVICES[*]}" "${DEPENDENCIES[*]}" "${IMAGE_OF[svc-a]}" '
+        '"${BASE_OF[svc-b]}" "${WAITS_OF[svc-a]} ${WAITS_OF[svc-b]}" "${ROUTES_OF[svc-a]}"'
+    )
+    done = subprocess.run(["bash", "-c", show, tmp_path / "services.sh"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "svc-a svc-b",
+        "loadgen postgres upstream postgres2",
+        "bench/it's $HOME",
+        "python:3.13",
+        "--concurrent --sequential",
+        "json,db-raw",
+    ]
+    assert "postgres2" not in services_file({}, second_database=False)

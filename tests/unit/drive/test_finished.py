@@ -1,0 +1,94 @@
+"""What the host saw of a step, and what the load generator said, as outcomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from loop_runs import pair, solo
+
+from bench.core.errors import UserError
+from bench.drive.finished import metas, read_facts, record_step
+from bench.drive.steps import Step
+
+ONE = Step((solo("aiohttp", 1),))
+TWO = Step(tuple(pair(1)))
+STARTED = {"start_status": "0", "prepare_status": "0"}
+
+
+def outcome_of(path: Path, facts: dict[str, str], **said: str) -> tuple[str, str]:
+    folder = path / ONE.dir
+    folder.mkdir(parents=True)
+    for name, text in said.items():
+        (folder / f"{name}.txt").write_text(text)
+    [(name, meta)] = metas(path, ONE, facts)
+    assert name == ONE.dir
+    return meta["outcome"], meta["detail"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "outcome", "detail"),
+    [
+        (STARTED | {"run_status": "0", "alive": "yes"}, {}, "measured", ""),
+        (STARTED | {"run_status": "0", "alive": "no"}, {}, "died", "the container ended under load"),
+        (
+            STARTED | {"run_status": "12", "alive": "yes"},
+            {"run": "a\nmeasure: b\n\n"},
+            "load tool failed",
+            "measure: b",
+        ),
+        (STARTED | {"run_status": "12", "alive": "no"}, {"run": "measure: b\n"}, "died", "measure: b"),
+        ({"prepare_status": "10", "alive": "no"}, {"prepare": "none\n"}, "did not start", "none"),
+        ({"prepare_status": "11", "alive": "yes"}, {"prepare": "ready 1\nwrong\n"}, "answers wrongly", "wrong"),
+        ({"prepare_status": "11", "alive": "no"}, {"prepare": "wrong\n"}, "died", "wrong"),
+        ({"prepare_status": "137", "alive": "yes"}, {"prepare": ""}, "load tool failed", ""),
+    ],
+)
+def test_outcomes(facts: dict[str, str], said: dict[str, str], outcome: str, detail: str, tmp_path: Path) -> None:
+    assert outcome_of(tmp_path, facts, **said) == (outcome, detail)
+
+
+def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> None:
+    log = tmp_path / "raw/services/aiohttp-py313-debian/start.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("Container starting\nno such \x1b[31mimage\n")
+    assert outcome_of(tmp_path, {"start_status": "1", "alive": "no"}) == ("did not start", "no such  [31mimage")
+
+
+def pair_of(run: Path, facts: dict[str, str], **said: str) -> list[tuple[str, str]]:
+    (run / TWO.dir).mkdir(parents=True)
+    for name, text in said.items():
+        (run / TWO.dir / f"{name.replace('_', '-')}.txt").write_text(text)
+    record_step(run, TWO, {"id": TWO.id, **facts})
+    return [(meta["outcome"], meta["detail"]) for _, meta in metas(run, TWO, facts)]
+
+
+GOOD = "status a 0\nstatus b 0\n"
+
+
+def test_a_window_that_failed_leaves_the_one_before_it(tmp_path: Path) -> None:
+    facts = {"prepare_1_status": "0", "run_1_status": "0", "run_2_status": "12", "alive_a": "yes", "alive_b": "yes"}
+    bad = "a fine\nb measure: wrk ended with 1\nb \nstatus b 12\nstatus a 0\n"
+    found = pair_of(tmp_path, facts, prepare_1="a ready 1\nb ready 2\n" + GOOD, run_1=GOOD, run_2=bad)
+    assert found == [("measured", "")] * 2 + [("load tool failed", "measure: wrk ended with 1")] * 2
+    assert (tmp_path / TWO.dir / "1b/prepare.txt").read_text() == "ready 2\n"
+    assert (tmp_path / TWO.dir / "2a/run.txt").read_text() == "fine\n"
+
+
+def test_a_side_that_died_is_known_by_its_own_container(tmp_path: Path) -> None:
+    facts = {"prepare_1_status": "0", "run_1_status": "12", "alive_a": "yes", "alive_b": "no"}
+    found = pair_of(tmp_path, facts, prepare_1=GOOD, run_1="status a 0\nb gone\nstatus b 11\n")
+    assert found == [("died", "gone")] * 4
+
+
+def test_a_load_generator_that_ended_is_a_tool_that_failed(tmp_path: Path) -> None:
+    facts = {"prepare_1_status": "137", "alive_a": "yes", "alive_b": "yes"}
+    assert pair_of(tmp_path, facts, prepare_1="a ready 1\n") == [("load tool failed", "ready 1")] * 4
+
+
+def test_facts_are_lines_of_key_and_value(tmp_path: Path) -> None:
+    assert read_facts(tmp_path / "finished.env") is None
+    (tmp_path / "finished.env").write_text("id=r01-0001\nimage_id=\ndetail=a=b\n")
+    assert read_facts(tmp_path / "finished.env") == {"id": "r01-0001", "image_id": "", "detail": "a=b"}
+    with pytest.raises(UserError, match="is of step None"):
+        record_step(tmp_path, ONE, {})

@@ -1,0 +1,236 @@
+"""The measuring loop without containers: what each call of `next` records, prints and decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, can_be_loaded, finish, null, pair, solo, step_id
+from make_run import output_of, write_measurement, write_run
+from pair_runs import SAME, steady, write_pairs
+
+Capture = pytest.CaptureFixture[str]
+
+
+def a_run(folder: Path, *lines: dict[str, Any], **facts: Any) -> Path:
+    return write_run(folder, lines, **facts)
+
+
+def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = a_run(tmp_path, one, two)
+    assert ask(folder, capsys, 0, "--begin") == (0, [])
+    assert step_id(folder) == one["id"]
+    finish(folder, [one], [3000])
+    status, said = ask(folder, capsys, 20)
+    assert (status, step_id(folder)) == (0, two["id"])
+    assert said == ["[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, 0:20 left"]
+    finish(folder, [two], [4000])
+    status, said = ask(folder, capsys, 30)
+    assert (status, said) == (
+        3,
+        ["[2/2] tornado-py313-debian json wrk c64: 4,000 requests/s; 0 not valid, 0:00 left"],
+    )
+    assert {path.name for path in folder.iterdir()} == {"raw", "run.json", "plan.jsonl"}
+
+
+def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = a_run(tmp_path, one)
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000])
+    ask(folder, capsys, 1)
+    meta = json.loads((folder / one["dir"] / "meta.json").read_text())
+    assert meta == {"schema": 1, "id": one["id"], "outcome": "measured", "detail": "", "image_id": "sha256:1"} | {
+        "begin_ns": 1,
+        "started_ns": 2,
+        "ready_ns": 3,
+        "warm_ns": 4,
+        "loaded_ns": 5,
+        "end_ns": 6,
+    }
+    assert not (folder / "finished.env").exists()
+
+
+def test_nothing_is_left_where_all_is_measured(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = a_run(tmp_path, one)
+    write_measurement(folder, one, output_of(one, 3000))
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+
+
+def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, capsys: Capture) -> None:
+    one, two, three = (solo("aiohttp", number, level=f"c{number}") for number in (1, 2, 3))
+    for number, line in enumerate((one, two, three), 1):
+        line["dir"] = f"raw/r01/{number}"
+    folder = a_run(tmp_path, one, two, three)
+    write_measurement(folder, one, output_of(one, 3000))
+    write_measurement(folder, two, output_of(two, 3000), meta={"outcome": "died", "detail": "it died"})
+    # What an earlier call left is not believed.
+    (folder / "journal.tsv").write_text("done\tr01-0003\tsolo\t\ntried\tr01-0002\t\t\n")
+    (folder / "loop.json").write_text("{}")
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == two["id"]
+    # It is not tried again in the same call.
+    finish(folder, [two], [], run_status=12)
+    assert ask(folder, capsys, 1)[0] == 0
+    assert step_id(folder) == three["id"]
+    finish(folder, [three], [3000])
+    assert ask(folder, capsys, 2)[0] == 3
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == two["id"]
+
+
+def test_a_step_that_ended_before_the_loop_was_cut_is_not_repeated(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = a_run(tmp_path, one)
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000])
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    assert (folder / one["dir"] / "meta.json").exists()
+
+
+def test_a_service_that_failed_is_not_loaded(tmp_path: Path, capsys: Capture) -> None:
+    one, two, three = solo("aiohttp", 1), solo("tornado", 2), pair(3, a="tornado", b="aiohttp")
+    folder = a_run(tmp_path, one, two, *three)
+    (folder / "raw/services/aiohttp-py313-debian/failure.json").write_text('{"outcome": "build failed", "detail": ""}')
+    status, said = ask(folder, capsys, 0, "--begin")
+    assert (status, step_id(folder)) == (0, two["id"])
+    assert said == ["[1/3] aiohttp-py313-debian json wrk c64: not loaded; 1 not valid, 0:00 left"]
+    finish(folder, [two], [3000])
+    status, said = ask(folder, capsys, 20)
+    assert status == 3
+    assert said[1].startswith(
+        "[3/3] tornado-py313-debian and aiohttp-py313-debian json wrk c64: not loaded; 2 not valid"
+    )
+
+
+def test_the_time_is_up(tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = a_run(tmp_path / "a-run", one, two)
+    assert ask(folder, capsys, 5, "--begin", "--max-time", "30")[0] == 0
+    finish(folder, [one], [3000])
+    status, said = ask(folder, capsys, 30)
+    assert status == 4
+    assert said[0].startswith("[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; ")
+    assert said[1:] == ["the time is up (--max-time): the report says what is open; --resume a-run goes on"]
+    assert ask(folder, capsys, 5, "--begin")[0] == 0
+    assert step_id(folder) == two["id"]
+
+
+@pytest.mark.parametrize(("options", "lines"), [(("--quiet",), 0), (("--columns", "200"), 1), ((), 1)])
+def test_how_much_is_said(options: tuple[str, ...], lines: int, tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = a_run(tmp_path, one, two)
+    ask(folder, capsys, 0, "--begin", *options)
+    finish(folder, [one], [3000])
+    assert len(ask(folder, capsys, 1, *options)[1]) == lines
+
+
+def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = a_run(tmp_path, one, two)
+    screen = ("--columns", "200", "--colour")
+    first = ask(folder, capsys, 0, "--begin", *screen)[1]
+    assert first == ["[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64"]
+    finish(folder, [one], [3000], alive="no")
+    assert ask(folder, capsys, 10, *screen)[1] == [
+        "[1/2] 0:10 left, \x1b[31m1 not valid\x1b[0m, last invalid: died | now tornado-py313-debian json wrk c64"
+    ]
+    finish(folder, [two], [4000])
+    [last] = ask(folder, capsys, 20, "--columns", "30")[1]
+    assert last == "[2/2] 0:00 left, 1 not valid,"
+
+
+def test_a_control_counts_as_soon_as_it_was_measured(tmp_path: Path, capsys: Capture) -> None:
+    one, two = null(1), solo("aiohttp", 2)
+    folder = a_run(tmp_path, one, two)
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [4000])
+    assert ": 4,000 requests/s; 0 not valid" in ask(folder, capsys, 1)[1][0]
+    finish(folder, [two], [3000])
+    assert ": invalid: loadgen-bound: " in ask(folder, capsys, 2)[1][0]
+
+
+def test_a_pair_is_one_step(tmp_path: Path, capsys: Capture) -> None:
+    lines = pair(1)
+    folder = a_run(tmp_path, *lines)
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == "r01-0001"
+    finish(folder, lines, [3000, 4000, 3000, 4000])
+    status, said = ask(folder, capsys, 10)
+    assert status == 3
+    assert said[0].startswith("[1/1] aiohttp-py313-debian and tornado-py313-debian json wrk c64: 3,000 and 4,000 req")
+    metas = [json.loads((folder / line["dir"] / "meta.json").read_text()) for line in lines]
+    assert [meta["id"] for meta in metas] == [line["id"] for line in lines]
+    assert [meta["image_id"] for meta in metas] == ["sha256:a", "sha256:b"] * 2
+    assert [(meta["begin_ns"], meta["end_ns"]) for meta in metas] == [(1, 2), (1, 2), (1, 3), (1, 3)]
+
+
+def test_only_pairs_without_a_verdict_are_measured_on(tmp_path: Path, capsys: Capture) -> None:
+    slow, hazy = steady(3000, 0.9), steady(4000, 0.9, 0.08)
+    pairs = [
+        ("aa1", "aiohttp", "aiohttp", SAME, SAME),
+        ("p001", "aiohttp", "tornado", SAME, slow),
+        ("p002", "aiohttp", "uvicorn-asgi", SAME, hazy),
+    ]
+    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 16, 8))
+    assert ask(folder, capsys, 0, "--begin", "--columns", "200")[1][0].startswith("[0/16] ")
+    state = json.loads((folder / "loop.json").read_text())
+    assert {step[0]["pair"] for step in state["queue"]} == {"aa1", "p002"}
+    assert {step[0]["round"] for step in state["queue"]} == {9}
+
+
+def test_verdicts_are_looked_at_between_rounds_alone(tmp_path: Path, capsys: Capture) -> None:
+    pairs = [("aa1", "aiohttp", "aiohttp", SAME, SAME), ("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9))]
+    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 9, 8))
+    lines = [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+    eighth = [line for line in lines if line["round"] == 8 and line["pair"] == "p001"]
+    kept = {line["id"]: (folder / line["dir"] / "meta.json").read_text() for line in eighth}
+    for line in eighth:
+        (folder / line["dir"] / "meta.json").unlink()
+    # The eighth round of the pair is open: so are all of the ninth.
+    assert ask(folder, capsys, 0, "--begin", "--columns", "200")[1][0].startswith("[0/3] ")
+    assert step_id(folder) == eighth[0]["unit"]
+    for line in eighth:
+        (folder / line["dir"] / "meta.json").write_text(kept[line["id"]])
+    for verb in ("prepare-1", "run-1", "run-2"):
+        (folder / "raw/r08/pairs/p001" / f"{verb}.txt").write_text("status a 0\nstatus b 0\n")
+    (folder / "finished.env").write_text(f"id={eighth[0]['unit']}\nstart_status=0\nend_1_ns=1\nend_2_ns=2\n")
+    # With it, the pair has its verdict, and nothing is left for its control either.
+    assert ask(folder, capsys, 10)[0] == 3
+
+
+def test_when_all_pairs_are_decided_nothing_is_left_to_do(tmp_path: Path, capsys: Capture) -> None:
+    pairs = [("aa1", "aiohttp", "aiohttp", SAME, SAME), ("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9))]
+    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 30, 8))
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+
+
+def test_a_step_without_an_end_is_an_error(tmp_path: Path, capsys: Capture) -> None:
+    folder = a_run(tmp_path, solo("aiohttp", 1), solo("tornado", 2))
+    assert ask(folder, capsys, 0)[0] == 2
+    ask(folder, capsys, 0, "--begin")
+    status, [said] = ask(folder, capsys, 1)
+    assert status == 2
+    assert "finished.env: the step r01-0001 did not come to its end" in said
+    (folder / "finished.env").write_text("id=r09-0009\n")
+    status, [said] = ask(folder, capsys, 1)
+    assert status == 2
+    assert "is of step r09-0009, not of r01-0001" in said
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = a_run(tmp_path, solo("aiohttp", 1))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bench.drive.run_state.write_file", full)
+    status, [said] = ask(folder, capsys, 0, "--begin")
+    assert status == 2
+    assert said == f"bench: cannot write to {folder}: No space left on device"
