@@ -35,13 +35,17 @@ setup() {
 
 @test "a plain line for each measurement, none of them drawn over" {
 	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: .+; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 12 ]]
-	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log") -ge 5 ]]
-	run ! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
+	figures=$(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log")
+	invalid=$(grep -cE '^\[[0-9]+/12\] [^:]+: invalid: ' "$BATS_FILE_TMPDIR/log") || true
+	((figures > 0 && figures + invalid == 12))
+	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
 @test "records hold good answers and the kernel's own counters" {
 	[[ $(count . "$run_folder/records.jsonl") == 15 ]]
-	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 10 ]]
+	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
+	only_causes 'host|loadgen-bound|not the asked load' "$run_folder"
+	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 15 ]]
 	run -1 grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
 	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
 	[[ $(count . "$BATS_TEST_TMPDIR/solo") == 8 ]]
@@ -116,7 +120,7 @@ setup() {
 }
 
 @test "what is written belongs to the user who ran the script" {
-	[[ -z $(find "$run_folder" ! -user "$(id -un)") ]]
+	[[ $(owners "$run_folder") == "$(id -un)" ]]
 }
 
 @test "what ran is named by its content, and a run may be compared with itself" {
