@@ -25,13 +25,6 @@ MUTANTS = (
         ("tests/unit/validity",),
     ),
     Mutant(
-        "an open loop may send 5 % less than its rate",
-        "bench/records/evidence.py",
-        "MIN_SENT = 0.99",
-        "MIN_SENT = 0.95",
-        ("tests/unit/validity",),
-    ),
-    Mutant(
         "Little's law: a latency that is too short passes",
         "bench/validity/measurement_rules.py",
         "if too_long or too_short:",
@@ -43,13 +36,6 @@ MUTANTS = (
         "bench/validity/run_rules.py",
         "record.goodput > MAX_OF_CEILING * ceiling[0]",
         "record.goodput > ceiling[0]",
-        ("tests/unit/validity",),
-    ),
-    Mutant(
-        "stolen CPU time is held to the limit for foreign CPU time",
-        "bench/validity/run_rules.py",
-        "record.steal_ratio > limits.steal",
-        "record.steal_ratio > limits.foreign",
         ("tests/unit/validity",),
     ),
     Mutant(
@@ -156,5 +142,19 @@ MUTANTS = (
         '\tstop_service "$service"\n',
         "",
         ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a run does not end when its time is up",
+        "scripts/lib/measure.sh",
+        'begin+=(--max-time "$1")',
+        "begin+=()",
+        ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a run leaves its containers and networks",
+        "scripts/lib/run.sh",
+        "run_compose --profile '*' down",
+        "true --profile '*' down",
+        ("tests/shell/builds_and_ends.bats",),
     ),
 )
