@@ -80,8 +80,12 @@ setup() {
 }
 
 @test "the report names both services, and how their base was made" {
-	grep -q gunicorn-sync-flask-py313-debian "$run_folder/report.md"
-	grep -q uvicorn-starlette-py313-debian "$run_folder/report.md"
+	local name row
+	for name in gunicorn-sync-flask-py313-debian uvicorn-starlette-py313-debian; do
+		row=$(grep -E "^\\| $name \\| [^|]*3\.13[^|]* \\| debian, [^|]+ \\|" "$run_folder/report.md")
+		echo "$row"
+		[[ $(wc -l <<<"$row") == 1 && $row != *'not known'* ]]
+	done
 }
 
 @test "records and report come out of the raw files alone, byte for byte" {
