@@ -30,7 +30,10 @@ VERBS = {
     "comparable": "cli.compare_runs:compatibility_verb",
     "compare": "cli.compare_runs:compare_verb",
     "pr-comment": "cli.pr_comment:pr_comment_verb",
+    "profile": "cli.profile:profile_verb",
     "lock": "cli.lock:lock_verb",
+    "scaffold": "cli.scaffold:scaffold_verb",
+    "baseline": "cli.scaffold:baseline_verb",
     "sample": "cli.sample:sample_verb",
 }
 """verb -> module:function; a module is imported when its verb is asked for, so that a quick verb stays quick."""

@@ -4,7 +4,7 @@
 #
 # Creates two local branches from the current commit, `sync` and `gevent`, that differ in one line:
 # WORKER_CLASS in .env. Then `git switch gevent && docker-compose up bench` measures gunicorn's other
-# worker model. A branch that is there already is left as it is.
+# worker model. Existing branches are left as they are.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
@@ -17,17 +17,20 @@ case ${1:-} in
 esac
 
 cd "$root"
-git rev-parse --verify --quiet HEAD >/dev/null || fail 2 "this folder is no git clone: git clone the project first"
+head=$(git rev-parse --verify --quiet HEAD 2>/dev/null) || fail 2 "this folder is not a git clone with a commit: git clone the project first"
+# A work tree of its own, so that uncommitted changes are not touched; a branch is made once its commit is there.
+tree=$(mktemp -d)/tree
+trap 'git worktree remove --force "$tree" 2>/dev/null || true; rm -rf "${tree%/*}"' EXIT
+git worktree add --quiet --detach "$tree" "$head"
 for class in sync gevent; do
 	if git show-ref --verify --quiet "refs/heads/$class"; then
-		say "branch $class is there already"
+		say "branch $class exists already"
 		continue
 	fi
-	# Made beside the work tree, so that nothing uncommitted is touched.
-	tree=$(mktemp -d)
-	git worktree add --quiet -b "$class" "$tree" HEAD
-	sed -i.old "s/^WORKER_CLASS=.*/WORKER_CLASS=$class/" "$tree/.env" && rm "$tree/.env.old"
+	git -C "$tree" checkout --quiet --detach "$head"
+	sed "s/^WORKER_CLASS=.*/WORKER_CLASS=$class/" "$tree/.env" | save "$tree/.env"
 	git -C "$tree" diff --quiet || git -C "$tree" commit --quiet -m "gunicorn's $class workers" -- .env
-	git worktree remove "$tree"
+	made=$(git -C "$tree" rev-parse HEAD)
+	git branch "$class" "$made"
 	say "branch $class: git switch $class && docker-compose up bench"
 done

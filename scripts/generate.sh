@@ -18,14 +18,14 @@ case ${1:-} in
 *) fail 2 "unknown argument '$1', see --help" ;;
 esac
 
-need_engine
+need_tools
+generated=$(mktemp)
+trap 'rm -f "$generated"' EXIT
 for file in services/{compose.yml,bench.yml,bases.tsv} docs/catalogue.md; do
-	generated=$(mktemp)
 	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
 		diff -u "$root/$file" "$generated" || fail 1 "$file is not what services/matrix.toml says: run scripts/generate.sh"
 	else
 		save "$root/$file" <"$generated"
 	fi
-	rm -f "$generated"
 done

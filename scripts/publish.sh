@@ -2,8 +2,9 @@
 #
 # Usage: scripts/publish.sh RUN NAME
 #
-# Puts a run under results/published/NAME, as it is to be committed: what a person reads, and raw.tar.xz with the raw
-# files and the plan, from which scripts/report.sh makes the rest again. RUN is a folder under results/, by name or path.
+# Copies a run to results/published/NAME in the form in which it is committed: the files that people read,
+# and raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a
+# folder under results/, by name or path.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
@@ -12,18 +13,22 @@ trap_errors
 case ${1:-} in
 -h | --help) usage && exit ;;
 esac
-(($# == 2)) || fail 2 "a run and a name are needed, see --help"
+(($# == 2)) || fail 2 "a run and a name are needed; see --help"
+[[ $2 =~ ^[a-z0-9][a-z0-9-]*$ ]] || fail 2 "name '$2' is not lower-case letters, digits and '-'"
 run=$1 published=$root/results/published/$2
 [[ -d $run ]] || run=$root/results/$1
-[[ -s $run/run.json && -s $run/report.md ]] || fail 2 "'$1' is no run with a report: scripts/report.sh makes one"
-[[ $2 =~ ^[a-z0-9][a-z0-9-]*$ ]] || fail 2 "name '$2' is not lower-case letters, digits and '-'"
-[[ ! -e $published ]] || fail 2 "$published is there already: remove it, or choose another name"
+[[ -s $run/run.json && -s $run/report.md ]] || fail 2 "'$1' is not a run with a report: build one with scripts/report.sh"
+[[ ! -e $published ]] || fail 2 "$published exists already: remove it, or choose another name"
 
-mkdir -p "$published"
+mkdir -p "$root/results/published"
+made=$(mktemp -d -p "$root/results/published" .XXXXXX)
+trap 'rm -rf "$made"' EXIT
+chmod 755 "$made"
 for name in run.json report.md verdicts.jsonl selftest.md; do
-	[[ ! -s $run/$name ]] || cp "$run/$name" "$published/"
+	[[ ! -s $run/$name ]] || cp "$run/$name" "$made/"
 done
-# Neither the resolved Compose file nor the logs of the builds: they hold paths of this machine.
-(cd "$run" && tar --create --sort=name --owner=0 --group=0 --numeric-owner raw plan.jsonl services.yml knobs.env) |
-	xz -9 --threads=0 >"$published/raw.tar.xz"
+# Without the resolved Compose file and the build logs: they contain paths of this machine.
+tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner raw plan.jsonl services.yml knobs.env |
+	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"
+mv "$made" "$published"
 say "$published"

@@ -16,7 +16,7 @@ from bench.run.folder import RESULTS, find_run
 def compatibility_verb(argv: Sequence[str]) -> int:
     """`comparable A B`: print the differences; 0 when figures of both may be compared, else 1."""
     if len(argv) != 2:
-        raise UserError("comparable takes two runs, such as: scripts/report.sh comparable RUN OTHER")
+        raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
     verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
     print(*verdict.lines(), sep="\n")
     return 0 if verdict.comparable else 1
@@ -30,7 +30,7 @@ def compare_verb(argv: Sequence[str]) -> int:
     from bench.render.comparison import markdown, page
 
     if len(argv) < 2:
-        raise UserError("compare takes two runs or more, such as: scripts/report.sh RUN OTHER")
+        raise UserError("a comparison takes two runs or more, such as: scripts/compare-runs.sh RUN OTHER")
     found = compare_runs([find_run(name) for name in argv])
     folder = RESULTS / FOLDER / found.title
     text = markdown(found)

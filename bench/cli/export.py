@@ -23,12 +23,13 @@ BINARY = frozenset({"parquet"})
 def export_verb(argv: Sequence[str]) -> int:
     """`export FORMAT RUN`: write the file to standard output."""
     if len(argv) != 2:
-        raise UserError(f"export takes a format ({', '.join(FORMATS)}) and a run, such as: export csv RUN > FILE")
+        formats = ", ".join(FORMATS)
+        raise UserError(f"export takes a format ({formats}) and a run, such as: scripts/export.sh csv RUN > FILE")
     form, name = argv
     if form not in FORMATS:
         raise unknown("format", form, list(FORMATS))
     if form in BINARY and sys.stdout.isatty():
-        raise UserError(f"{form} is no text: write it to a file, such as: export {form} RUN > FILE")
+        raise UserError(f"{form} is binary: write it to a file, such as: scripts/export.sh {form} RUN > FILE")
     folder = find_run(name)
     records = read_records(folder)
     module, _, function = FORMATS[form].partition(":")

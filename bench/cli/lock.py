@@ -1,4 +1,4 @@
-"""`lock`: the pins of every server, framework and driver set."""
+"""`lock`: the pins of every server, framework and driver set, and of the project itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.locks import relock
+from bench.matrix.project_locks import relock_project
 
 
 def lock_verb(argv: Sequence[str]) -> int:
@@ -25,6 +26,8 @@ def lock_verb(argv: Sequence[str]) -> int:
     arguments = options.names, options.check, options.upgrade
     try:
         stale = [path for python in matrix.pythons for path in relock(matrix, python, *arguments)]
+        if not options.names:
+            stale += relock_project(Path(".."), options.check, options.upgrade)
     except subprocess.CalledProcessError as error:
         raise UserError(f"{' '.join(error.cmd[:3])} failed: {error.stderr or 'see above'}") from error
     for path in stale:

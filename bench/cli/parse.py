@@ -15,7 +15,7 @@ from bench.parse import parse
 def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
     """`parse TOOL < FILE`: print one JSON object; UserError when TOOL is none of the tools."""
     if len(argv) != 1 or argv[0] not in TOOLS:
-        raise UserError(f"usage: parse TOOL < FILE, with TOOL one of {', '.join(TOOLS)}")
+        raise UserError(f"parse takes one of {', '.join(TOOLS)}, such as: scripts/parse.sh wrk < FILE")
     data = (stdin or sys.stdin.buffer).read()
     print(json.dumps(parse(argv[0], data).as_dict(), allow_nan=False), file=stdout)
     return 0

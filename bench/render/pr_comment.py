@@ -204,7 +204,7 @@ def side_by_side(
     rows = [_row(key, [group[key] for group in cells]) for key in both] if verdict.comparable else []
     for most in MOST_ROWS:
         lines = [*head, *([""] if told else []), *told[:most]]
-        lines += _more(told, most, "differences: see scripts/report.sh comparable")
+        lines += _more(told, most, "differences: see scripts/compare-runs.sh --check")
         if rows:
             lines += [
                 "",

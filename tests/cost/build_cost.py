@@ -11,12 +11,12 @@ from tests.cost.harness_cost import Cost, print_table
 
 
 def build_cost(argv: Sequence[str]) -> int:
-    """`self-builds BUILDS HISTORIES`: time and bytes of cold builds; exit status 1 when a goal is missed.
+    """`builds BUILDS HISTORIES`: time and bytes of cold builds; exit status 1 when a goal is missed.
 
     BUILDS has lines `NAME STATUS BEGIN_NS END_NS`, HISTORIES a file NAME.jsonl for each image that was built.
     """
     if len(argv) != 2:
-        raise UserError("self-builds takes a file of builds and a folder of histories; see scripts/bench-self.sh")
+        raise UserError("builds takes a file of builds and a folder of histories; see scripts/harness-cost.sh")
     builds = [line.split() for line in Path(argv[0]).read_text().splitlines()]
     failed = [name for name, status, _, _ in builds if status != "0"]
     seconds = (max(int(b[3]) for b in builds) - min(int(b[2]) for b in builds)) / 1e9

@@ -1,9 +1,10 @@
-"""What the harness itself costs, from timestamps and samples that scripts/bench-self.sh saved."""
+"""What the harness itself costs, from timestamps and samples that scripts/harness-cost.sh saved."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,8 @@ MEASUREMENTS = 10_000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Reading a clock of 10 ms ticks over less than this says nothing.
 SHORTEST_WINDOW_S = 1.0
+STAT = re.compile(r"\d+ \((.*)\) \S+(?: \S+){10} (\d+) (\d+) ")
+HARNESS = re.compile(r"matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,16 @@ class Cost:
 
 
 def harness_cost(argv: Sequence[str]) -> int:
-    """`self RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 when a goal is missed."""
+    """`run RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 when a goal is missed."""
     if len(argv) < 2:
-        raise UserError("self takes a run, a file of samples and intervals; see scripts/bench-self.sh")
+        raise UserError("run takes a run, a file of samples and intervals; see scripts/harness-cost.sh")
     folder, samples = Path(argv[0]), Path(argv[1])
     windows = list(_windows(folder))
     spans = dict(_interval(word) for word in argv[2:])
     seconds, megabytes = records_cost()
     figures = [
         _fixed_cost(windows),
-        _harness_cpu(windows, samples.read_text().splitlines()),
+        harness_cpu(windows, list(read_samples(samples.read_text(errors="replace")))),
         Cost(f"{MEASUREMENTS:,} measurements to records, report and page", "s", 5, seconds, "wall"),
         Cost("the same, memory", "MB", 500, megabytes, "peak resident"),
         Cost("rebuild after a change of the app alone", "s", 3, spans["rebuild"], "one service"),
@@ -61,7 +64,7 @@ def harness_cost(argv: Sequence[str]) -> int:
 
 
 def _page_figures(spans: Mapping[str, float]) -> Iterator[Cost]:
-    """The page's own goals, from `self-page` and tests/cost/page_times.py."""
+    """The page's own goals, from `page` and tests/cost/page_times.py."""
     size = f"page of {PAGE_MEASUREMENTS:,} measurements"
     for key, name, unit, most, factor, note in (
         ("page", f"{size}: made", "s", 3, 1, "wall, from records that were read"),
@@ -104,9 +107,22 @@ def _fixed_cost(windows: Sequence[LoadWindow]) -> Cost:
     return Cost("fixed cost of a measurement", "s", 2.5, value, note)
 
 
-def _harness_cpu(windows: Sequence[LoadWindow], lines: Sequence[str]) -> Cost:
-    """Share of one core, from samples `NS TICKS` of the harness's processes that lie inside windows."""
-    samples = [(int(ns), int(ticks)) for ns, ticks in (line.split() for line in lines if line.count(" ") == 1)]
+def read_samples(text: str) -> Iterator[tuple[int, int]]:
+    """(time in ns, the harness's CPU ticks so far), from times and the lines of /proc/PID/stat after each."""
+    lines = text.splitlines()
+    starts = [index for index, line in enumerate(lines) if line.isdigit()]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
+        yield int(lines[start]), sum(_ticks(line) for line in lines[start + 1 : end])
+
+
+def _ticks(line: str) -> int:
+    """utime and stime of a process of the harness: the scripts and Docker's own, whoever started them."""
+    found = STAT.match(line)
+    return int(found[2]) + int(found[3]) if found and HARNESS.fullmatch(found[1]) else 0
+
+
+def harness_cpu(windows: Sequence[LoadWindow], samples: Sequence[tuple[int, int]]) -> Cost:
+    """Share of one core that the harness's processes had, from the samples that lie inside windows."""
     busy = wall = 0.0
     for window in windows:
         inside = [s for s in samples if window.start_ns <= s[0] <= window.end_ns]

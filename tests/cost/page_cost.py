@@ -21,9 +21,9 @@ PAGE_MEASUREMENTS = 5_000
 
 
 def page_cost(argv: Sequence[str]) -> int:
-    """`self-page FOLDER`: write a synthetic run and its page there; print `page=0,NS`, what the page alone takes."""
+    """`page FOLDER`: write a synthetic run and its page there; print `page=0,NS`, what the page alone takes."""
     if len(argv) != 1:
-        raise UserError("self-page takes a folder; see scripts/bench-self.sh")
+        raise UserError("page takes a folder; see scripts/harness-cost.sh")
     folder = argv[0]
     maker = [sys.executable, "tests/support/make_run.py", str(PAGE_MEASUREMENTS), folder]
     subprocess.run(maker, check=True, stdout=subprocess.DEVNULL)

@@ -33,14 +33,14 @@ refused() {
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume ""
 	refused "unrecognized arguments: --preset quick" scripts/matrix.sh --resume nope --preset quick
-	refused "is not a results folder" scripts/report.sh comparable nope /tmp
-	refused "takes two runs" scripts/report.sh comparable nope
-	refused "is not a results folder" scripts/report.sh nope /tmp
+	refused "is not a results folder" scripts/compare-runs.sh --check nope /tmp
+	refused "takes two runs" scripts/compare-runs.sh --check nope
+	refused "is not a results folder" scripts/compare-runs.sh nope /tmp
 }
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }
 
-@test "an unknown tool to parse" { refused "wrk" scripts/report.sh parse curl </dev/null; }
+@test "an unknown tool to parse" { refused "wrk" scripts/parse.sh curl </dev/null; }
 
 @test "a corrupt matrix.toml" {
 	mv services/matrix.toml "$BATS_TEST_TMPDIR/"

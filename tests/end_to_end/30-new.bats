@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A newcomer's path, in a copy of the project: a framework and a server begun by new.sh are locked, verified and
+# A newcomer's path, in a copy of the project: a framework and a server begun by scaffold.sh are locked, verified and
 # measured by the steps that it says, and leave nothing behind when their folders and lines go.
 
 load common
@@ -11,8 +11,8 @@ setup_file() {
 	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
 	cp -r services "$BATS_FILE_TMPDIR/before"
 	{
-		scripts/new.sh framework newcomer wsgi
-		scripts/new.sh server starter wsgi
+		scripts/scaffold.sh framework newcomer wsgi
+		scripts/scaffold.sh server starter wsgi
 		scripts/lock.sh newcomer starter
 		scripts/generate.sh
 	} >"$BATS_FILE_TMPDIR/log" 2>&1 || { cat "$BATS_FILE_TMPDIR/log" && false; }

@@ -72,7 +72,7 @@ setup() {
 	git switch --quiet sync
 	"$docker" compose config | grep -q 'image: bench/gunicorn-sync-flask-py313-debian'
 	run scripts/branches.sh
-	[[ $status == 0 && $output == *"is there already"* ]]
+	[[ $status == 0 && $output == *"exists already"* ]]
 }
 
 @test "a subnet in use: the last line says how to fix it" {

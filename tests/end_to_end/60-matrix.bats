@@ -62,11 +62,11 @@ setup() {
 }
 
 @test "the run in other forms" {
-	scripts/report.sh export csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
+	scripts/export.sh csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == 16 ]]
-	scripts/report.sh export parquet "$run_folder" >"$BATS_TEST_TMPDIR/run.parquet"
+	scripts/export.sh parquet "$run_folder" >"$BATS_TEST_TMPDIR/run.parquet"
 	[[ $(head -c 4 "$BATS_TEST_TMPDIR/run.parquet") == PAR1 ]]
-	scripts/report.sh export gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=starlette/'
+	scripts/export.sh gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=starlette/'
 }
 
 @test "a run without pairs has no verdicts to comment on" {
@@ -130,7 +130,7 @@ setup() {
 @test "what ran is named by its content, and a run may be compared with itself" {
 	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
 	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == 12 ]]
-	run -0 scripts/report.sh comparable "$run_folder" "$run_folder"
+	run -0 scripts/compare-runs.sh --check "$run_folder" "$run_folder"
 	[[ $output == comparable ]]
 }
 
@@ -138,9 +138,9 @@ setup() {
 	local copy=results/20000101-000000-other
 	cp -r "$run_folder" "$copy"
 	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
-	run -1 scripts/report.sh comparable "$run_folder" "$copy"
+	run -1 scripts/compare-runs.sh --check "$run_folder" "$copy"
 	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
-	run -2 scripts/report.sh "$run_folder" "$copy"
+	run -2 scripts/compare-runs.sh "$run_folder" "$copy"
 	[[ $output == *"20000101-000000-other has the same measurements as "* ]]
 	rm -r "$copy"
 }

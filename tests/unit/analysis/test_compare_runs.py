@@ -1,4 +1,4 @@
-"""`report.sh A B [C...]`: what is read, said and written, of made-up runs."""
+"""`compare-runs.sh RUN OTHER...`: what is read, said and written, of made-up runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time and bytes of cold builds, out of what scripts/bench-self.sh saved."""
+"""What the harness costs, from what scripts/harness-cost.sh saved."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cost.build_cost import build_cost
-from tests.cost.harness_cost import _page_figures
+from tests.cost.harness_cost import TICKS_PER_S, LoadWindow, _page_figures, harness_cpu, read_samples
 
 
 def history(folder: Path, name: str, layers: dict[str, int]) -> None:
@@ -46,3 +46,29 @@ def test_the_pages_goals_hold_or_are_missed_and_without_a_browser_say_so() -> No
         "| page of 5,000 measurements: an interaction",
     ]
     assert rows[0].endswith("| holds |") and rows[1].endswith("| MISSED |") and "not measured: no browser" in rows[2]
+
+
+def stat(name: str, user: int, kernel: int) -> str:
+    """A line of /proc/PID/stat."""
+    return f"77 ({name}) S 1 77 77 0 -1 4194560 12 13 14 15 {user} {kernel} 16 17 20 0 1 0\n"
+
+
+def test_only_the_harness_and_dockers_processes_count() -> None:
+    counted = ("matrix.sh", "docker", "dockerd", "docker-compose", "containerd", "containerd-shim", "containerd-shim-r")
+    others = ("bash", "matrix.shx", "dockerd) S (", "docker-proxy", "a docker", "wrk", "containerdx")
+    text = "1000\n" + "".join(stat(name, 3, 4) for name in counted) + "".join(stat(name, 1, 1) for name in others)
+    # One that ended while it was read has no whole line.
+    text += "78 (dockerd) S 1 2\n2000\n3000\n" + stat("dockerd", 10, 1)
+    assert list(read_samples(text)) == [(1000, 7 * len(counted)), (2000, 0), (3000, 11)]
+    assert list(read_samples("")) == []
+
+
+def test_the_harness_cpu_is_that_within_windows_alone() -> None:
+    window = LoadWindow(fixed_s=1.0, start_ns=10 * 10**9, end_ns=14 * 10**9)
+    # Before and after it the harness is busy; in it, 5 % of a core.
+    samples = [(s * 10**9, s * TICKS_PER_S) for s in (8, 9)]
+    samples += [(s * 10**9, round((9 + 0.05 * (s - 9)) * TICKS_PER_S)) for s in (10, 11, 12, 13, 14)]
+    samples += [(15 * 10**9, 99 * TICKS_PER_S)]
+    cost = harness_cpu([window], samples)
+    assert cost.value == pytest.approx(5) and cost.note == "over 4 s of load"
+    assert harness_cpu([window], samples[:3]).value is None

@@ -1,0 +1,88 @@
+"""A new server or framework in services/: its folder, its locks, and its line in matrix.toml, or nothing of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.matrix.edit import entry, with_entry
+from bench.matrix.load import MATRIX
+from bench.matrix.model import NAME
+
+LINES = {
+    "server-asgi": '{ serves = ["asgi"], style = "async", concurrent = true, model = "..." }',
+    "server-wsgi": '{ serves = ["wsgi"], style = "sync", concurrent = false, model = "..." }',
+    "framework-asgi": '{ interface = "asgi", lacks = { "*" = "not yet offered" } }',
+    "framework-wsgi": '{ interface = "wsgi", lacks = { "*" = "not yet offered" } }',
+}
+"""template in services/templates (kind-interface) -> the value of its line"""
+
+
+def scaffold(kind: str, name: str, interface: str) -> None:
+    """Write the folder of a new server or framework from its template, and its line."""
+    template, folder = f"{kind}-{interface}", folder_of(kind, name)
+    if template not in LINES:
+        raise UserError(
+            f"interface '{interface}' is neither asgi nor wsgi: start with one of them, then edit the line in {MATRIX}"
+        )
+    if folder.exists():
+        raise UserError(f"there is a {kind} '{name}' already: {folder}")
+    edited = with_entry(_text(MATRIX), f"{kind}s", name, LINES[template])
+    with _all_or_nothing([folder]):
+        shutil.copytree(Path("services/templates", template), folder)
+        for path in folder.iterdir():
+            path.write_text(re.sub(r"\bNAME\b", name, _text(path)), encoding="utf-8")
+        write_file(MATRIX, edited)
+
+
+def add_baseline(kind: str, name: str, old: Path) -> None:
+    """Add NAME-base before NAME: folder, locks and line as they are in `old`, another state of the project."""
+    folder, base = folder_of(kind, name), f"{name}-base"
+    if not folder.is_dir():
+        raise UserError(f"the {kind} '{name}' no longer exists here: {folder}")
+    if folder.with_name(base).exists():
+        raise UserError(f"{folder.with_name(base)} exists already: remove it, and its line in {MATRIX}")
+    here = _text(MATRIX)
+    entry(here, f"{kind}s", name)
+    edited = with_entry(here, f"{kind}s", base, entry(_text(old / MATRIX), f"{kind}s", name), before=name)
+    found = sorted(old.glob(f"services/locks/*/{kind}-{name}.txt"))
+    locks = {path: path.relative_to(old).with_name(f"{kind}-{base}.txt") for path in found}
+    with _all_or_nothing([folder.with_name(base), *locks.values()]):
+        shutil.copytree(old / folder, folder.with_name(base))
+        for path, lock in locks.items():
+            lock.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, lock)
+        write_file(MATRIX, edited)
+
+
+def folder_of(kind: str, name: str) -> Path:
+    """Where a server or framework has its files; UserError where that is no name for one."""
+    if not NAME.match(name):
+        raise UserError(f"name '{name}' is not lower-case letters, digits and '-'")
+    return Path("services", f"{kind}s", name)
+
+
+def _text(path: Path) -> str:
+    """The file, with its line endings as they are."""
+    return path.read_bytes().decode()
+
+
+@contextmanager
+def _all_or_nothing(paths: Sequence[Path]) -> Iterator[None]:
+    """What is written to these paths is removed again if anything fails; the last write is that of matrix.toml."""
+    try:
+        yield
+    except BaseException as error:
+        for path in paths:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UserError(f"cannot write to services/: {error}") from error
+        raise

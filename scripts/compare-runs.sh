@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/compare-runs.sh RUN OTHER...
+#        scripts/compare-runs.sh --check RUN OTHER
+#
+# Compares runs with the first one: what changed and, with five runs or more, the trend of each figure.
+# Prints the comparison as Markdown; results/comparisons/ has it as Markdown, as a page and as JSON lines.
+# Exit status 1 if a run is not comparable with the first one.
+#
+#   --check   print only the differences that matter to a comparison of two runs, one a line; exit status 1
+#             if they are not comparable
+#
+# RUN and OTHER are folders under results/, by name or path, the oldest first. Needs only the load
+# generator's image.
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
+
+case ${1:-} in
+-h | --help) usage && exit ;;
+--check) verb=(comparable "${@:2}") ;;
+-*) fail 2 "unknown argument '$1', see --help" ;;
+'') fail 2 "which runs? see --help" ;;
+*) verb=(compare "$@") ;;
+esac
+
+need_tools
+in_tools python3 -m bench "${verb[@]}" || exit $?

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/harness-cost.sh [--builds [GLOB]]
+#
+# Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
+# its own CPU while a service is under load, the time and memory of building a report from 10,000
+# measurements, its page in a browser, a rebuild after a change of an app, setup.sh with nothing to do. Exit
+# status 1 if a goal is missed. Whatever else Docker does meanwhile is counted too.
+#
+#   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from its base and pip's
+#                    downloads alone, and prints time and size per service
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/harness_cost.sh
+source "${BASH_SOURCE[0]%/*}/lib/harness_cost.sh"
+trap_errors
+
+builds=''
+case ${1:-} in
+'') ;;
+--builds) builds=${2:-*-py313-debian} ;;
+-h | --help) usage && exit ;;
+*) fail 2 "unknown argument '$1', see --help" ;;
+esac
+
+"$root/scripts/setup.sh"
+find_docker
+work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
+trap clean_up EXIT
+copy_services
+
+if [[ $builds ]]; then
+	build_cold "$builds"
+	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories" || exit $?
+	exit
+fi
+
+start_sampling "$work/samples"
+measure_a_run
+stop_sampling
+prepare_rebuild
+interval setup "$root/scripts/setup.sh"
+interval rebuild rebuild
+measure_the_page
+mapfile -t spans <"$work/spans"
+in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}" || exit $?

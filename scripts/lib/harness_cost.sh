@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step leaves a file
+# there, which `python3 -m tests.cost` reads.
+
+# shellcheck source=scripts/lib/testing.sh
+source "${BASH_SOURCE[0]%/*}/testing.sh"
+# shellcheck source=scripts/lib/build_cost.sh
+source "${BASH_SOURCE[0]%/*}/build_cost.sh"
+# shellcheck source=scripts/lib/sampling.sh
+source "${BASH_SOURCE[0]%/*}/sampling.sh"
+
+work='' rebuilt=uvicorn-starlette-py313-debian
+
+clean_up() {
+	stop_sampling
+	"$docker" image rm "harness-cost/$rebuilt" >/dev/null 2>&1 || true
+	rm -rf "$work"
+}
+
+# measure_a_run: a small one; its folder into `run`.
+measure_a_run() {
+	local status=0
+	"$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
+		--duration 4 --rounds 2 >"$work/report" 2>"$work/log" || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the run that measures the harness failed"; }
+	dirname "$(<"$work/report")" >"$work/run"
+}
+
+# measure_the_page: of 5,000 measurements; NAME=0,NS into `spans` for making it, its first picture and an interaction.
+measure_the_page() {
+	build_tests
+	in_tools python3 -m tests.cost page "results/${work##*/}/page" >>"$work/spans"
+	in_tests python3 tests/cost/page_times.py "results/${work##*/}/page/index.html" >>"$work/spans"
+}
+
+# prepare_rebuild: builds a service as it is, then adds a line to its app.
+prepare_rebuild() {
+	quietly rebuild
+	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
+}
+
+rebuild() { copied_compose build "$rebuilt"; }
+
+# interval NAME COMMAND...: NAME=BEGIN_NS,END_NS of the command into `spans`.
+interval() {
+	local begin
+	begin=$(date +%s%N)
+	quietly "${@:2}"
+	echo "$1=$begin,$(date +%s%N)" >>"$work/spans"
+}
+
+# quietly COMMAND...: its output is shown only if it fails, which ends the script.
+quietly() {
+	local status=0
+	"$@" >"$work/log" 2>&1 || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "'$*' failed with status $status"; }
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/parse.sh TOOL < FILE
+#
+# Prints the output of a load tool as one JSON object. TOOL is wrk, ab, hey or vegeta; FILE is what it
+# printed. Needs only the load generator's image.
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+trap_errors
+
+case ${1:-} in
+-h | --help) usage && exit ;;
+'') fail 2 "which tool? see --help" ;;
+esac
+
+need_tools
+in_tools python3 -m bench parse "$@"

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# A copy of the project in which scripts run the tools' commands right here, without Docker. Only declares.
+
+# copy_project FOLDER NAME...: these files and folders of the project, writable, with a Docker that in_tools is content with.
+copy_project() {
+	local to=$1 fake=$1-docker
+	mkdir -p "$to/results"
+	(cd "$BATS_TEST_DIRNAME/../.." && cp -r .env docker-compose.yml bench loadgen postgres scripts services upstream "${@:2}" "$to")
+	chmod -R u+w "$to"
+	rm -f "$to/services/.env"
+	find "$to" -name __pycache__ -prune -exec rm -r {} +
+	cat >"$fake" <<-'EOS'
+		#!/usr/bin/env bash
+		set -euo pipefail
+		case $1 in
+		version) echo 99.0 ;;
+		image) cat "$0.source" ;;
+		run)
+			while [[ $1 != bench/loadgen ]]; do
+				[[ $1 != *:/bench:ro ]] || cd "${1%:/bench:ro}"
+				echo "$1" >>"$0.options"
+				shift
+			done
+			exec "${@:2}"
+			;;
+		esac
+	EOS
+	chmod +x "$fake"
+	bash -c 'source "$0/scripts/lib/compose.sh" && harness_source' "$to" >"$fake.source"
+	export BENCH_DOCKER=$fake PYTHONDONTWRITEBYTECODE=1
+}

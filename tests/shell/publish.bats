@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# What scripts/publish.sh and scripts/branches.sh leave behind, and what they leave where they fail. No network, no container.
+
+bats_require_minimum_version 1.5.0
+
+load project
+
+setup() {
+	copy_project "$BATS_TEST_TMPDIR/project"
+	cd "$BATS_TEST_TMPDIR/project" || return
+	# The tests' image has no xz.
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	printf '%s\n' '#!/usr/bin/env python3' 'import lzma, sys' 'sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read()))' \
+		>"$BATS_TEST_TMPDIR/bin/xz"
+	chmod +x "$BATS_TEST_TMPDIR/bin/xz"
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+}
+
+# make_run NAME: a folder with all files that a run has.
+make_run() {
+	mkdir -p "results/$1/raw/r01"
+	local name
+	for name in run.json report.md index.html records.jsonl plan.jsonl services.yml knobs.env compose.yml raw/r01/tool.json; do
+		echo "$name" >"results/$1/$name"
+	done
+}
+
+@test "a published run has what people read, and an archive of what it is rebuilt from" {
+	make_run one
+	run -0 --separate-stderr scripts/publish.sh one first
+	# shellcheck disable=SC2154 # bats sets it
+	[[ -z $output && $stderr == "$PWD/results/published/first" ]]
+	[[ $(ls -A results/published) == first && $(ls -A results/published/first) == $'raw.tar.xz\nreport.md\nrun.json' ]]
+	[[ $(stat -c %a results/published/first) == 755 ]]
+	cmp results/one/report.md results/published/first/report.md
+	run -0 python3 -c 'import sys, tarfile; print(*tarfile.open(sys.argv[1]).getnames(), sep="\n")' results/published/first/raw.tar.xz
+	[[ $output == $'raw\nraw/r01\nraw/r01/tool.json\nplan.jsonl\nservices.yml\nknobs.env' ]]
+	# By its path too, and to the same bytes.
+	scripts/publish.sh results/one second
+	diff -r results/published/first results/published/second
+}
+
+@test "nothing is published of a run that lacks something, or under a name that is taken" {
+	make_run one
+	run -2 scripts/publish.sh nope first
+	[[ $output == "publish.sh: 'nope' is not a run with a report: build one with scripts/report.sh" ]]
+	run -2 scripts/publish.sh one ../first
+	[[ $output == "publish.sh: name '../first' is not lower-case letters, digits and '-'" ]]
+	[[ ! -e results/published ]]
+	scripts/publish.sh one first
+	run -2 scripts/publish.sh one first
+	[[ $output == *"/results/published/first exists already: remove it, or choose another name" ]]
+	rm results/one/plan.jsonl
+	run -1 scripts/publish.sh one second
+	[[ ${lines[-1]} == 'publish.sh: the raw files cannot be packed; the lines above say why' ]]
+	[[ $(ls -A results/published) == first ]]
+}
+
+@test "branches differ in one line; a change that is not committed stays where it is" {
+	git init --quiet --initial-branch main && git add .env scripts && git commit --quiet --message all
+	echo '# mine' >>.env
+	run -0 scripts/branches.sh
+	[[ $(git diff --numstat sync gevent) == $'1\t1\t.env' ]]
+	[[ $(git show gevent:.env | grep '^WORKER_CLASS=') == WORKER_CLASS=gevent && $(git show sync:.env | grep '^WORKER_CLASS=') == WORKER_CLASS=sync ]]
+	[[ $(git branch --show-current) == main && $(git diff -U0 | sed -n '/^[-+][^-+]/p') == '+# mine' ]]
+	[[ $(git worktree list | wc -l) == 1 ]]
+	local before
+	before=$(git rev-parse sync gevent)
+	run -0 scripts/branches.sh
+	[[ $output == $'branch sync exists already\nbranch gevent exists already' && $(git rev-parse sync gevent) == "$before" ]]
+}
+
+@test "where the commit fails there is no branch, and no work tree" {
+	run -2 scripts/branches.sh
+	[[ $output == 'branches.sh: this folder is not a git clone with a commit: git clone the project first' ]]
+	git init --quiet --initial-branch main && git add .env scripts && git commit --quiet --message all
+	printf '#!/bin/sh\necho refused >&2\nexit 1\n' >.git/hooks/pre-commit
+	chmod +x .git/hooks/pre-commit
+	run -1 scripts/branches.sh
+	[[ $output == *refused*"'git -C "*"ended with status 1 at scripts/branches.sh:"* ]]
+	run -1 git rev-parse --verify --quiet gevent
+	[[ $(git worktree list | wc -l) == 1 ]]
+}

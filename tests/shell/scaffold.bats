@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# scripts/scaffold.sh on a copy of the project: no network, no container.
+
+bats_require_minimum_version 1.5.0
+
+load project
+
+setup() {
+	copy_project "$BATS_TEST_TMPDIR/project" CONTRIBUTING.md
+	cd "$BATS_TEST_TMPDIR/project" || return
+	cp -r services "$BATS_TEST_TMPDIR/before"
+}
+
+# refuses STATUS MESSAGE ARGUMENT...: one line that ends with MESSAGE, and nothing left behind.
+refuses() {
+	run -"$1" --separate-stderr scripts/scaffold.sh "${@:3}"
+	# shellcheck disable=SC2154 # bats sets it
+	[[ -z $output && ${#stderr_lines[@]} == 1 && $stderr =~ ^(bench|scaffold.sh):\ (.*)$ && ${BASH_REMATCH[2]} == "$2" ]] ||
+		{ echo "$*: $stderr" && false; }
+	diff -r "$BATS_TEST_TMPDIR/before" services
+}
+
+# stacks_with NAME: the stacks of which it is the server or the framework, one a line.
+stacks_with() {
+	python3 -c 'import sys
+from bench.matrix.load import load_matrix
+services = load_matrix().services
+print(*dict.fromkeys(s.stack for s in services if sys.argv[1] in (s.server.name, s.framework.name)), sep="\n")' "$1"
+}
+
+# added: what services/ has more than before, lines of matrix.toml as they are; what it has less begins with "-".
+added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+\+\+|@@) /d; s|^Only in services/||; s/^\+//'; }
+
+@test "a framework: two files, one line, its services, three steps" {
+	run -0 --separate-stderr scripts/scaffold.sh framework new-one
+	[[ -z $stderr && ${#lines[@]} == 4 ]]
+	[[ ${lines[0]} == 'services/frameworks/new-one and its line in services/matrix.toml are written. '* ]]
+	[[ ${lines[1]} == '  scripts/lock.sh new-one '* && ${lines[2]} == '  scripts/generate.sh '* ]]
+	[[ ${lines[3]} == "  scripts/verify.sh '*-new-one-py313-debian'" ]]
+	[[ $(added) == $'frameworks: new-one\nnew-one = { interface = "asgi", lacks = { "*" = "not yet offered" } }' ]]
+	[[ $(ls -A services/frameworks/new-one) == $'app.py\nrequirements.txt' ]]
+	[[ $(stacks_with new-one) == "$(stacks_with asgi | sed 's/-asgi$/-new-one/')" && -n $(stacks_with new-one) ]]
+	python3 -m bench generate compose.yml | grep -q '"FRAMEWORK": "new-one", "SERVER": "uvicorn"'
+}
+
+@test "a framework for WSGI" {
+	scripts/scaffold.sh framework new-one wsgi
+	[[ $(added) == $'frameworks: new-one\nnew-one = { interface = "wsgi", lacks = { "*" = "not yet offered" } }' ]]
+	stacks_with new-one >stacks
+	grep -qx gunicorn-sync-new-one stacks
+	run -1 grep -x uvicorn-new-one stacks
+}
+
+@test "a server: two files, one line, its services, three steps" {
+	run -0 --separate-stderr scripts/scaffold.sh server new-one
+	[[ -z $stderr && ${#lines[@]} == 4 && ${lines[3]} == "  scripts/verify.sh 'new-one-*-py313-debian'" ]]
+	[[ $(added) == $'new-one = { serves = ["asgi"], style = "async", concurrent = true, model = "..." }\nservers: new-one' ]]
+	[[ $(ls -A services/servers/new-one) == $'requirements.txt\nstart' && -x services/servers/new-one/start ]]
+	stacks_with new-one >stacks
+	grep -qx new-one-starlette stacks
+	run -1 grep -x new-one-flask stacks
+}
+
+@test "a server for WSGI" {
+	scripts/scaffold.sh server new-one wsgi
+	[[ $(added) == $'new-one = { serves = ["wsgi"], style = "sync", concurrent = false, model = "..." }\nservers: new-one' ]]
+	stacks_with new-one >stacks
+	grep -qx new-one-flask stacks
+	run -1 grep -x new-one-starlette stacks
+}
+
+@test "both in turn, with the same name" {
+	scripts/scaffold.sh server new-one
+	scripts/scaffold.sh framework new-one
+	[[ $(added | grep -c '^new-one = ') == 2 ]]
+	stacks_with new-one >stacks
+	# The stack of a server and a framework of one name has that name.
+	grep -qx uvicorn-new-one stacks && grep -qx new-one-starlette stacks && grep -qx new-one stacks
+}
+
+@test "no file says NAME any more" {
+	local kind interface files
+	for kind in server framework; do
+		for interface in asgi wsgi; do
+			grep -qrw NAME "services/templates/$kind-$interface"
+			scripts/scaffold.sh "$kind" "new-$kind-$interface" "$interface"
+			[[ $(grep -rlw "new-$kind-$interface" "services/${kind}s/new-$kind-$interface" | wc -l) == 2 ]]
+		done
+	done
+	files=(services/servers/new-*/* services/frameworks/new-*/*)
+	[[ ${#files[@]} == 8 ]]
+	run -1 grep -w NAME "${files[@]}"
+}
+
+@test "a new app answers the basic routes, and no others" {
+	scripts/scaffold.sh framework new-a
+	scripts/scaffold.sh framework new-w wsgi
+	PYTHONPATH=services run -0 python3 - <<-'EOS'
+		import asyncio, runpy
+
+		def asgi(app, path, method="GET"):
+		    sent = []
+		    async def send(message):
+		        sent.append(message)
+		    asyncio.run(app({"type": "http", "path": path, "method": method, "query_string": b"duration=5"}, None, send))
+		    return sent[0]["status"], sent[1]["body"].decode()
+
+		def wsgi(app, path, method="GET"):
+		    status = []
+		    environ = {"PATH_INFO": path, "REQUEST_METHOD": method, "QUERY_STRING": "duration=5"}
+		    body = b"".join(app(environ, lambda line, headers: status.append(int(line[:3]))))
+		    return status[0], body.decode()
+
+		for name, ask in (("new-a", asgi), ("new-w", wsgi)):
+		    app = runpy.run_path(f"services/frameworks/{name}/app.py")["app"]
+		    assert ask(app, "/") == (200, '{"duration":5}')
+		    assert ask(app, "/plaintext") == (200, "Hello, World!")
+		    assert ask(app, "/json") == ask(app, "/simple_json") == (200, '{"message":"Hello, World!"}')
+		    assert ask(app, "/http-route-example") == (200, "HTTP route response")
+		    assert ask(app, "/raw/db")[0] == 404
+		    assert ask(app, "/json", "POST")[0] == 405
+		print("asked", name)
+	EOS
+	[[ $output == 'asked new-w' ]]
+}
+
+@test "bad names" {
+	local name
+	for name in Flask -x a_b a.b a/b ../x 'a b' ''; do
+		refuses 2 "name '$name' is not lower-case letters, digits and '-'" framework "$name"
+	done
+}
+
+@test "existing names" {
+	refuses 2 "there is a framework 'flask' already: services/frameworks/flask" framework flask
+	refuses 2 "there is a server 'uvicorn' already: services/servers/uvicorn" server uvicorn
+	rm -r services/frameworks/flask "$BATS_TEST_TMPDIR/before/frameworks/flask"
+	refuses 2 "services/matrix.toml already has 'flask' in [frameworks]" framework flask
+}
+
+@test "bad calls" {
+	refuses 2 "a server or a framework? see --help"
+	refuses 2 "'thing' is neither server nor framework; see scripts/scaffold.sh --help" thing new-one
+	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server
+	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server new-one asgi more
+	refuses 2 "interface 'rsgi' is neither asgi nor wsgi: start with one of them, then edit the line in services/matrix.toml" server new-one rsgi
+}
+
+@test "only services/ is writable besides results/" {
+	scripts/scaffold.sh framework new-one
+	grep -E ':/bench(/|:|$)' "$BENCH_DOCKER.options" >mounts
+	diff mounts - <<-EOS
+		$PWD:/bench:ro
+		$PWD/results:/bench/results
+		$PWD/services:/bench/services
+	EOS
+}
+
+@test "the help is the header comment, and CONTRIBUTING.md names the same steps" {
+	run -0 scripts/scaffold.sh --help
+	[[ ${lines[0]} == 'Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]' && $output != *'set -E'* ]]
+	local step
+	for step in 'scripts/scaffold.sh framework NAME' scripts/lock.sh scripts/generate.sh "scripts/verify.sh '*-NAME-py313-debian'"; do
+		grep -qF "$step" CONTRIBUTING.md
+	done
+}
