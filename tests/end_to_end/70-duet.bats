@@ -43,8 +43,12 @@ setup() {
 	cat "$run_folder/verdicts.jsonl"
 	grep -q '"b": "uvicorn-synthetic-slower-150us-py313-debian".*"judge": "CPU per request".*"verdict": "slower"' "$run_folder/verdicts.jsonl"
 	grep -q '^| uvicorn-synthetic-slower-150us-py313-debian | uvicorn-synthetic-py313-debian | slower ' "$run_folder/report.md"
-	# At one of the first two interim looks of three.
-	[[ $(find "$run_folder/raw" -path '*/pairs/p001' | wc -l) == @(8|16) ]]
+	local rounds measured
+	rounds=$(sed -nE 's/.*"rounds": ([0-9]+).*/\1/p' "$run_folder/verdicts.jsonl")
+	[[ $rounds == @(8|16) ]] # the first two interim looks of three
+	# Rounds that are not valid come on top.
+	measured=$(find "$run_folder/raw" -path '*/pairs/p001' | wc -l)
+	((rounds <= measured && measured < 30))
 }
 
 @test "the comment for a pull request says so, and fails where it is asked to" {
