@@ -42,7 +42,7 @@ setup() {
 	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 13 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
 	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
-	only_causes 'host|loadgen-bound' "$run_folder"
+	busy_host_causes "$run_folder"
 	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 13 ]]
 }
 

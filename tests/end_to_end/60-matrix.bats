@@ -17,6 +17,9 @@ setup() {
 	run_folder=$(the_run)
 }
 
+# Copies of the run.
+teardown() { rm -rf results/20000101-*; }
+
 # Eight cells, a window of the null server for each of three tools, and an A/A pair: two windows, two sides.
 @test "every cell and control is measured, with all its files" {
 	[[ $(count . "$run_folder/plan.jsonl") == 15 ]]
@@ -44,7 +47,7 @@ setup() {
 @test "records hold good answers and the kernel's own counters" {
 	[[ $(count . "$run_folder/records.jsonl") == 15 ]]
 	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
-	only_causes 'host|loadgen-bound|not the asked load' "$run_folder"
+	busy_host_causes "$run_folder"
 	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 15 ]]
 	run -1 grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
 	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
@@ -104,7 +107,6 @@ setup() {
 	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
 	scripts/report.sh "$copy"
 	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"
-	rm -r "$copy"
 }
 
 @test "what else the host did voids a whole round, by the limits that the run was made with" {
@@ -116,7 +118,6 @@ setup() {
 	# Every cell's, and no pair's and no control's.
 	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 8 ]]
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
-	rm -r "$copy"
 }
 
 @test "no container of the run is left" {
@@ -142,5 +143,4 @@ setup() {
 	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
 	run -2 scripts/compare-runs.sh "$run_folder" "$copy"
 	[[ $output == *"20000101-000000-other has the same measurements as "* ]]
-	rm -r "$copy"
 }
