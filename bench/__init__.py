@@ -3,3 +3,6 @@
 The subpackages are the pipeline; imports only point downwards: cli, render, export, drive, analysis, stats, validity,
 records, parse, run, plan, contract, matrix, core.
 """
+
+__version__ = "0.2.0"
+"""The release, as in CHANGELOG.md; run.json names it."""

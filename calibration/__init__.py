@@ -1,1 +1,1 @@
-"""Figures of apps whose truth is known: what a run must show of them."""
+"""Self-tests of the harness: apps of known behaviour, and the figures that a run must show for them."""

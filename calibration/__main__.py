@@ -1,4 +1,4 @@
-"""`python3 -m calibration`: see command.py."""
+"""`python3 -m calibration`; see command.py."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`python3 -m calibration latency RUN`, `aa RUN...`, `power RUN...`: truth, measured and error of each figure."""
+"""`python3 -m calibration latency RUN`, `aa RUN...`, `power RUN...`: the true and the measured value of each figure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HEADS = (
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`selftest latency RUN`, `selftest aa|power RUN...`: print the table; 0 when every promise holds, else 1."""
+    """`latency RUN`, or `aa|power RUN...`: print the table; 0 if every promise holds, else 1."""
     if len(argv) < 2 or argv[0] not in ("latency", *PAIRS) or (argv[0] == "latency" and len(argv) > 2):
-        raise UserError("usage: selftest latency RUN, or selftest aa|power RUN...")
+        raise UserError("usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power RUN...")
     if argv[0] in PAIRS:
-        judge_pairs, needs = PAIRS[argv[0]]
-        text, holds = judge_pairs([str(find_run(name, needs)) for name in argv[1:]])
+        check, needs = PAIRS[argv[0]]
+        text, holds = check([str(find_run(name, needs)) for name in argv[1:]])
         print(text)
         return 0 if holds else 1
     folder = str(find_run(argv[1]))

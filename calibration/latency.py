@@ -1,8 +1,7 @@
-"""Figures whose truth is known beforehand: `selftest latency RUN` prints truth, measured and error of each.
+"""Latencies and knees of known value, measured with services/frameworks/synthetic.
 
-The run is one of services/frameworks/synthetic. Percentiles are exact (nearest rank) and over all requests of all
-rounds, out of vegeta's own results; requests that were not answered are among them, at the time that they took. A
-knee is the one that the report confirms.
+Percentiles are exact (nearest rank), over all requests of all rounds in vegeta's results; unanswered requests are
+included, with the time that they took. The knee is the one that the report confirms.
 """
 
 from __future__ import annotations
@@ -21,18 +20,19 @@ from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 
 LEAST_REQUESTS = 5000
-"""Of a round, below which a p99 says nothing."""
+"""The fewest requests of a round for a p99."""
 LATENCY_COLUMN = 2
+"""Of vegeta's CSV."""
 
 LatenciesOf = Callable[[Record], Sequence[float]]
-"""Gives the latencies of one measurement, in seconds."""
+"""Record of a measurement -> its latencies in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A figure that a scenario is known to have, and how far a measurement of it may be off.
+    """The true value of a figure, and the error that its measurement may have.
 
-    A percentile of the latencies, in seconds; where none is named the knee, in requests/s.
+    The figure is a percentile of the latencies in seconds, or (`percentile` None) the knee in requests/s.
     """
 
     scenario: str
@@ -43,7 +43,7 @@ class Promise:
 
     @property
     def allowed(self) -> float:
-        """The largest error, either way."""
+        """The largest error in either direction."""
         return self.relative * self.truth + self.absolute
 
     @property
@@ -52,20 +52,20 @@ class Promise:
         return "knee" if self.percentile is None else f"p{100 * self.percentile:g}"
 
     def words(self, value: float) -> str:
-        """A value of the figure: `51.8 ms`, `878/s`."""
+        """A value of the figure with its unit: `51.8 ms`, `878/s`."""
         return f"{number(value)}/s" if self.percentile is None else milliseconds(value)
 
     def error_words(self, value: float) -> str:
-        """How far it is off: `+1.84 ms (+3.7 %)`, `-22/s (-2.4 %)`."""
+        """The error of a value: `+1.84 ms (+3.7 %)`, `-22/s (-2.4 %)`."""
         error = value - self.truth
         size = f"{error:+.0f}/s" if self.percentile is None else f"{1000 * error:+.2f} ms"
         return f"{size} ({100 * error / self.truth:+.1f} %)"
 
 
-# At a steady rate a stall of 1 s in every 10 holds a tenth of the requests, for 0 to 1 s evenly: one in a hundred
-# waits longer than 0.9 s. Of 98 that take 1 ms and 2 that take 50, the p90 is the one and the p99 the other. Above the
-# rate that one worker answers its queue grows for as long as the load does: in the 6 s of a trial past the limit of
-# 100 ms from 1.7 % too much on.
+# stall: at a constant rate, a stall of 1 s in every 10 s delays a tenth of the requests by 0 to 1 s (uniformly), so one
+# in a hundred waits longer than 0.9 s. mix: of 98 requests that take 1 ms and 2 that take 50 ms, p90 is 1 ms and p99
+# 50 ms. capacity: above the rate that the only worker can serve, its queue grows as long as the load lasts; within a
+# trial of 6 s, 1.7 % overload exceeds the limit of 100 ms.
 LATENCY = (
     Promise("stall", 0.99, 0.900, 0.05),
     Promise("mix", 0.90, 0.001, 0.05, 0.001),
@@ -76,7 +76,7 @@ LATENCY = (
 
 @dataclass(frozen=True, slots=True)
 class PromiseResult:
-    """What was measured of a promise; `value` None where nothing was, with the reason."""
+    """The measured value of a promise; None with the `reason` where there is none."""
 
     promise: Promise
     value: float | None
@@ -85,11 +85,11 @@ class PromiseResult:
 
     @property
     def holds(self) -> bool:
-        """Whether it was measured, and is near enough."""
+        """Whether the value was measured, and its error is allowed."""
         return self.value is not None and abs(self.value - self.promise.truth) <= self.promise.allowed
 
     def row(self) -> str:
-        """A row of the table."""
+        """Its row in the table."""
         promise = self.promise
         words = [promise.scenario, promise.figure, promise.words(promise.truth)]
         if self.value is None:
@@ -101,12 +101,12 @@ class PromiseResult:
 
 
 def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) -> PromiseResult:
-    """What the rounds of the promise's scenario say together; `read` gives the latencies of one measurement."""
+    """The result over all rounds of the promise's scenario; `read` returns the latencies of a measurement."""
     if promise.percentile is None:
-        return _judge_knee(promise, [record for record in records if record.scenario == promise.scenario])
+        return _knee_result(promise, [record for record in records if record.scenario == promise.scenario])
     rounds = [record for record in records if record.scenario == promise.scenario and record.tool == "vegeta"]
     if not rounds:
-        return PromiseResult(promise, None, 0, "it is not in this run")
+        return PromiseResult(promise, None, 0, "not in this run")
     values: list[float] = []
     for record in rounds:
         if not record.valid:
@@ -120,10 +120,10 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
     return PromiseResult(promise, percentile(values, promise.percentile), len(values))
 
 
-def _judge_knee(promise: Promise, records: Iterable[Record]) -> PromiseResult:
+def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
     rounds = [record for record in records if record.level.startswith(SEARCHED)]
     if not rounds:
-        return PromiseResult(promise, None, 0, "it is not in this run")
+        return PromiseResult(promise, None, 0, "not in this run")
     requests = sum(record.requests or 0 for record in rounds)
     found, _, _ = confirmed(rounds)
     doubt, rate = doubts(rounds), None if found is None else found.knee_rate
@@ -134,19 +134,19 @@ def _judge_knee(promise: Promise, records: Iterable[Record]) -> PromiseResult:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The nearest-rank percentile of at least one value: the least that `part` of them do not exceed."""
+    """The nearest-rank percentile of at least one value (`part` 0.99 is p99)."""
     rank = max(1, math.ceil(part * len(values) - 1e-9))
     return sorted(values)[rank - 1]
 
 
 def latencies_s(folder: str, record: Record) -> list[float]:
-    """Every latency in a measurement's results.bin, which vegeta itself decodes; none where it cannot."""
+    """Every latency in a measurement's results.bin, decoded by vegeta; empty where that fails."""
     results = os.path.join(folder, os.path.dirname(record.raw_file), "results.bin")
     done = subprocess.run(["vegeta", "encode", "-to", "csv", results], capture_output=True, text=True, check=False)
     return list(from_csv(done.stdout)) if done.returncode == 0 else []
 
 
 def from_csv(text: str) -> Iterator[float]:
-    """The latencies, in seconds, of vegeta's CSV (its third column, in nanoseconds)."""
+    """The latencies in vegeta's CSV, in seconds."""
     for row in csv.reader(io.StringIO(text)):
         yield int(row[LATENCY_COLUMN]) / 1e9

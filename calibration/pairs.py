@@ -1,4 +1,4 @@
-"""Pairs whose truth is known beforehand: `selftest aa RUN...`, `selftest power RUN...`; several runs count as one."""
+"""Pairs whose true difference is known: false differences in A/A pairs, and injected slowdowns that must be found."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from bench.core.errors import UserError
 from bench.records.record import Record, load
 
 WRONG = 0.05
-"""Share of a twin's verdicts that may be a difference."""
+"""The largest share of A/A verdicts that are a difference."""
 FOUND = 0.9
-"""Share of the tries in which a slowdown must be found."""
+"""The share of tries in which a slowdown must be found."""
 REQUEST_US = 400
-"""CPU that a request of the power preset takes, about: what is injected (12, 20, 40 us) is 3, 5 and 10 % of it."""
+"""Approximate CPU time of a request in the power preset; 12, 20 and 40 us are injected: 3, 5 and 10 %."""
 WITHIN_S: Mapping[int, float] = {10: 20.0, 5: 30.0, 3: 60.0}
-"""Seconds of load in which it must be found, by its percent."""
+"""Slowdown in percent -> seconds of load within which it must be found."""
 MAX_ERROR = 0.015
-"""How far the mean estimate may be from the truth."""
+"""The largest error of the mean estimate."""
 WINDOWS = 2
-"""Of a pair in a round."""
+"""Windows of a pair in a round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One pair: what was put there, what was found.
+    """One pair: the slowdown that was injected, and the result.
 
-    `percent` is of `REQUEST_US`, `truth` and `difference` are B/A - 1, the load is in seconds.
+    `percent` is the slowdown relative to `REQUEST_US`; `truth` and `difference` (the estimate) are B/A - 1.
     """
 
     percent: int
@@ -44,20 +44,20 @@ class Try:
 
 
 def verdicts_of(folder: str) -> list[dict[str, Any]]:
-    """The pairs of verdicts.jsonl; UserError where the run has none."""
+    """The pairs in a run's verdicts.jsonl, without controls; UserError where there are none."""
     path = Path(folder, "verdicts.jsonl")
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     pairs = [line for line in lines if line["verdict"] != "control"]
     if not pairs:
-        raise UserError(f"{folder} has no verdicts: it is not a run of this self-test")
+        raise UserError(f"{folder} has no verdicts: it is not a run of a self-test")
     return pairs
 
 
 def aa(folders: Sequence[str]) -> tuple[str, bool]:
-    """Verdicts on a service and its twin, and whether no more than `WRONG` of them are a difference.
+    """(table, whether it holds) of the A/A verdicts of runs: at most `WRONG` of them may be a difference.
 
-    A few verdicts cannot show a share of 5 %: what they exclude is said by the exact (Clopper-Pearson) interval, and
-    the promise is missed where that interval lies above 5 %.
+    A few verdicts do not determine a share of 5 %, so the promise is missed only if the exact (Clopper-Pearson)
+    interval lies above it.
     """
     from scipy.stats import binomtest
 
@@ -66,35 +66,35 @@ def aa(folders: Sequence[str]) -> tuple[str, bool]:
     wrong = counts.get(FASTER, 0) + counts.get(SLOWER, 0)
     interval = binomtest(wrong, len(words)).proportion_ci(0.95, "exact")
     rows = ["| verdict | pairs |", "| --- | ---: |", *(f"| {word} | {count} |" for word, count in counts.items())]
-    told = f"{wrong} of {len(words)} verdicts are a difference that is none: {wrong / len(words):.1%}"
-    rows += ["", f"{told} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})."]
+    share = f"{wrong} of {len(words)} verdicts are a difference where there is none: {wrong / len(words):.1%}"
+    rows += ["", f"{share} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})."]
     return "\n".join(rows), bool(interval.low <= WRONG)
 
 
 def power(folders: Sequence[str]) -> tuple[str, bool]:
-    """Slowdowns that were put there: the share found in time, the load that took, the error of the estimates."""
+    """(table, whether it holds) of injected slowdowns: the share found in time, the load it took, the error."""
     tries = [one for folder in folders for one in tries_of(folder)]
     heads = ("slowdown", "found in time", "tries", "median load", "allowed", "truth", "mean estimate", "error", "")
     rows = [f"| {' | '.join(heads)} |", "| ---: " * (len(heads) - 1) + "| --- |"]
-    every = True
+    all_hold = True
     for percent, group in groupby(sorted(tries, key=lambda one: one.percent), key=lambda one: one.percent):
         words, holds = _row(percent, list(group))
         rows.append(words)
-        every &= holds
-    return "\n".join(rows), every and bool(tries)
+        all_hold &= holds
+    return "\n".join(rows), all_hold and bool(tries)
 
 
 def tries_of(folder: str) -> list[Try]:
-    """The slowdowns of one run."""
+    """The slowdowns in a run."""
     facts = json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
     window_s = float(facts["knobs"]["DUET_SECONDS"])
     with Path(folder, "records.jsonl").open(encoding="utf-8") as lines:
         base = cpu_of_base(load(lines))
-    return [found for line in verdicts_of(folder) if (found := a_try(line, base, window_s)) is not None]
+    return [found for line in verdicts_of(folder) if (found := try_of(line, base, window_s)) is not None]
 
 
 def cpu_of_base(records: Iterable[Record]) -> dict[str, float]:
-    """CPU seconds of a good answer of each pair's side a, over all of its windows."""
+    """CPU seconds per good answer of side a, over all windows, by pair."""
     spent: dict[str, list[tuple[float, int]]] = {}
     for record in records:
         if record.pair and record.side == "a" and record.valid and record.server_cpu_s and record.successes:
@@ -102,13 +102,13 @@ def cpu_of_base(records: Iterable[Record]) -> dict[str, float]:
     return {pair: sum(cpu for cpu, _ in sums) / sum(good for _, good in sums) for pair, sums in spent.items()}
 
 
-def a_try(line: Mapping[str, Any], base: Mapping[str, float], window_s: float) -> Try | None:
-    """What one verdict says of a slowdown; None where the pair is none of the self-test's."""
+def try_of(line: Mapping[str, Any], base: Mapping[str, float], window_s: float) -> Try | None:
+    """The try of a verdict; None where no slowdown was injected."""
     slower = re.search(r"-slower-(\d+)us-", line["b"])
     if not slower or line["pair"] not in base:
         return None
     injected_us = int(slower[1])
-    # By what a request took on this machine, and not by what it takes about.
+    # Relative to what a request took on this machine, not to the approximate REQUEST_US.
     truth = 1 / (1 + injected_us / 1e6 / base[line["pair"]]) - 1
     load_s = line["rounds"] * WINDOWS * window_s
     return Try(round(100 * injected_us / REQUEST_US), line["verdict"], truth, line["difference"], load_s)
@@ -136,4 +136,4 @@ PAIRS: Mapping[str, tuple[Callable[[Sequence[str]], tuple[str, bool]], str]] = {
     "aa": (aa, "verdicts.jsonl"),
     "power": (power, "records.jsonl"),
 }
-"""Each self-test of pairs, with the file that it reads of a run: what is published has no records."""
+"""Self-test -> (its function, the file of a run that it needs: published runs have no records.jsonl)."""

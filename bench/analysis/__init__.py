@@ -1,1 +1,1 @@
-"""What records say together: verdicts on pairs, cells, latency, the knee, and differences between runs."""
+"""What many records show together: verdicts on pairs, cells, latency, the knee, differences between runs, trends."""

@@ -1,4 +1,4 @@
-"""Records of one cell over the rounds, and what may be said of two cells."""
+"""The records of one cell over the rounds, and the difference between two cells."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
 
 FigureOf = Callable[[Record], float | None]
-"""Takes one figure out of a record."""
+"""Reads one figure of a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Service x scenario x tool x level with its records, one a round and in their order; at least one."""
+    """Service x scenario x tool x level with its records, one per round in order; at least one."""
 
     records: tuple[Record, ...]
 
     @property
     def first(self) -> Record:
-        """Any record: for the cell's coordinates."""
+        """Any record, for the cell's coordinates."""
         return self.records[0]
 
     @property
@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def valid(self) -> tuple[Record, ...]:
-        """The records that may be counted."""
+        """The valid records."""
         return tuple(record for record in self.records if record.valid)
 
     @property
@@ -52,14 +52,14 @@ class Cell:
 
     @property
     def state(self) -> str:
-        """Why there is no figure, in the words of its causes."""
+        """Why there is no figure: the names of the causes."""
         causes = dict.fromkeys(cause.cause for record in self.records for cause in record.causes)
         measured = any(record.outcome == MEASURED for record in self.records)
         return ("invalid: " if measured else "") + ", ".join(causes)
 
     @property
     def details(self) -> str:
-        """The causes with their facts, each cause once."""
+        """The causes with their details, each cause once."""
         facts = {cause.cause: cause.detail for record in self.records for cause in record.causes}
         return "; ".join(f"{cause}: {detail}" for cause, detail in facts.items())
 
@@ -69,7 +69,7 @@ class Cell:
         return fmean(values) if values else None
 
     def rate_words(self) -> str:
-        """Goodput with its spread over the rounds, or why there is none."""
+        """Goodput with its range over the rounds, or why there is none."""
         mean = self.goodput
         if mean is None:
             return self.state
@@ -83,7 +83,7 @@ class Cell:
 
 
 def span(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
-    """One figure of the records: itself, or its least and greatest (percentiles are never averaged)."""
+    """One figure of the records: its value, or lowest to highest (percentiles are never averaged)."""
     values = [value for record in records if (value := figure(record)) is not None]
     if not values:
         return NOTHING
@@ -93,7 +93,7 @@ def span(records: Iterable[Record], figure: FigureOf, write: Callable[[float], s
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How B stands to A in the rounds that both have: geometric mean of the ratios, least and greatest."""
+    """B / A in the rounds that both have: geometric mean of the ratios, lowest and highest."""
 
     ratio: float
     low: float
@@ -101,7 +101,7 @@ class Ratio:
     rounds: int
 
     def words(self) -> str:
-        """`+3.1 % (-1.0 % to +7.2 %)`; the spread over the rounds where there are several."""
+        """`+3.1 % (-1.0 % to +7.2 %)`; the range over the rounds if there is more than one."""
         if self.rounds == 1:
             return percent(self.ratio)
         return f"{percent(self.ratio)} ({percent(self.low)} to {percent(self.high)})"
@@ -109,11 +109,16 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What tables know beside the records: the services in order, what was published, latencies of all rounds."""
+    """What tables need besides the records: the order of services, the reference comparison, merged latencies."""
 
     order: Sequence[str]
-    published: ReferenceComparison | None
+    reference: ReferenceComparison | None
     latencies: Mapping[Key, Latencies] = field(default_factory=dict)
+
+    def in_order(self, services: Iterable[str]) -> list[str]:
+        """The distinct services in the report's order."""
+        place = {name: index for index, name in enumerate(self.order)}
+        return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
 
 
 def goodput(record: Record) -> float | None:
@@ -122,7 +127,7 @@ def goodput(record: Record) -> float | None:
 
 
 def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> Ratio | None:
-    """`cell` to `base`, or None where no round has valid figures of both."""
+    """`cell` relative to `base`, or None if no round has valid figures of both."""
     if base is None or cell is None:
         return None
     bases = {record.round: value for record in base.valid if (value := figure(record))}
@@ -155,27 +160,27 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 
 def base_of(cells: Sequence[Cell], context: Context) -> Cell:
-    """The cell that the others of its table are compared with: the published one's stack, else the first."""
-    if context.published is not None:
+    """The cell that the others of its table are compared with: that of the reference comparison, else the first."""
+    if context.reference is not None:
         for cell in cells:
-            found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+            found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
             if found is not None and found[1] is found[0].figures[0]:
                 return cell
     return cells[0]
 
 
 def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
-    """What was published for this stack's cell, to the first of its group."""
-    if context.published is None:
+    """The ratio of this stack's cell in the reference comparison, relative to the first of its group."""
+    if context.reference is None:
         return None
-    found = context.published.find(cell.stack, cell.first.scenario, cell.first.level)
+    found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
     return None if found is None else found[0].ratio(found[1], metric)
 
 
 def without_empty(
     columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The table without those `optional` columns that hold nothing."""
+    """The table without those `optional` columns that are empty."""
     wanted = set(optional)
     kept = [
         index

@@ -1,7 +1,7 @@
-"""Several runs: `compare A B [C...]`. Which of them may be compared, what changed, and their history.
+"""Compare runs, each with the first: which are compatible, what changed, and the trends of five runs or more.
 
-Every other run is held against the first. What it makes stands in results/comparisons/NAME/ too: comparison.md,
-comparison.jsonl (`bench.compare.Comparison`), and of five runs or more history.jsonl (`bench.history.History`).
+The command line writes the result to results/comparisons/NAME/: comparison.md, comparison.jsonl
+(`bench.analysis.run_diff.CellDifference`) and history.jsonl (`bench.analysis.trends.Trend`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bench.records.record import MEASURED
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A run beside the first: whether they may be compared, the rows of both, and what their controls leave.
+    """One run compared with the first: their compatibility, the rows of both, and their controls.
 
-    `drifts` are the null server's, `deltas` by figure the least difference that the A/A pairs of both runs leave.
+    `drifts` are the changes of the null server, `deltas` the larger noise floor of both runs by figure.
     """
 
     name: str
@@ -38,37 +38,37 @@ class ComparedRun:
 
     @property
     def cause(self) -> str:
-        """The names of what forbids to compare them."""
+        """The names of the differences that make the runs incompatible."""
         return ", ".join(dict.fromkeys(found.name for found in self.verdict.differences if found.forbids))
 
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """What is known of several runs: the first one's name, the others in their order, histories where they are many."""
+    """A comparison of runs: the name of the first, the others in order, and the trends if there are enough runs."""
 
     first: str
     others: tuple[ComparedRun, ...]
-    histories: tuple[Trend, ...] = ()
+    trends: tuple[Trend, ...] = ()
 
     @property
     def compared(self) -> tuple[ComparedRun, ...]:
-        """The runs that may be compared with the first."""
+        """The runs that are compatible with the first."""
         return tuple(other for other in self.others if other.verdict.comparable)
 
     @property
     def title(self) -> str:
-        """A name for files: what is no letter, digit, dot or hyphen in the runs' names is replaced."""
+        """A name for the folder: other characters than letters, digits, dots and hyphens are replaced."""
         names = [re.sub(r"[^A-Za-z0-9.-]", "_", name)[-60:] for name in (self.first, self.others[-1].name)]
         more = f".{len(self.others) + 1}-runs" if len(self.others) > 1 else ""
         return f"{names[0]}..{names[1]}{more}".lstrip(".")
 
 
 def compare_runs(folders: Sequence[Path]) -> RunComparison:
-    """Read the runs, one after the other; UserError where one is given twice."""
+    """Read and compare the runs, one at a time; UserError if one is given twice."""
     places = Counter(folder.resolve() for folder in folders)
     twice = [folder for folder in folders if places[folder.resolve()] > 1]
     if twice:
-        raise UserError(f"{twice[0].name} is given twice: a run has nothing to compare with itself")
+        raise UserError(f"{twice[0].name} is given twice: give different runs")
     names = _names(folders)
     first, samples = _read(folders[0], names[0])
     seen = {_measurements(first): names[0]}
@@ -77,7 +77,7 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
         facts, its = _read(folder, name)
         same = seen.setdefault(_measurements(facts), name)
         if same != name and _measurements(facts):
-            raise UserError(f"{name} has the same measurements as {same}: a run has nothing to compare with itself")
+            raise UserError(f"{name} has the same measurements as {same}: give different runs")
         verdict = compatibility_of(first, facts)
         other = ComparedRun(name, verdict)
         rows = run_differences(samples, its, other.cause)
@@ -93,7 +93,7 @@ def _controls(one: Samples, other: Samples) -> dict[str, Any]:
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The folders' names; the whole path where two have the same."""
+    """The folders' names, or their whole paths if two have the same name."""
     count = Counter(folder.name for folder in folders)
     return [folder.name if count[folder.name] == 1 else str(folder) for folder in folders]
 
@@ -106,5 +106,5 @@ def _read(folder: Path, name: str) -> tuple[RunFacts, Samples]:
 
 
 def _measurements(facts: RunFacts) -> frozenset[tuple[str, str | None]]:
-    """What tells one run's raw output from another's."""
+    """What identifies the raw output of a run."""
     return frozenset((record.id, record.raw_sha256) for record in facts.records if record.outcome == MEASURED)

@@ -1,4 +1,4 @@
-"""One pair: the samples of its two sides by one metric, round by round."""
+"""One pair of services: one value per round, by one metric."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bench.plan.interim_looks import LOOKS
 from bench.stats.estimates import Estimate, log_ratio
 
 LEAST_DIFFERENCE = math.log(1.02)
-"""The least estimate that is called a difference."""
+"""The smallest estimate that is called a difference."""
 DELTA = math.log(1.03)
-"""A difference below this is none."""
+"""An interval within this counts as no difference."""
 SAME_CPU = 0.03
-"""|ln(CPU_B/CPU_A)| below which goodput may speak of two CPU-bound servers."""
+"""|ln(CPU_B/CPU_A)| below which goodput is comparable for two CPU-bound servers."""
 LEAST_SUCCESSES = 1000
 LEAST_CPU_S = 0.5
-"""A window counts if each side has that many successes, or used that much CPU."""
+"""A window counts if each side has this many successes or used this much CPU time."""
 
 
 class Metric(StrEnum):
-    """The figure that a verdict rests on, as a speed: successes by CPU second or by second."""
+    """What a verdict is based on, as a speed: successes per CPU second, or per second."""
 
     CPU = "CPU per request"
     GOODPUT = "goodput"
@@ -30,7 +30,7 @@ class Metric(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One service's part of a duet window: `cpu_s` with its database's, None where unknown."""
+    """One service in a duet window; `cpu_s` includes its database and is None if unknown."""
 
     successes: int
     seconds: float
@@ -38,22 +38,22 @@ class Side:
 
     @property
     def enough(self) -> bool:
-        """Whether the window has enough in it to be a value."""
+        """Whether the window holds enough to give a value."""
         return self.successes >= LEAST_SUCCESSES or (self.cpu_s is not None and self.cpu_s >= LEAST_CPU_S)
 
-    def speed(self, judge: Metric) -> float | None:
-        """Successes by second, or by CPU second; None where unknown."""
-        per = self.cpu_s if judge is Metric.CPU else self.seconds
+    def speed(self, metric: Metric) -> float | None:
+        """Successes per CPU second or per second; None if unknown."""
+        per = self.cpu_s if metric is Metric.CPU else self.seconds
         return self.successes / per if per else None
 
 
 PairWindow = tuple[Side, Side]
-"""A and B in the same seconds."""
+"""A and B under load at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """`least` is the smallest difference that may be called one, `delta` bounds what is called none; logarithms."""
+    """`least`: smallest estimate called a difference; `delta`: bound of an interval of no difference. Logarithms."""
 
     least: float = LEAST_DIFFERENCE
     delta: float = DELTA
@@ -61,14 +61,14 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """B to A, one value a round, in the order of the rounds.
+    """B relative to A: one value per round, in the order of the rounds.
 
-    `values` are the judge's. Where that is the CPU, `goodput` and `shares`, ln(CPU_B/CPU_A), have the same rounds.
+    `values` are those of `metric`. If that is CPU, `goodput` and `shares`, ln(CPU_B/CPU_A), cover the same rounds.
     """
 
     a: str
     b: str
-    judge: Metric
+    metric: Metric
     values: tuple[float, ...]
     goodput: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
@@ -86,11 +86,12 @@ def comparison(
     limits: Mapping[Metric, Thresholds] | None = None,
     cause: str | None = None,
 ) -> Comparison:
-    """One pair from the valid windows of its rounds.
+    """Compare one pair, given the valid windows of each round.
 
-    A round's value is that of its windows' sums. Rounds without a large enough window are left out and told.
+    A round's value is computed from the sums over its windows. Rounds without a large enough window are left out,
+    and a flag counts them.
     """
-    judge = Metric.CPU if cpu_bound else Metric.GOODPUT
+    metric = Metric.CPU if cpu_bound else Metric.GOODPUT
     values, goodput, shares, thin, unknown = [], [], [], 0, 0
     for windows in rounds:
         kept = [(one, other) for one, other in windows if one.enough and other.enough]
@@ -98,7 +99,7 @@ def comparison(
             thin += 1
             continue
         one, other = (_sum(sides) for sides in zip(*kept, strict=True))
-        value = log_ratio(other.speed(judge), one.speed(judge))
+        value = log_ratio(other.speed(metric), one.speed(metric))
         rate = log_ratio(other.speed(Metric.GOODPUT), one.speed(Metric.GOODPUT))
         share = log_ratio(other.cpu_s, one.cpu_s)
         if value is None or rate is None or (cpu_bound and share is None):
@@ -108,37 +109,38 @@ def comparison(
         if share is not None and cpu_bound:
             goodput.append(rate)
             shares.append(share)
-    flags = [f"{rounds_words(thin)} with too few answers"] if thin else []
-    flags += [f"{rounds_words(unknown)} without {judge}"] if unknown else []
+    flags = [f"{rounds_words(thin)} with too few responses"] if thin else []
+    flags += [f"{rounds_words(unknown)} without a value for {metric}"] if unknown else []
     return Comparison(
         a=a,
         b=b,
-        judge=judge,
+        metric=metric,
         values=tuple(values),
         goodput=tuple(goodput),
         shares=tuple(shares),
-        limits=(limits or {}).get(judge, Thresholds()),
+        limits=(limits or {}).get(metric, Thresholds()),
         cause=cause,
         flags=tuple(flags),
     )
 
 
 def thresholds_of(controls: Iterable[Estimate]) -> Thresholds:
-    """The limits of a run by its A/A pairs of one judge.
+    """The thresholds of a run, given the estimates of its A/A pairs by one metric.
 
-    Their floor is the largest difference that a service showed from itself, by estimates of a first look at least:
-    what a run reports of identical services it may neither call a difference nor promise to have excluded.
-    The far ends of their intervals would be the wrong floor: the noisier a run, the more would be "no difference".
+    The noise floor is the largest estimate of an A/A pair that has reached its first interim look: a difference of that
+    size between identical services can neither be called a difference nor be excluded.
+    The outer ends of the intervals would be a wrong floor: a noisier run would then show more "no difference".
     """
-    floor = max((abs(control.mean) for control in controls if control.n >= LOOKS[0]), default=0.0)
-    return Thresholds(max(LEAST_DIFFERENCE, floor), max(DELTA, floor))
+    noise_floor = max((abs(control.mean) for control in controls if control.n >= LOOKS[0]), default=0.0)
+    return Thresholds(max(LEAST_DIFFERENCE, noise_floor), max(DELTA, noise_floor))
 
 
 def contradiction_of(by_cpu: Estimate, by_goodput: Estimate | None) -> str:
-    """Goodput's words where both judges show a difference and not the same one."""
+    """What to say if both metrics show a difference, in opposite directions; else empty."""
     if by_goodput is None or by_cpu.interval().sign * by_goodput.interval().sign >= 0:
         return ""
-    return f"{Metric.GOODPUT} says {by_goodput.percent:+.1f} %, {Metric.CPU} {by_cpu.percent:+.1f} %"
+    figures = f"{Metric.GOODPUT} {by_goodput.percent:+.1f} %, {Metric.CPU} {by_cpu.percent:+.1f} %"
+    return f"the metrics contradict each other: {figures}"
 
 
 def _sum(sides: Iterable[Side]) -> Side:

@@ -1,7 +1,7 @@
-"""Whether figures of two runs may stand side by side: `comparable A B`.
+"""Whether figures of two runs can be compared.
 
-What decides how a figure comes about must be the same in both, and known to be: a fact that one of them does not hold
-counts as another. What one compares on purpose (packages, services, rounds) is listed and forbids nothing.
+Everything that affects a figure must be known and the same in both; a fact that is missing in one of them counts as
+different. What one compares on purpose (packages, services, rounds) is noted and does not prevent a comparison.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from bench.analysis.run_facts import RunFacts
 from bench.core.files import mapping
 from bench.records.record import Record
 
-UNKNOWN = "not known"
-# Knobs that choose what is measured, how often, in which order and where; the rest decides what comes of it. What the
-# images' names stand for is compared by service.
-FREE_KNOBS = frozenset(
+UNKNOWN = "unknown"
+# Settings that choose what is measured, how often, in which order and where; all others affect the figures. The
+# images themselves are compared by service.
+FREE_SETTINGS = frozenset(
     {"WORKER_CLASS", "DURATION", "ROUNDS", "SEED", "SELECTION", "BENCH_SUBNET", "COMPOSE_SERVICES"}
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
-# How a load was asked, beside its scenario, tool and level.
-ASKED = (
+# How a load is requested, besides its scenario, tool and level.
+LOAD_FIELDS = (
     "method",
     "path",
     "body",
@@ -36,12 +36,12 @@ ASKED = (
     "count",
 )
 MEMORY_SLACK = 0.01
-"""Share by which two boots of one machine may count its memory differently."""
+"""Share by which the memory size may differ between two boots of one machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact that is not the same, in the words of both runs; `forbids` when figures depend on it."""
+    """One fact that differs between two runs; `forbids` a comparison if figures depend on it."""
 
     name: str
     one: str
@@ -50,44 +50,44 @@ class Difference:
     why: str = ""
 
     def line(self) -> str:
-        """`forbids  host kernel: 6.1.0, then 6.12.0`."""
-        return f"{'forbids' if self.forbids else 'noted  '}  {self.words()}"
+        """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
+        return f"{'incompatible' if self.forbids else 'noted'}: {self.words()}"
 
     def words(self) -> str:
-        """`host kernel: 6.1.0, then 6.12.0`."""
-        told = f" ({self.why})" if self.why else ""
-        return f"{self.name}: {self.one}, then {self.other}{told}"
+        """`host kernel: 6.1.0 vs 6.12.0`."""
+        why = f" ({self.why})" if self.why else ""
+        return f"{self.name}: {self.one} vs {self.other}{why}"
 
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """All differences, those that forbid first."""
+    """All differences, those that forbid a comparison first."""
 
     differences: tuple[Difference, ...] = field(default=())
 
     @property
     def comparable(self) -> bool:
-        """Whether no difference forbids."""
+        """Whether no difference forbids a comparison."""
         return not any(found.forbids for found in self.differences)
 
     def lines(self) -> list[str]:
-        """One line a difference, and the last one says what follows."""
+        """One line per difference, then the result."""
         names = dict.fromkeys(found.name for found in self.differences if found.forbids)
         last = "comparable" if self.comparable else f"not comparable: {', '.join(names)}"
         return [*(found.line() for found in self.differences), last]
 
 
 def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
-    """Every difference between two runs: pure."""
-    found = [*_integrity(one, other), *_harness(one, other), *_machine(one, other), *_knobs(one, other)]
+    """Every difference between two runs; pure."""
+    found = [*_integrity(one, other), *_harness(one, other), *_machine(one, other), *_settings(one, other)]
     found += [*_tools(one, other), *_loads(one, other), *_services(one, other)]
     return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
 
 
 def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     for name in dict.fromkeys([*one.changed, *other.changed]):
-        words = ["changed since" if name in facts.changed else "as planned" for facts in (one, other)]
-        yield Difference(name, words[0], words[1], why="run.json has its sha256")
+        words = ["modified" if name in facts.changed else "as planned" for facts in (one, other)]
+        yield Difference(name, words[0], words[1], why="by its sha256 in run.json")
 
 
 def _harness(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
@@ -113,15 +113,15 @@ def _machine(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     yield from _mapped("host", first, second)
 
 
-def _knobs(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _settings(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     first, second = (
-        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_KNOBS} for f in (one, other)
+        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_SETTINGS} for f in (one, other)
     )
-    yield from _mapped("knob", first, second)
+    yield from _mapped("setting", first, second)
 
 
 def _tools(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
-    """Versions and limits of the tools that both runs have used."""
+    """Versions and limits of the tools that both runs used."""
     first, second = _by_tool(one.records), _by_tool(other.records)
     for tool in sorted(first.keys() & second.keys()):
         yield from _differs(f"version of {tool}", *(_set(r.tool_version for r in s[tool]) for s in (first, second)))
@@ -139,18 +139,18 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def _loads(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
-    """How the cells were loaded that both have, whatever the service; nothing in common is nothing to compare."""
+    """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
     first, second = _cells(one.plan), _cells(other.plan)
     both = [cell for cell in first if cell in second]
     if not both:
         yield Difference("loads", _few(first), _few(second), why="no scenario, tool and level in common")
     for cell in both:
-        for name in ASKED:
+        for name in LOAD_FIELDS:
             words = [_set(_value(line.get(name)) for line in lines[cell]) for lines in (first, second)]
             yield from _differs(f"{name} of {' '.join(cell)}", *words)
     if both:
         words = [_few([cell for cell in lone if cell not in both]) for lone in (first, second)]
-        yield from _differs("loads of one alone", *words, forbids=False)
+        yield from _differs("loads in only one run", *words, forbids=False)
     rounds = (len({line.get("round") for line in facts.plan}) for facts in (one, other))
     yield from _differs("rounds", *rounds, forbids=False)
 
@@ -159,7 +159,7 @@ def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapp
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for line in plan:
         cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
-        # A pair's windows and those of one service alone give figures of different kinds.
+        # Solo windows and windows of pairs give different kinds of figures.
         found.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
     return found
 
@@ -173,7 +173,7 @@ def _shortened(names: Sequence[str]) -> str:
 
 
 def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
-    """What stands behind the service names that both have."""
+    """What the services that both have are made of."""
     listed = [mapping(facts.run.get("services")) for facts in (one, other)]
     for name in sorted(one.services.keys() & other.services.keys()):
         first, second = one.services[name], other.services[name]
@@ -185,11 +185,11 @@ def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
         packages = list(_packages(first.packages, second.packages))
         yield from (Difference(f"packages of {name}", *pair, forbids=False) for pair in packages)
         ids = [_image(facts, name) for facts in (one, other)]
-        # Another image is what other packages make; one of the same packages was built from something else.
-        why = "of other packages" if packages else "of the same packages: built again, its system packages may differ"
+        # Different packages explain a different image; with the same packages, something else has changed.
+        why = "its packages differ" if packages else "same packages, but rebuilt: system packages may differ"
         yield from _differs(f"image of {name}", *ids, forbids=not packages, why=why)
     alone = (sorted(one.services.keys() - other.services.keys()), sorted(other.services.keys() - one.services.keys()))
-    yield from _differs("services of one alone", *map(_shortened, alone), forbids=False)
+    yield from _differs("services in only one run", *map(_shortened, alone), forbids=False)
 
 
 def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -199,7 +199,7 @@ def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tupl
 
 
 def _image(facts: RunFacts, name: str) -> str | None:
-    """The images that really ran, else the one that was inspected."""
+    """The images that ran, else the one that was inspected."""
     ran = _set(record.image_id for record in facts.records if record.service == name and record.image_id)
     return ran or facts.services[name].image_id
 
@@ -226,5 +226,5 @@ def _words(values: Mapping[str, str] | None) -> str | None:
 
 
 def _set(values: Iterable[str | None]) -> str | None:
-    """The values that occurred, as one text; None where there is none."""
+    """The distinct values as one text; None if there are none."""
     return ", ".join(sorted({value for value in values if value is not None})) or None

@@ -1,7 +1,7 @@
-"""The answer first: one sentence for each question of a run, built from its verdicts and from nothing else.
+"""Conclusions: one sentence for each question of a run, built from its verdicts alone.
 
 A question is what the services of a pair differ in: the server under one framework, the Python, the worker model.
-Where a run has no verdict on it, the sentence says so: figures of solo windows are never turned into an answer.
+If a run has no verdict on it, the sentence says so: figures of solo windows never become a conclusion.
 Pure; report.md and the page print the same sentences.
 """
 
@@ -20,11 +20,11 @@ from bench.records.record import MEASURED, Record
 from bench.stats.estimates import percent_of
 
 MOST_QUESTIONS = 6
-"""Questions without a verdict that are named, where there are more."""
-MORE = {Metric.CPU: "good answers from the same CPU time", Metric.GOODPUT: "good answers per second"}
+"""How many of the questions without a verdict are listed."""
+MORE = {Metric.CPU: "successful responses per CPU second", Metric.GOODPUT: "successful responses per second"}
 ALONE = (
-    "No verdict: each service was measured alone, and what two such windows show apart from each other may be noise."
-    " --mode duet gives verdicts."
+    "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
+    " Use --mode duet for verdicts."
 )
 
 
@@ -46,7 +46,7 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and the coordinate by which its services are told from each other."""
+    """A question, and the coordinate in which its services differ."""
 
     words: str
     by: str
@@ -62,15 +62,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """`sentence` answers `question` under the load of `where`, which is empty where all loads are meant.
+    """`sentence` answers `question` under the load `where`, which is empty if it is about all loads.
 
-    `told` is whether a verdict carries it; `pairs` has what each pair of the question says.
+    `decided` is whether it is based on a verdict; `pairs` has one sentence for each pair of the question.
     """
 
     question: str
     where: str
     sentence: str
-    told: bool
+    decided: bool
     pairs: tuple[str, ...] = ()
 
 
@@ -82,7 +82,7 @@ class _Judged:
 
 
 def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """Every question of the run with its answer, in the order of the plan."""
+    """A conclusion for every question of the run, in the order of the plan."""
     every = list(records)
     places = {
         record.service: Coordinates(record.server, record.framework, record.python, record.base, record.package)
@@ -92,39 +92,39 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
     groups: dict[tuple[Question, tuple[str, str, str]], list[_Judged]] = {}
     for entry in zip(judged.pairs, judged.comparisons, judged.verdicts, strict=True):
         one = _Judged(*entry)
-        asked = question(one.pair.a, one.pair.b, places)
-        groups.setdefault((asked, one.pair.table), []).append(one)
+        topic = question(one.pair.a, one.pair.b, places)
+        groups.setdefault((topic, one.pair.table), []).append(one)
     if groups:
-        return tuple(_answer(asked, table, group, judged, places) for (asked, table), group in groups.items())
+        return tuple(_conclusion(topic, table, group, judged, places) for (topic, table), group in groups.items())
     return tuple(
-        _unanswered(
+        _without_verdicts(
             places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
         )
     )
 
 
 def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
-    """The answers under their questions, in the order of the first of each."""
+    """The conclusions grouped by question, in the order of the first of each."""
     groups: dict[str, list[Conclusion]] = {}
-    for answer in found:
-        groups.setdefault(answer.question, []).append(answer)
+    for conclusion in found:
+        groups.setdefault(conclusion.question, []).append(conclusion)
     return tuple((words, tuple(group)) for words, group in groups.items())
 
 
-def floor_words(judged: Judged) -> str:
-    """How much a service differed from itself in this run; empty where that was not measured."""
-    by_judge: dict[Metric, float] = {}
-    for _, judge, found, _ in judged.controls:
+def noise_floor_words(judged: Judged) -> str:
+    """The noise floor of this run in words; empty if it was not measured."""
+    by_metric: dict[Metric, float] = {}
+    for _, metric, found, _ in judged.controls:
         if found is not None:
-            by_judge[judge] = max(by_judge.get(judge, 0.0), abs(found.percent))
-    if not by_judge:
+            by_metric[metric] = max(by_metric.get(metric, 0.0), abs(found.percent))
+    if not by_metric:
         return ""
-    told = " and ".join(f"{value:.1f} % by {judge}" for judge, value in by_judge.items())
-    return f"A service beside itself differed by up to {told} in this run: the floor below which nothing is said."
+    floors = " and ".join(f"{value:.1f} % ({metric})" for metric, value in by_metric.items())
+    return f"Noise floor: A/A pairs of this run differ by up to {floors}. Smaller differences are treated as noise."
 
 
 def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
-    """What a pair asks, by what its services differ in."""
+    """The question of a pair: what its services differ in."""
     one, other = places.get(a), places.get(b)
     if one is None or other is None:
         return Question("Which service?", "name")
@@ -136,8 +136,8 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
         ("framework",): f"Which framework on {one.server}?{context}",
         ("framework", "server"): f"Which server and framework?{context}",
         ("python",): f"Which Python for {one.stack}{version}? ({one.base})",
-        ("base",): f"Which base for {one.stack}{version}? (Python {one.python})",
-        ("package",): f"Which version for {one.stack}?{context}",
+        ("base",): f"Which base image for {one.stack}{version}? (Python {one.python})",
+        ("package",): f"Which package version for {one.stack}?{context}",
     }
     key = tuple(sorted(differs))
     return (
@@ -148,30 +148,30 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
 
 
 def _which(a: str, b: str) -> str:
-    """Servers of one family differ in their workers, or in what is below them."""
+    """Servers of one family differ in their worker model or another option."""
     family = a.partition("-")[0]
     if family != b.partition("-")[0]:
         return "Which server"
-    return f"Which worker model of {family}" if family == "gunicorn" else f"Which kind of {family}"
+    return f"Which {family} worker model" if family == "gunicorn" else f"Which variant of {family}"
 
 
-def _answer(
-    asked: Question,
+def _conclusion(
+    topic: Question,
     table: tuple[str, str, str],
     group: Sequence[_Judged],
     judged: Judged,
     places: Mapping[str, Coordinates],
 ) -> Conclusion:
-    names = {name: asked.label(name, places[name]) if name in places else name for name in _services(group)}
+    names = {name: topic.label(name, places[name]) if name in places else name for name in _services(group)}
     if len(set(names.values())) < len(names):
         names = {name: name for name in names}
     sentences = tuple(_pair_words(one, names) for one in group)
     where = f"{table[0]} under {table[1]} {table[2]}"
     if len(group) == 1:
-        return Conclusion(asked.words, where, sentences[0], _told(group[0].found))
+        return Conclusion(topic.words, where, sentences[0], _decided(group[0].found))
     best = _winner(table, group, judged)
     return Conclusion(
-        asked.words, where, _table_words(best, group, names), any(_told(one.found) for one in group), sentences
+        topic.words, where, _table_words(best, group, names), any(_decided(one.found) for one in group), sentences
     )
 
 
@@ -180,7 +180,7 @@ def _services(group: Iterable[_Judged]) -> list[str]:
 
 
 def _winner(table: tuple[str, str, str], group: Sequence[_Judged], judged: Judged) -> Winner:
-    """The winner among the services of a question, whose pairs alone are the family of the claim."""
+    """The winner among the services of a question; its pairs alone are the family of the test."""
     if len(group) == sum(pair.table == table for pair in judged.pairs):
         known = dict(judged.winners).get(table)
         if known is not None:
@@ -189,13 +189,13 @@ def _winner(table: tuple[str, str, str], group: Sequence[_Judged], judged: Judge
 
 
 def _table_words(best: Winner, group: Sequence[_Judged], names: Mapping[str, str]) -> str:
-    settled = sum(_told(one.found) for one in group)
-    count = f"{settled} of {len(group)} pairs have a verdict"
+    decided = sum(_decided(one.found) for one in group)
+    count = f"{decided} of {len(group)} pairs have a verdict"
     if best.service is None:
         rivals = [names[name] for name in best.rivals]
         if 0 < len(rivals) < len(names):
-            return f"No single winner: nobody is shown to beat {_list(rivals)}; {count}."
-        return f"No single winner can be named; {count}."
+            return f"No single winner (unbeaten: {_list(rivals)}); {count}."
+        return f"No single winner; {count}."
     margins = [one for one in group if best.service in (one.pair.a, one.pair.b) and one.found.word in (FASTER, SLOWER)]
     nearest = min(
         margins, key=lambda one: abs(one.found.estimate.mean) if one.found.estimate else math.inf, default=None
@@ -203,7 +203,7 @@ def _table_words(best: Winner, group: Sequence[_Judged], names: Mapping[str, str
     sentence = f"{names[best.service]} is faster than all {len(names) - 1} others"
     if nearest is not None:
         rival = nearest.pair.b if nearest.pair.a == best.service else nearest.pair.a
-        sentence += f"; the nearest with a verdict is {names[rival]}: {_figures(nearest)}"
+        sentence += f"; the closest with a verdict is {names[rival]}: {_figures(nearest)}"
     return f"{sentence}."
 
 
@@ -211,63 +211,63 @@ def _pair_words(one: _Judged, names: Mapping[str, str]) -> str:
     a, b = names[one.pair.a], names[one.pair.b]
     found = one.found
     if found.word.startswith(INVALID):
-        return f"Nothing can be said of {a} and {b}: {found.word}."
+        return f"No verdict on {a} and {b}: {found.word}."
     if found.word in (FASTER, SLOWER):
         better, worse = (b, a) if found.word == FASTER else (a, b)
         return f"{better} is faster than {worse}: {_figures(one)}."
     if found.word == NO_DIFFERENCE:
-        return f"No difference shown between {a} and {b} ({b} to {a} {_signed(one)})."
+        return f"No difference shown between {a} and {b} ({b} vs {a}: {_signed(one)})."
     known = found.interval is not None and math.isfinite(found.interval.low)
-    figures = f" ({b} to {a} {_signed(one)})" if known else ""
-    return f"Not enough data to tell {a} from {b}: {found.reason or 'too few rounds'}{figures}."
+    figures = f" ({b} vs {a}: {_signed(one)})" if known else ""
+    return f"Not enough data to compare {a} and {b}: {found.reason or 'too few rounds'}{figures}."
 
 
 def _figures(one: _Judged) -> str:
-    """`8.8 % more good answers per second (7.1 to 10.4 %, 16 rounds)`, of the better one."""
+    """`8.8 % more successful responses per second (7.1 to 10.4 %, 16 rounds)`, of the better one."""
     mean, low, high, rounds = _percents(one.found, -1 if one.found.word == SLOWER else 1)
-    return f"{mean:z.1f} % more {MORE[one.made.judge]} ({low:z.1f} to {high:z.1f} %, {rounds} rounds)"
+    return f"{mean:z.1f} % more {MORE[one.made.metric]} ({low:z.1f} to {high:z.1f} %, {rounds} rounds)"
 
 
 def _signed(one: _Judged) -> str:
     """`-0.2 %, -0.8 to +0.5 %, 8 rounds, by goodput`."""
     mean, low, high, rounds = _percents(one.found, 1)
-    return f"{mean:+z.1f} %, {low:+z.1f} to {high:+z.1f} %, {rounds} rounds, by {one.made.judge}"
+    return f"{mean:+z.1f} %, {low:+z.1f} to {high:+z.1f} %, {rounds} rounds, by {one.made.metric}"
 
 
 def _percents(found: Verdict, turn: int) -> tuple[float, float, float, int]:
-    """Difference and interval in percent, of B to A (`turn` 1) or the other way round, and the rounds."""
+    """Difference and interval in percent, B vs A (`turn` 1) or A vs B (`turn` -1), and the number of rounds."""
     if found.estimate is None or found.interval is None:
         return math.nan, math.nan, math.nan, found.rounds
     low, high = sorted((turn * found.interval.low, turn * found.interval.high))
     return percent_of(turn * found.estimate.mean), percent_of(low), percent_of(high), found.estimate.n
 
 
-def _told(found: Verdict) -> bool:
+def _decided(found: Verdict) -> bool:
     return found.word in (FASTER, SLOWER, NO_DIFFERENCE)
 
 
-def _unanswered(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:
-    """The questions that services measured alone would have: each is asked, and none is answered."""
-    asked: dict[Question, dict[str, None]] = {}
+def _without_verdicts(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:
+    """The questions that a run of solo windows raises; none of them has a verdict."""
+    topics: dict[Question, dict[str, None]] = {}
     services = [name for name in dict.fromkeys(measured) if name in places]
     for a, b in combinations(services, 2):
         found = question(a, b, places)
-        asked.setdefault(found, {}).update(dict.fromkeys((a, b)))
-    # Services that differ in more than one thing are a question where there is no narrower one.
-    narrow = {found: names for found, names in asked.items() if found.by not in ("stack", "name")}
-    asked = narrow or asked
+        topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
+    # Services that differ in more than one thing only make a question if there is no narrower one.
+    narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
+    topics = narrow or topics
     if not services:
         return
-    lead = ALONE if len(services) > 1 else "No verdict: one service was measured, and alone."
-    if len(asked) > MOST_QUESTIONS:
-        lead += f" So it is with {len(asked)} questions; the first of them:"
+    lead = ALONE if len(services) > 1 else "No verdict: only one service was measured."
+    if len(topics) > MOST_QUESTIONS:
+        lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)
-    for found, names in list(asked.items())[:MOST_QUESTIONS]:
+    for found, names in list(topics.items())[:MOST_QUESTIONS]:
         yield Conclusion(found.words, "", f"No verdict on {_list([found.label(n, places[n]) for n in names])}.", False)
 
 
 def _list(names: Sequence[str], most: int = 8) -> str:
-    told, rest = list(names[:most]), len(names) - most
+    listed, rest = list(names[:most]), len(names) - most
     if rest > 0:
-        return f"{', '.join(told)} and {rest} more"
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+        return f"{', '.join(listed)} and {rest} more"
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"

@@ -1,4 +1,4 @@
-"""A run as its report needs it: records and verdicts, written beside the raw files they come from."""
+"""A run as its report needs it: records and verdicts, written next to the raw files they come from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.validity.run_records import Seen, reviewed, service_names
 
 
 def judge_run(folder: Path, seen: Seen | None = None) -> tuple[Run, dict[str, ServiceFacts], list[Record], Judged]:
-    """Write records.jsonl and verdicts.jsonl of a run, and return what pages are made of."""
+    """Write records.jsonl and verdicts.jsonl of a run, and return what the report is made of."""
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)

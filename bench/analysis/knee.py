@@ -1,4 +1,4 @@
-"""The knee that the rounds of a cell confirm, and what speaks against it."""
+"""The knee of a cell that its later rounds confirm, or why they do not."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from bench.core.formats import number
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Cause, Record
 
-NO_MATTER = ("not the asked load", "host")
-"""Causes that leave a rate confirmed: lag and what was sent are judged with it, and noise only makes it harder."""
+IGNORED = ("not the asked load", "host")
+"""Causes that do not count against a knee: trials check the sent load themselves, noise only makes it harder."""
 
 
 def confirmed(records: Sequence[Record]) -> tuple[Record | None, int, int]:
-    """Of one cell's records: (the one that found the knee, the later rounds in which it held, the later rounds)."""
+    """(the record that found the knee, number of later rounds in which it held, number of later rounds) of one cell."""
     found, later = _found(records)
     return found, sum(found is not None and _held(record, found) for record in later), len(later)
 
 
 def doubts(records: Sequence[Record]) -> str:
-    """Why one cell's records have no confirmed knee; empty where they have one."""
+    """Why one cell has no confirmed knee; empty if it has one."""
     found, later = _found(records)
     if found is None:
         return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in records if "knee_rate" in record.nulls))
@@ -30,7 +30,7 @@ def doubts(records: Sequence[Record]) -> str:
 
 
 def _found(records: Sequence[Record]) -> tuple[Record | None, Sequence[Record]]:
-    """(the record that found the knee, those of later rounds)."""
+    """(the record that found the knee, the records of later rounds)."""
     found = next((record for record in records if record.knee_rate is not None), None)
     return found, [record for record in records if found is not None and record.round > found.round]
 
@@ -40,11 +40,11 @@ def _held(record: Record, found: Record) -> bool:
 
 
 def _against(record: Record) -> list[Cause]:
-    """What speaks against a rate that held."""
-    return [cause for cause in record.causes if cause.cause not in NO_MATTER]
+    """The causes that count against a rate that held."""
+    return [cause for cause in record.causes if cause.cause not in IGNORED]
 
 
 def _reason(record: Record) -> str:
     if causes := _against(record):
         return "; ".join(f"{cause.cause}: {cause.detail}" for cause in causes)
-    return record.nulls.get("knee_rate", f"another knee, {number(record.knee_rate or 0)}/s")
+    return record.nulls.get("knee_rate", f"different knee, {number(record.knee_rate or 0)}/s")

@@ -1,7 +1,7 @@
-"""Latency over the rounds of a cell: their distributions merged, and percentiles where there are requests enough.
+"""Latency over the rounds of a cell: merged distributions, and percentiles if there are enough requests.
 
-Counted exactly, from latencies.json of each round: `vegeta report` merges results too, but estimates percentiles
-between few points of the distribution, which read 96 ms where nine in ten took 92 ms or less.
+Computed exactly, from latencies.json of each round. `vegeta report` can merge results too, but it interpolates
+percentiles between few points of the distribution: it gave a p90 of 96 ms although nine in ten took 92 ms or less.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from bench.records.record import Record
 from bench.records.send_lag import SHARES, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
-"""Shares of a drawn distribution: eight to each tenth of what is left, up to 99.99 %."""
+"""Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""
 
 Key = tuple[str, str, str, float | None]
-"""Service, scenario, level and rate: rounds at other rates are not of one distribution."""
+"""Service, scenario, level and rate: rounds at different rates are not merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Of all rounds together, in seconds; what is None has its reason in `missing`. `least`: of one round.
+    """Of all rounds together, in seconds; if a value is None, `missing` has the reason.
 
-    `curve` has (share, seconds) as far up as the rounds can tell: to draw the distribution, not to print it.
+    `least` is the smallest number of requests in one round. `curve` has (share, seconds) up to the highest share that
+    the rounds support; it is for drawing only.
     """
 
     rounds: int
@@ -42,7 +43,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One round's: how many requests took so many ns; `late` are percentiles that the client's lag has moved."""
+    """One round: the number of requests by latency in ns; `late` are the percentiles that send lag has distorted."""
 
     requests: int
     max_ns: int
@@ -56,7 +57,7 @@ def key_of(record: Record) -> Key:
 
 
 def merged_latencies(path: str, records: Iterable[Record]) -> dict[Key, Latencies]:
-    """Of every open-loop cell with a valid round: reads the run's folder, a cell at a time."""
+    """The latencies of every open-loop cell with a valid round; reads the run's folder, one cell at a time."""
     wanted = [record for record in records if record.valid and record.connections is None]
     wanted.sort(key=lambda record: (*key_of(record)[:3], record.rate or 0))
     return {
@@ -70,7 +71,7 @@ def _folder(record: Record) -> PurePath:
 
 
 def read_distribution(folder: str) -> Distribution | None:
-    """What latencies.json and lag.json of a measurement tell; None where the first is missing or no such file."""
+    """The distribution from latencies.json and lag.json of a measurement; None if the first is missing or malformed."""
     facts = as_object(read_bytes(f"{folder}/latencies.json") or b"")
     if facts is None:
         return None
@@ -88,7 +89,7 @@ def read_distribution(folder: str) -> Distribution | None:
 
 
 def merge(rounds: Iterable[Distribution]) -> Latencies:
-    """One distribution of all rounds: pure."""
+    """One distribution of all rounds; pure."""
     every = list(rounds)
     if not every:
         reason = "no latencies.json was saved"
@@ -107,7 +108,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
             missing[name] = "sent too late"
         percentiles[name] = None if name in missing else quantile_of(counts, share) / 1e9
     longest = max(one.max_ns for one in every) / 1e9
-    # What the lag moved, it may have moved above too.
+    # Send lag may have distorted everything above the lowest percentile that it distorted.
     most = min((share for name, share in SHARES.items() if any(name in one.late for one in every)), default=1.0)
     shares = [share for share in DRAWN if share < most and least >= least_requests(share)]
     curve = _quantiles(counts, shares)
@@ -115,7 +116,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
 
 
 def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """(share, seconds) for ascending shares, as `quantile_of` counts them, in one pass."""
+    """(share, seconds) for ascending shares, as `quantile_of` would give them, in one pass."""
     total, seen, found = sum(counts.values()), 0, []
     values = iter(sorted(counts))
     value = 0
@@ -128,5 +129,5 @@ def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tupl
 
 
 def _whole(values: Sequence[Any]) -> bool:
-    """Whether all are counts; by way of sets and extremes, as there are thousands of them."""
+    """Whether all are counts; checked by set and extremes, since there are thousands of them."""
     return set(map(type, values)) == {int} and min(values) >= 0 and max(values) < 1 << 63

@@ -1,6 +1,6 @@
-"""The verdicts of a run: its pairs' windows -> one value a round -> what may be said of each pair.
+"""The verdicts of a run: the windows of each pair -> one value per round -> a verdict.
 
-Every table (scenario, tool, level) is judged by itself. The A/A pairs set the limits of all of them.
+Every table (scenario, tool, level) is tested separately. The A/A pairs set the thresholds of all tables.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bench.records.record import Record
 from bench.stats.estimates import Estimate, estimate
 
 MAX_IN_FLIGHT = 0.01
-"""Connections to requests of a window: what is under way when a tool stops is not counted."""
+"""Connections per request of a window: requests in flight when a tool stops are not counted."""
 SOLO_CAUSES = frozenset({"host"})
-"""Causes of the host, which hits both sides alike: a pair's ratio rests on the run's own A/A floor."""
+"""Noise of the host affects both sides alike: for a pair's ratio, the noise floor accounts for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPair:
-    """A pair of the plan: the names of its services, and the table in which it stands."""
+    """A pair of the plan: the names of its services, and the table it belongs to."""
 
     name: str
     a: str
@@ -37,7 +37,7 @@ class PlannedPair:
 
     @property
     def control(self) -> bool:
-        """Whether it is a service beside itself."""
+        """Whether it is an A/A pair."""
         return self.a == self.b
 
     @property
@@ -48,9 +48,9 @@ class PlannedPair:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a run says of its pairs: verdicts in the order of the plan, the controls' differences, the limits.
+    """The verdicts on a run's pairs, in the order of the plan, with the A/A pairs' differences and the thresholds.
 
-    `differences` are each pair's, by either judge, whichever of them gives the verdict.
+    `differences` are each pair's by both metrics, whichever of them decides the verdict.
     """
 
     pairs: tuple[PlannedPair, ...] = ()
@@ -62,17 +62,17 @@ class Judged:
     winners: tuple[tuple[tuple[str, str, str], Winner], ...] = ()
 
     @property
-    def settled(self) -> set[str]:
-        """The names of the pairs for which more rounds are of no use."""
-        return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.settled}
+    def decided(self) -> set[str]:
+        """The names of the pairs that need no more rounds."""
+        return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.decided}
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Objects of verdicts.jsonl: differences as B/A - 1, so that 0.05 is 5 % more from the same time or CPU."""
-        for pair, judge, floor, rounds in self.controls:
-            yield _line(pair, judge, rounds) | {"verdict": "control", "difference": _share(floor)}
+        """The objects of verdicts.jsonl: differences are B/A - 1, so 0.05 is 5 % more per second or per CPU second."""
+        for pair, metric, noise_floor, rounds in self.controls:
+            yield _line(pair, metric, rounds) | {"verdict": "control", "difference": _share(noise_floor)}
         for pair, found, by in zip(self.pairs, self.verdicts, self.differences, strict=True):
             interval = found.interval
-            yield _line(pair, found.judge, found.rounds) | {
+            yield _line(pair, found.metric, found.rounds) | {
                 "verdict": found.word,
                 "difference": _share(found.estimate),
                 "interval": interval and [_ratio(interval.low), _ratio(interval.high)],
@@ -83,7 +83,7 @@ class Judged:
                 "cpu_difference": _share(by.get(Metric.CPU)),
                 "reason": found.reason,
                 "flags": list(found.flags),
-                "settled": found.settled,
+                "settled": found.decided,
             }
 
 
@@ -95,7 +95,7 @@ def _ratio(logarithm: float) -> float | None:
     return math.expm1(logarithm) if abs(logarithm) < 700 else None
 
 
-def _line(pair: PlannedPair, judge: Metric, rounds: int) -> dict[str, Any]:
+def _line(pair: PlannedPair, metric: Metric, rounds: int) -> dict[str, Any]:
     return {
         "pair": pair.name,
         "a": pair.a,
@@ -103,13 +103,13 @@ def _line(pair: PlannedPair, judge: Metric, rounds: int) -> dict[str, Any]:
         "scenario": pair.scenario,
         "tool": pair.tool,
         "level": pair.level,
-        "judge": str(judge),
+        "judge": str(metric),
         "rounds": rounds,
     }
 
 
 def pairs_of(facts: Mapping[str, Any]) -> tuple[PlannedPair, ...]:
-    """The pairs that run.json lists; what is no pair is left out."""
+    """The pairs that run.json lists; malformed entries are left out."""
     found = []
     for entry in map(mapping, items(facts.get("pairs"))):
         words = {key: entry.get(key) for key in ("name", "a", "b", "scenario", "tool", "level")}
@@ -121,22 +121,22 @@ def pairs_of(facts: Mapping[str, Any]) -> tuple[PlannedPair, ...]:
 
 
 def judge_pairs(pairs: Sequence[PlannedPair], records: Iterable[Record]) -> Judged:
-    """Pure: every pair's verdict from the records of its windows."""
+    """The verdict on every pair, given the records of their windows; pure."""
     by_pair: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if record.mode == "duet" and record.pair:
             by_pair[record.pair].append(record)
     controls = []
     for pair in (p for p in pairs if p.control):
-        for judge in Metric:
-            made = _by(judge, pair, by_pair[pair.name])
-            controls.append((pair, judge, estimate(made.values), len(made.values)))
+        for metric in Metric:
+            made = _by(metric, pair, by_pair[pair.name])
+            controls.append((pair, metric, estimate(made.values), len(made.values)))
     limits = {
-        judge: thresholds_of(found for _, by, found, _ in controls if by is judge and found is not None)
-        for judge in Metric
+        metric: thresholds_of(found for _, by, found, _ in controls if by is metric and found is not None)
+        for metric in Metric
     }
     compared = [p for p in pairs if not p.control]
-    comparisons = [_judged_by(pair, by_pair[pair.name], limits) for pair in compared]
+    comparisons = [_by_main_metric(pair, by_pair[pair.name], limits) for pair in compared]
     found: dict[str, Verdict] = {}
     winners = []
     for table in dict.fromkeys(pair.table for pair in compared):
@@ -151,21 +151,23 @@ def judge_pairs(pairs: Sequence[PlannedPair], records: Iterable[Record]) -> Judg
         tuple(compared),
         tuple(comparisons),
         tuple(found[pair.name] for pair in compared),
-        tuple({judge: estimate(_by(judge, pair, by_pair[pair.name]).values) for judge in Metric} for pair in compared),
+        tuple(
+            {metric: estimate(_by(metric, pair, by_pair[pair.name]).values) for metric in Metric} for pair in compared
+        ),
         tuple(controls),
         limits,
         tuple(winners),
     )
 
 
-def _judged_by(pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds]) -> Comparison:
-    """By its CPU where the servers are busy and their counters known, else by goodput."""
+def _by_main_metric(pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds]) -> Comparison:
+    """By CPU per request if the servers are busy and their CPU counters known, else by goodput."""
     known = any(_cpu_s(record) is not None for record in records)
     return _by(Metric.CPU if known and not pair.waits else Metric.GOODPUT, pair, records, limits)
 
 
 def _by(
-    judge: Metric, pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds] | None = None
+    metric: Metric, pair: PlannedPair, records: Sequence[Record], limits: Mapping[Metric, Thresholds] | None = None
 ) -> Comparison:
     rounds: dict[int, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -189,13 +191,13 @@ def _by(
     cause = None
     if invalid and sum(invalid.values()) > sum(map(len, windows)):
         cause = invalid.most_common(1)[0][0]
-    made = comparison(pair.a, pair.b, windows, cpu_bound=judge is Metric.CPU, limits=limits, cause=cause)
+    made = comparison(pair.a, pair.b, windows, cpu_bound=metric is Metric.CPU, limits=limits, cause=cause)
     flags = [*made.flags]
     if thin:
-        flags.append(f"{thin} windows with too few answers for their connections")
+        flags.append(f"{thin} windows with too few responses for their connections")
     if invalid and cause is None:
-        told = ", ".join(f"{word} {count}" for word, count in sorted(invalid.items()))
-        flags.append(f"windows left out: {told}")
+        counted = ", ".join(f"{word} {count}" for word, count in sorted(invalid.items()))
+        flags.append(f"windows left out: {counted}")
     return replace(made, flags=tuple(flags))
 
 
@@ -204,13 +206,13 @@ def _in_flight(record: Record) -> bool:
 
 
 def _side(record: Record) -> Side:
-    # The goodput knows the duration better than its two printed digits do.
+    # The duration is printed with two digits only; the goodput gives it more precisely.
     seconds = (record.successes or 0) / record.goodput if record.goodput else record.duration_s
     return Side(record.successes or 0, seconds or 0.0, _cpu_s(record))
 
 
 def _cpu_s(record: Record) -> float | None:
-    """Of the server, and of its database; None where it shares that with the other side."""
+    """CPU time of the server and its database; None if both sides share one database."""
     if record.server_cpu_s is None or record.cpu_per_success_s is None:
         return None
     return record.server_cpu_s + (record.database_cpu_s or 0.0)

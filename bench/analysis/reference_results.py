@@ -14,7 +14,7 @@ METRICS = ("goodput", "success", "p50_ms", "p99_ms")
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFigure:
-    """One published row or column; `metrics` are on the original's machine: only their ratios mean something here."""
+    """One row or column of a reference comparison; `metrics` are of its machine, so only ratios are meaningful."""
 
     name: str
     level: str | None
@@ -24,7 +24,7 @@ class ReferenceFigure:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceGroup:
-    """Figures that stood side by side; the first is what the others are compared with."""
+    """Figures that were compared with each other; the first is the base."""
 
     scenario: str | None
     level: str | None
@@ -33,11 +33,11 @@ class ReferenceGroup:
     figures: tuple[ReferenceFigure, ...]
 
     def holds(self, scenario: str, level: str) -> bool:
-        """Whether the group is about these cells."""
+        """Whether the group covers these cells."""
         return self.scenario in (None, scenario) and self.level in (None, level)
 
     def ratio(self, figure: ReferenceFigure, metric: str) -> float | None:
-        """`figure` to the group's first, or None where one of them is not known."""
+        """`figure` relative to the group's first, or None if one of them is unknown."""
         value, base = figure.metrics.get(metric), self.figures[0].metrics.get(metric)
         if value is not None and base:
             return value / base
@@ -48,12 +48,12 @@ class ReferenceGroup:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceComparison:
-    """One comparison: where it is from, how it was made, what was wrong in it."""
+    """One comparison: its source, how it was measured, and `fixed`: its flaw that the preset avoids."""
 
     source: str
     date: str | None
     setting: str
-    mended: str
+    fixed: str
     groups: tuple[ReferenceGroup, ...]
 
     def find(self, stack: str, scenario: str, level: str) -> tuple[ReferenceGroup, ReferenceFigure] | None:
@@ -65,7 +65,7 @@ class ReferenceComparison:
         return None
 
     def along(self, axis: str, scenario: str, level: str) -> Iterator[ReferenceGroup]:
-        """Groups about these cells whose figures differ in `axis` and have other names than ours."""
+        """The groups on these cells that compare along `axis`; their figures have other names than ours."""
         return (group for group in self.groups if group.axis == axis and group.holds(scenario, level))
 
 
@@ -73,10 +73,10 @@ class ReferenceComparison:
 def reference_results() -> dict[str, ReferenceComparison]:
     """Every comparison by its name."""
     data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {name: _published(entry) for name, entry in data.items()}
+    return {name: _comparison(entry) for name, entry in data.items()}
 
 
-def _published(entry: dict[str, Any]) -> ReferenceComparison:
+def _comparison(entry: dict[str, Any]) -> ReferenceComparison:
     date = entry.get("date")
     groups = tuple(
         ReferenceGroup(
@@ -88,7 +88,7 @@ def _published(entry: dict[str, Any]) -> ReferenceComparison:
         )
         for group in entry["groups"]
     )
-    return ReferenceComparison(entry["source"], date and date.isoformat(), entry["setting"], entry["mended"], groups)
+    return ReferenceComparison(entry["source"], date and date.isoformat(), entry["setting"], entry["fixed"], groups)
 
 
 def _figure(entry: dict[str, Any]) -> ReferenceFigure:

@@ -1,19 +1,19 @@
-"""Two runs, cell by cell: what changed from one to the other, and what may be said of it.
+"""Two runs, cell by cell: what changed from one to the other, and whether the change is significant.
 
-The rounds of one run are one sample, those of the other another: Welch's t test of their logarithms. That alone would
-be wrong in one way. Solo windows of two runs were not measured side by side: whatever the host did between them is in
-the difference, and more rounds do not take it out. What bounds it are the runs' own controls:
+The rounds of the two runs are two samples: Welch's t test of their logarithms. That alone would not be enough: solo
+windows of two runs were not measured at the same time, so the difference contains any change of the host between the
+runs, and more rounds do not remove it. The controls of the runs bound that change:
 
-- The **null server** is the same in both, so what it shows between them is the host's. Where its interval excludes 0
-  and it moved by `delta` or more, the two were measured on hosts that differ, and nothing is compared.
-- Else the host may have moved by as much as the far end of the null server's interval. Together with `delta` and the
-  floors of both runs' A/A pairs this is the `margin`. The test asks whether the change is beyond it, not whether it
-  is 0: a change that the host could have made is none. Without null windows in both runs nothing is said.
-- A pair's ratio comes from the same seconds on both sides: no null server is needed for it.
+- The **null server** is the same in both runs, so any change of it comes from the host. If its interval excludes 0 and
+  it changed by `delta` or more, the hosts differ and nothing is compared.
+- Otherwise the host may have changed by as much as the outer end of the null server's interval. The largest of that,
+  `delta` and the noise floors of both runs is the `margin`. The test is whether the change exceeds the margin, not
+  whether it is 0. Without null windows in both runs there is no verdict.
+- The ratio of a pair was measured on both sides at the same time: it needs no null server.
 
-So `differs` says: beyond the margin, by Benjamini and Hochberg's procedure at 5 % over all rows of the two runs. Its
-interval has the confidence 1 - 5 % * R/m, R of m rows differing, as in `report.verdicts`. It is never `faster` or
-`slower`: those words are for what was measured side by side.
+So `differs` means: beyond the margin, by Benjamini and Hochberg's procedure at 5 % over all rows of the two runs. Its
+interval has the confidence 1 - 5 % * R/m if R of m rows differ, as in `bench.analysis.verdicts`. It is never `faster`
+or `slower`: those words are reserved for services that were measured side by side.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, percent_of
 
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 LEAST_ROUNDS = LOOKS[0]
-"""Valid rounds that each run needs: what was not measured side by side rests on no less than what was."""
+"""Valid rounds that each run needs: no fewer than a pair needs for its first interim look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigure:
     """One run's side: the geometric mean of its valid rounds and its 95 % interval, in 1/s (a pair's: B/A).
 
-    All three are None where the rounds give none; `cause` says what the gate refused, or why there is nothing.
+    All three are None if the rounds give none; `cause` says why rounds are not valid or the value is missing.
     """
 
     value: float | None
@@ -49,13 +49,13 @@ class CellFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellDifference(Line):
-    """One figure of one cell in two runs; `ratio` is `after` to `before`, of which more is better.
+    """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better.
 
-    `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`, `reason`
-    what is missing for another one. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the least
-    change, as a share, that the host and the runs' floors leave to be called one, `null_ratio` what the null server's
-    figure became, of which the host's share of it follows; `p` is that the change is within it
-    (1: no candidate), `adjusted_p` over the table. What was not found out is None.
+    `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
+    says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the
+    change, as a share, that may come from the host or is below the noise floors; `null_ratio` is the ratio of the null
+    server's figure. `p` is for the hypothesis that the change is within the margin (1: not tested), `adjusted_p` over
+    the table. What is unknown is None.
     """
 
     one: str
@@ -76,7 +76,7 @@ class CellDifference(Line):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What the null server did between two runs: the estimate and its 95 % interval (logarithms)."""
+    """The change of the null server between two runs: the estimate and its 95 % interval (logarithms)."""
 
     key: Key
     mean: float
@@ -84,11 +84,11 @@ class Drift:
 
     @property
     def bound(self) -> float:
-        """The most that the host may have moved."""
+        """The largest change that the host may have caused."""
         return max(abs(self.interval.low), abs(self.interval.high))
 
     def shown(self, delta: float) -> bool:
-        """Whether the host was another one."""
+        """Whether the host has changed significantly."""
         return self.interval.sign != 0 and abs(self.mean) >= delta
 
     def words(self) -> str:
@@ -99,24 +99,24 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What two samples say of the change from one to the other: Welch's t test of the logarithms."""
+    """The change from one sample to the other: Welch's t test of the logarithms."""
 
     one: tuple[float, ...]
     other: tuple[float, ...]
 
     @property
     def known(self) -> bool:
-        """Whether there is noise to judge by: two values each, no copies."""
+        """Whether the noise is known: at least two values on each side, not all identical."""
         spreads = [max(values) - min(values) for values in (self.one, self.other) if values]
         return min(len(self.one), len(self.other)) >= 2 and min(spreads) >= LEAST_SPREAD
 
     @property
     def mean(self) -> float:
-        """Mean of the other less that of the one."""
+        """Mean of `other` minus mean of `one`."""
         return math.fsum(self.other) / len(self.other) - math.fsum(self.one) / len(self.one)
 
     def p_beyond(self, margin: float) -> float:
-        """Two-sided p of a change of `margin`, seen from outside of it; 1 for a change within."""
+        """Two-sided p for the hypothesis of a change of `margin`; 1 if the change is within it."""
         if not self.known or abs(self.mean) <= margin:
             return 1.0
         from scipy.stats import ttest_ind  # takes most of a second to load
@@ -125,7 +125,7 @@ class Shift:
         return float(ttest_ind([value - near for value in self.other], self.one, equal_var=False).pvalue)
 
     def interval(self, confidence: float) -> Interval:
-        """Welch's interval of the change; all there is where nothing is known."""
+        """Welch's interval of the change; infinite if the noise is unknown."""
         if not self.known:
             return Interval(-math.inf, math.inf, confidence)
         from scipy.stats import ttest_ind
@@ -136,21 +136,21 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A key of both runs before its table is asked."""
+    """A key of both runs, before the correction for the table."""
 
     base: CellDifference
     shift: Shift | None = None
     delta: float = 0.0
     margin: float = 0.0
-    settled: bool = False
+    decided: bool = False
 
     @property
     def p(self) -> float:
-        return 1.0 if self.settled or self.shift is None else self.shift.p_beyond(self.margin)
+        return 1.0 if self.decided or self.shift is None else self.shift.p_beyond(self.margin)
 
 
 def run_differences(one: Samples, other: Samples, refused: str = "") -> list[CellDifference]:
-    """All keys that both runs have, in the order of the first; `refused` says why the runs may not be compared."""
+    """All keys that both runs have, in the order of the first; `refused` says why the runs cannot be compared."""
     keys = [key for key in one.cells if key in other.cells]
     if refused:
         return [_unjudged(one, other, key, f"{NOT_COMPARABLE}: {refused}") for key in keys]
@@ -166,7 +166,7 @@ def run_differences(one: Samples, other: Samples, refused: str = "") -> list[Cel
 
 
 def drifts_of(one: Samples, other: Samples) -> list[Drift]:
-    """What the null server did from one run to the other, for each figure that both know of its windows."""
+    """The change of the null server between the runs, for each figure that both have."""
     drifts = []
     for key in (key for key in one.null if key in other.null):
         sides = one.null[key], other.null[key]
@@ -177,7 +177,7 @@ def drifts_of(one: Samples, other: Samples) -> list[Drift]:
 
 
 def worst_drift(drifts: Sequence[Drift], tool: str, figure: str) -> Drift | None:
-    """That with the farthest end under the tool, else under any: what the host may have done to this figure."""
+    """The drift with the largest bound under this tool, else under any tool."""
     those = [drift for drift in drifts if drift.key.figure == figure]
     same = [drift for drift in those if drift.key.tool == tool] or those
     return max(same, key=lambda drift: drift.bound, default=None)
@@ -196,7 +196,7 @@ def _unjudged(one: Samples, other: Samples, key: Key, word: str, reason: str = "
 
 
 def figure_of(sample: Sample) -> CellFigure:
-    """The side of a table: a mean wherever there is a valid round, an interval where two differ."""
+    """One run's side of a row: a mean if there is a valid round, an interval if there are two that differ."""
     found = sample.estimate
     interval = found.interval(1 - ERRORS) if found and found.error is not None else None
     return CellFigure(
@@ -214,7 +214,7 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
     base = _unjudged(one, other, key, NOT_ENOUGH)
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
-        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), settled=True)
+        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
     shift = Shift(before.values, after.values)
     delta = max(run.limits[key.figure].delta for run in (one, other))
     margin = delta if drift is None else max(delta, drift.bound)
@@ -222,21 +222,21 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
     word, reason = _refusal(before, after, shift, None if drift is None or not drift.shown(delta) else drift)
     if not (word or reason or drift or key.beside):
         base = replace(base, margin=None)
-        reason = "no null server in both runs: what the host did between them is not known"
+        reason = "no null server in both runs, so changes of the host between them are unknown"
     return _Row(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, delta, margin, bool(word or reason))
 
 
 def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
-    """(word, reason) where the test is not to be asked, whatever it would say."""
+    """(word, reason) if the test does not apply; both empty if it does."""
     least = min(len(before.values), len(after.values))
     if before.held or after.held:
-        return "", "held at the asked rate"
+        return "", "limited by the target rate"
     if drifted is not None:
         return f"{NOT_COMPARABLE}: host", drifted.words()
     if least >= 2 and not shift.known:
-        return "", "the rounds are copies of each other"
+        return "", "all rounds are identical"
     if least < LEAST_ROUNDS:
-        return "", f"{least} valid round{'' if least == 1 else 's'} of the {LEAST_ROUNDS} that each run needs"
+        return "", f"{least} of the {LEAST_ROUNDS} valid rounds that each run needs"
     return "", ""
 
 
@@ -244,12 +244,12 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
     shift, base = row.shift, row.base
     if shift is None or base.word.startswith(NOT_COMPARABLE):
         return base
-    different = not row.settled and adjusted <= ERRORS
+    different = not row.decided and adjusted <= ERRORS
     interval = shift.interval(1 - ERRORS * (rejected if different else min(rejected + 1, rows)) / rows)
     word, reason = base.word, base.reason
     if different:
         word = DIFFERS
-    elif not row.settled:
+    elif not row.decided:
         plain = shift.interval(1 - ERRORS)
         if plain.within(row.delta):
             word, interval = NO_DIFFERENCE, plain
@@ -271,10 +271,10 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
 
 def _missing(interval: Interval, row: _Row) -> str:
     if interval.sign == 0:
-        return f"the interval holds 0 and does not lie within {percent_of(row.delta):.1f} %"
+        return f"the interval contains 0 and is not within ±{percent_of(row.delta):.1f} %"
     if row.margin > row.delta:
-        return f"the interval reaches within the {percent_of(row.margin):.1f} % that the null server leaves to the host"
-    return f"the interval reaches within {percent_of(row.delta):.1f} %"
+        return f"the interval is not beyond the {percent_of(row.margin):.1f} % that the host may have caused"
+    return f"the interval is not beyond {percent_of(row.delta):.1f} %"
 
 
 def _exp(logarithm: float) -> float | None:
@@ -282,12 +282,12 @@ def _exp(logarithm: float) -> float | None:
 
 
 def lines(found: Iterable[CellDifference]) -> str:
-    """comparison.jsonl."""
+    """The text of comparison.jsonl."""
     return "".join(f"{row.to_json()}\n" for row in found)
 
 
 def count_words(found: Sequence[CellDifference]) -> dict[str, int]:
-    """How many rows have which word, the causes left out, in the order of the words."""
+    """The number of rows by verdict, without causes."""
     words = dict.fromkeys((DIFFERS, NO_DIFFERENCE, NOT_ENOUGH, INVALID, NOT_COMPARABLE), 0)
     for row in found:
         words[row.word.partition(":")[0]] += 1

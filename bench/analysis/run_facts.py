@@ -1,4 +1,4 @@
-"""What is known of a run when it is compared with another."""
+"""The facts of a run that a comparison needs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from bench.validity.run_records import reviewed, service_names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is compared of one run: run.json, the plan's lines, the records, what is known of each service."""
+    """run.json, the plan's lines, the records and the facts of each service."""
 
     run: Mapping[str, Any]
     plan: Sequence[Mapping[str, Any]]
     records: Sequence[Record]
     services: Mapping[str, ServiceFacts]
     changed: tuple[str, ...] = ()
-    """Files of the plan that are not what run.json says they were."""
+    """Files of the plan whose content no longer matches run.json."""
 
 
 def read_facts(path: str) -> RunFacts:
-    """The facts of a results folder: records.jsonl where it can be read, else its raw files."""
+    """The facts of a results folder, from records.jsonl if it can be read, else from the raw files."""
     source = read_run(path)
     services = {name: read_service(path, name) for name in service_names(source)}
     plan = read_bytes(f"{path}/plan.jsonl") or b""

@@ -1,8 +1,8 @@
-"""One run as samples: what its valid rounds gave for each cell and figure, and what its controls say of the host.
+"""One run as samples: the values of its valid rounds for each cell and figure, and its controls.
 
-Values are natural logarithms of a figure of which more is better, one a round, so that a difference of two is the
-logarithm of a ratio. Runs in which pairs were measured give the pairs' ratios too: those of two services in the
-same seconds, which what the host does between two runs does not move.
+Values are natural logarithms of a figure of which more is better, one per round, so that the difference of two is the
+logarithm of a ratio. Runs with pairs also give the ratio of each pair: both sides ran at the same time, so changes of
+the host between two runs do not affect it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,19 +25,19 @@ from bench.stats.estimates import Estimate, estimate
 
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
 PAIR = MappingProxyType({Metric.GOODPUT: "goodput_ratio", Metric.CPU: "goodput_per_core_ratio"})
-"""Figures of a pair: B/A as its judge has it."""
-AT_ASKED = 0.99
-"""Share of an asked rate from which on a service was held there: its figure says nothing of what it can do."""
+"""Figures of a pair: B/A by its metric."""
+AT_TARGET = 0.99
+"""Share of a target rate above which the target limited the service: its figure does not show its capacity."""
 
 SCHEMA = 1
-"""Of the lines of comparison.jsonl and history.jsonl."""
+"""Schema of the lines of comparison.jsonl and history.jsonl."""
 
 Read = Callable[[Record], float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is compared: a figure of a cell; `beside` is the service that a pair's ratio refers to."""
+    """What is compared: one figure of a cell; `beside` is side a of a pair, whose ratio is B/A."""
 
     scenario: str
     tool: str
@@ -54,7 +54,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line(Key):
-    """What is told of one key: a line of comparison.jsonl or of history.jsonl."""
+    """A line of comparison.jsonl or history.jsonl, about one key."""
 
     def to_json(self) -> str:
         """The line, without its newline."""
@@ -66,15 +66,15 @@ class Line(Key):
 class Sample:
     """The valid rounds of one key in one run.
 
-    `planned` counts all rounds. `refused` are those that the gate refused for another reason than the host's noise,
-    which voids whole rounds whatever their result. `cause` names what stood in the way, `detail` its facts.
+    `planned` counts all rounds. `refused` are the rounds that are not valid for another reason than noise on the host,
+    which discards whole rounds regardless of their results. `cause` says why values are missing. `held` is whether the
+    target rate limited the service.
     """
 
     values: tuple[float, ...]
     planned: int
     refused: int = 0
     cause: str = ""
-    detail: str = ""
     held: bool = False
 
     @cached_property
@@ -84,23 +84,23 @@ class Sample:
 
     @property
     def invalid(self) -> bool:
-        """Whether nothing is left to compare, or more was refused than kept."""
+        """Whether no valid round is left, or more are not valid than valid."""
         return not self.values or self.refused > len(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """One run: its `name`, all of its samples in the report's order, those of its null server, its limits."""
+    """One run: its name, its samples in the report's order, those of its null server, and its thresholds."""
 
     name: str
     cells: Mapping[Key, Sample]
     null: Mapping[Key, Sample]
     limits: Mapping[str, Thresholds]
-    """By figure: what its A/A pairs leave to be called a difference; the default where there were too few."""
+    """By figure, as set by its A/A pairs; the default if there were too few."""
 
 
 def samples_of(name: str, services: Sequence[str], records: Sequence[Record], judged: Judged) -> Samples:
-    """The samples of a run's reviewed records: pure."""
+    """The samples of a run's reviewed records; pure."""
     context = Context(services, None)
     solo = cells_of((record for record in records if record.mode == "solo"), context)
     null = cells_of((record for record in records if record.mode == "null"), context)
@@ -111,8 +111,8 @@ def samples_of(name: str, services: Sequence[str], records: Sequence[Record], ju
         cells=cells | dict(_pairs(judged)),
         null=dict(item for cell in null for item in _figures(cell)),
         limits={
-            figure: limits.get(judge, Thresholds())
-            for judge, figures in (
+            figure: limits.get(metric, Thresholds())
+            for metric, figures in (
                 (Metric.GOODPUT, (GOODPUT, PAIR[Metric.GOODPUT])),
                 (Metric.CPU, (PER_CORE, PAIR[Metric.CPU])),
             )
@@ -124,7 +124,7 @@ def samples_of(name: str, services: Sequence[str], records: Sequence[Record], ju
 def _figures(cell: Cell) -> Iterator[tuple[Key, Sample]]:
     first = cell.first
     key = Key(first.scenario, first.tool, first.level, first.service, None, GOODPUT)
-    # An open loop's goodput is what it was asked for; it is judged by what its answers cost.
+    # The goodput of an open loop is its target rate; what can be compared is the cost per response.
     if first.connections is not None:
         yield key, _sample(cell, lambda record: record.goodput)
     costs = _sample(cell, lambda record: record.goodput_per_core)
@@ -141,27 +141,20 @@ def _sample(cell: Cell, read: Read) -> Sample:
         for cause in record.causes[:1]
         if cause.cause != "host"
     )
-    state, detail = cell.state, cell.details
-    if not values and cell.valid:
-        state, detail = "no such figure", next(iter(_reasons(cell.valid)), "")
+    state = "no such figure" if cell.valid and not values else cell.state
     return Sample(
         values=tuple(map(math.log, values)),
         planned=len(cell.records),
         refused=sum(refused.values()),
         cause=state.removeprefix("invalid: "),
-        detail=detail,
         held=read(cell.first) == cell.first.goodput
-        and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_ASKED * r.rate for r in cell.valid),
+        and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_TARGET * r.rate for r in cell.valid),
     )
 
 
-def _reasons(records: Iterable[Record]) -> Iterator[str]:
-    return (record.nulls["goodput_per_core"] for record in records if "goodput_per_core" in record.nulls)
-
-
 def _pairs(judged: Judged) -> Iterator[tuple[Key, Sample]]:
-    """Of each pair the rounds before its first look: how many follow hangs on what they showed."""
+    """Each pair with the rounds up to its first interim look: how many follow depends on their result."""
     for pair, made in zip(judged.pairs, judged.comparisons, strict=True):
-        key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.judge])
+        key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.metric])
         values = () if made.cause else made.values[: LOOKS[0]]
-        yield key, Sample(values, len(values), cause=made.cause or "no valid round", detail="; ".join(made.flags))
+        yield key, Sample(values, len(values), cause=made.cause or "no valid round")

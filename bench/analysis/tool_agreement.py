@@ -1,4 +1,4 @@
-"""The same cell by several tools: where they disagree by more than their own noise, and known causes."""
+"""The same cell measured by several tools: disagreements beyond their noise, and known causes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from bench.records.record import Record
 
 CONFIDENCE = 0.95
 LEAST = 0.01
-"""Relative difference of two means that is worth a word; less is rounding of times and counts."""
+"""Smallest relative difference of two means that is reported; less may be rounding of times and counts."""
 HALF_DIGIT_S = {"ab": 0.0005, "hey": 0.00005}
-"""Half a unit of the last digit of a tool's mean latency, by which it may be wrong in every round alike."""
-NO_CAUSE = "none is known"
+"""Half a unit in the last digit of a tool's mean latency: a rounding error that is the same in every round."""
+NO_CAUSE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class MeanInterval:
-    """Mean of a figure over the rounds; `low` and `high` are None where one round says nothing of noise."""
+    """Mean of a figure over the rounds; `low` and `high` are None if there is only one round."""
 
     mean: float
     low: float | None
     high: float | None
 
     def meets(self, other: MeanInterval) -> bool | None:
-        """Whether the two have a value in common; None where one of them is not known."""
+        """Whether the intervals overlap; None if one of them is unknown."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return None
         return self.low <= other.high and other.low <= self.high
@@ -37,7 +37,7 @@ class MeanInterval:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A figure of the tables with its name and how it is written."""
+    """A figure of the tables: its name and how it is formatted."""
 
     name: str
     figure: FigureOf
@@ -46,7 +46,7 @@ class Compared:
 
 
 def success(record: Record) -> float | None:
-    """Share of the attempts that got the expected answer."""
+    """Share of the attempts that got the expected response."""
     return record.successes / record.attempts if record.successes is not None and record.attempts else None
 
 
@@ -71,7 +71,7 @@ HELD = (Compared("success", success, share, share=True), Compared("requests/s", 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Why a tool's figure may be another: `holds` looks for its sign in a record; `figures` empty: any."""
+    """Why a tool's figure may differ: `holds` checks a record for it; empty `figures` means any figure."""
 
     tool: str
     words: str
@@ -91,7 +91,7 @@ def _bad_or_late(record: Record) -> bool:
     return _bad_answers(record) or _late(record)
 
 
-def _fewer_than_asked(record: Record) -> bool:
+def _fewer_than_requested(record: Record) -> bool:
     return bool(record.count and record.attempts is not None and record.attempts < record.count)
 
 
@@ -100,23 +100,23 @@ def _held(record: Record) -> bool:
 
 
 KNOWN = (
-    Known("ab", "ab is one thread and speaks HTTP/1.0", ()),
+    Known("ab", "ab is single-threaded and uses HTTP/1.0", ()),
     Known("ab", "ab counts one reset up to three times", (), lambda r: bool(r.errors.get("read"))),
-    Known("wrk", "wrk adds the samples that a stall kept it from taking", (LATENCY.name,)),
-    Known("wrk", "wrk's own rate counts 4xx and 5xx", (), _bad_answers),
-    Known("wrk", "to wrk a timeout is an answer that came late, and one that never comes is nothing", (), _late),
-    Known("hey", "hey's own rate counts what was refused, timed out or a 5xx", (), _bad_or_late),
-    Known("hey", "hey sends each connection the same whole number of requests", (), _fewer_than_asked),
-    Known("hey", "hey keeps 1,000,000 results at most", (), lambda r: (r.requests or 0) >= 1_000_000),
-    Known("hey", "hey's rate is a ceiling of each connection, which catches up with nothing", ("requests/s",), _held),
-    Known("hey", "hey's connections keep time together, so that its requests come in bursts", (SERVER.name,), _held),
-    Known("vegeta", "vegeta spaces its requests evenly, fast answers or slow", ("requests/s", SERVER.name)),
+    Known("wrk", "wrk adds samples for requests that a stall delayed", (LATENCY.name,)),
+    Known("wrk", "wrk's own rate includes 4xx and 5xx", (), _bad_answers),
+    Known("wrk", "wrk counts late responses as timeouts, and ignores those that never come", (), _late),
+    Known("hey", "hey's own rate includes refused connections, timeouts and 5xx", (), _bad_or_late),
+    Known("hey", "hey sends each connection the same whole number of requests", (), _fewer_than_requested),
+    Known("hey", "hey keeps at most 1,000,000 results", (), lambda r: (r.requests or 0) >= 1_000_000),
+    Known("hey", "hey limits the rate per connection and does not catch up after a delay", ("requests/s",), _held),
+    Known("hey", "hey's connections send in step, so requests come in bursts", (SERVER.name,), _held),
+    Known("vegeta", "vegeta spaces its requests evenly, however fast the responses are", ("requests/s", SERVER.name)),
 )
-"""From what is known of the tools' own texts; a cause that leaves a sign in the record is told only with it."""
+"""Known behaviour of the tools; a cause that shows in a record is only reported if it does."""
 
 
 def interval(values: Sequence[float], *, logarithms: bool = False) -> MeanInterval:
-    """Mean and t interval of at least one value; rounds that are all the same are a point."""
+    """Mean and t interval of at least one value; a single point if all rounds are the same."""
     if logarithms and min(values) > 0:
         found = interval([math.log(value) for value in values])
         ends = (None if end is None else math.exp(min(end, 700)) for end in (found.low, found.high))
@@ -134,7 +134,7 @@ def interval(values: Sequence[float], *, logarithms: bool = False) -> MeanInterv
 
 
 def figures_of(cells: Sequence[Cell]) -> tuple[Compared, ...]:
-    """What is compared of these cells: peaks of a closed loop, or a rate that was held."""
+    """What is compared of these cells: the peaks of closed loops, or how a target rate was kept."""
     return HELD if cells[0].first.rate is not None else PEAK
 
 
@@ -150,7 +150,7 @@ def _interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
 
 
 def figure_words(cell: Cell, compared: Compared) -> str:
-    """A figure of a cell with its interval, or why there is none."""
+    """A figure of a cell with its interval, if there is one."""
     found = _interval_of(cell, compared)
     if found is None:
         return NOTHING
@@ -160,7 +160,7 @@ def figure_words(cell: Cell, compared: Compared) -> str:
 
 
 def disagreements(key: tuple[str, str, str], cells: Sequence[Cell]) -> Iterator[tuple[str, ...]]:
-    """A row for each pair of tools and figure that differ by more than their noise, with the known causes."""
+    """A row for each figure in which two tools differ beyond their noise, with the known causes."""
     for compared in figures_of(cells):
         for one, other in combinations(cells, 2):
             first, second = _interval_of(one, compared), _interval_of(other, compared)
@@ -169,7 +169,7 @@ def disagreements(key: tuple[str, str, str], cells: Sequence[Cell]) -> Iterator[
             ratio = second.mean / first.mean
             if abs(ratio - 1) < LEAST:
                 continue
-            words = f"{other.first.tool} {percent(ratio)} to {one.first.tool}"
+            words = f"{other.first.tool} {percent(ratio)} vs {one.first.tool}"
             yield (*key, compared.name, words, "; ".join(_causes((one, other), compared)) or NO_CAUSE)
 
 

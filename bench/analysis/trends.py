@@ -1,8 +1,8 @@
-"""Many runs of the same cells: each figure over the runs, and where its level changed.
+"""Many runs of the same cells: the trend of each figure over the runs, and where its level changed.
 
-`report.changepoints` searches each history that is long enough; Benjamini and Hochberg's procedure at 5 % over all of
-them says in which there is a change at all. A change is then held against the null server: what the
-host did to that between the same runs (pooled t interval over the runs) it may have done to the cell, too.
+`bench.stats.change_points` searches each trend that is long enough; Benjamini and Hochberg's procedure at 5 % over all
+trends decides which of them have a change. Each change is then compared with the null server: if that changed as much
+between the same runs (pooled t interval over the runs), the host may be the reason.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from bench.stats.change_points import LEAST_RUNS, ChangePoints, search, within
 from bench.stats.estimates import ERRORS, percent_of
 
 LEAST_SHOWN = 5
-"""Runs that make a history; fewer are compared each with the first."""
+"""Runs that a trend needs; fewer are each compared with the first."""
 CHANGED, MAYBE_HOST, SMALL = "changed", "may be the host", "too small"
 NO_CHANGE, TOO_FEW = "no change shown", "not enough runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendChange:
-    """A new level, from `run` on: `ratio` of the two levels' geometric means, which is chosen and so rather too large.
+    """A new level, from `run` on: `ratio` of the two levels' geometric means, rather too large as the cut is selected.
 
-    `word` is `changed`, or why that is not said: `may be the host`, `too small`; `reason` has the facts.
+    `word` is `changed`, or why it is not: `may be the host`, `too small`; `reason` has the details.
     """
 
     run: str
@@ -40,8 +40,8 @@ class TrendChange:
 class Trend(Line):
     """One figure of one cell in each of `runs`: a point with its interval, or the cause why there is none.
 
-    `word` is `changed` (where the level changed for certain), `no change shown` or `not enough runs`. `p` is that
-    of noise giving as good a cut, `adjusted_p` over all histories; None where none was looked for.
+    `word` is `changed` (the change is significant and not the host's), `no change shown` or `not enough runs`. `p` is
+    the probability that noise gives as good a cut, `adjusted_p` over all trends; None if no change was searched for.
     """
 
     runs: tuple[str, ...]
@@ -54,25 +54,25 @@ class Trend(Line):
 
 
 def trends_of(runs: Sequence[Samples]) -> list[Trend]:
-    """Every key that two runs or more have, in the order of the first that has it; none where there are few runs."""
+    """The trend of every key that two or more runs have, in order of appearance; none if there are too few runs."""
     if len(runs) < LEAST_SHOWN:
         return []
     keys = dict.fromkeys(key for run in runs for key in run.cells)
     kept = [key for key in keys if sum(key in run.cells for run in runs) >= 2]
     found = [_searched(runs, key) for key in kept]
-    looked = [one.p if one else 1.0 for one in found]
-    if not looked:
+    ps = [one.p if one else 1.0 for one in found]
+    if not ps:
         return []
     from scipy.stats import false_discovery_control
 
-    adjusted = [float(p) for p in false_discovery_control(looked, method="bh")]
+    adjusted = [float(p) for p in false_discovery_control(ps, method="bh")]
     rejected = sum(p <= ERRORS for p in adjusted)
     most = ERRORS * rejected / len(adjusted)
-    return [_history(runs, key, one, p, most) for key, one, p in zip(kept, found, adjusted, strict=True)]
+    return [_trend(runs, key, one, p, most) for key, one, p in zip(kept, found, adjusted, strict=True)]
 
 
 def _usable(sample: Sample | None) -> float | None:
-    """A run's value, where the gate has left one and no asked rate held it."""
+    """A run's value, unless it is not valid or limited by the target rate."""
     if sample is None or sample.invalid or sample.held or sample.estimate is None:
         return None
     return sample.estimate.mean
@@ -89,12 +89,12 @@ def _searched(runs: Sequence[Samples], key: Key) -> ChangePoints | None:
     return search([value for _, value in series]) if len(series) >= LEAST_RUNS else None
 
 
-def _history(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
+def _trend(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
     changes: tuple[TrendChange, ...] = ()
     reason = ""
     if found is None:
         count = len(_series(runs, key))
-        reason = f"{count} run{'' if count == 1 else 's'} with a value, changes are looked for in {LEAST_RUNS} or more"
+        reason = f"{count} run{'' if count == 1 else 's'} with a value; the search for changes needs {LEAST_RUNS}"
     elif adjusted <= ERRORS:
         changes = tuple(_changes(runs, key, found, most))
     word = CHANGED if any(change.word == CHANGED for change in changes) else NO_CHANGE
@@ -114,7 +114,7 @@ def _point(sample: Sample | None) -> CellFigure:
     if sample is None:
         return CellFigure(value=None, low=None, high=None, rounds=0, planned=0, cause="not in this run")
     if sample.held or sample.invalid:
-        cause = "held at the asked rate" if sample.held else sample.cause
+        cause = "limited by the target rate" if sample.held else sample.cause
         return CellFigure(
             value=None, low=None, high=None, rounds=len(sample.values), planned=sample.planned, cause=cause
         )
@@ -145,7 +145,7 @@ def _change(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> Tre
 
 
 def _host(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> tuple[float, str]:
-    """The most that the host may have moved between the parts by the null server (logarithm), in words too."""
+    """The largest change between the parts that the host may have caused (logarithm), and the same in words."""
     from scipy.stats import ttest_ind
 
     every = dict.fromkeys(null for run in runs for null in run.null if null.figure == key.figure)
@@ -159,6 +159,6 @@ def _host(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> tuple
             continue
         interval = ttest_ind(other, one).confidence_interval(1 - ERRORS)
         low, high = float(interval.low), float(interval.high)
-        words = f"the null server ({null.scenario} {null.tool} {null.level}) moved by {percent_of(low):+z.1f} to "
+        words = f"the null server ({null.scenario} {null.tool} {null.level}) changed by {percent_of(low):+z.1f} to "
         bounds.append((max(abs(low), abs(high)), f"{words}{percent_of(high):+z.1f} %"))
     return max(bounds)

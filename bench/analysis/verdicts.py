@@ -1,27 +1,28 @@
-"""Which of two is faster: the verdicts of a table of pairs.
+"""Which of two services is faster: the verdicts on a table of pairs.
 
-A pair's rounds are looked at up to three times (see `report.estimates`), a table holds many pairs, and a pair
-that has its verdict is not measured on. What keeps the errors of all this together:
+A pair has up to three interim looks (see `bench.stats.estimates`), a table holds many pairs, and a pair with a verdict
+is not measured any further. How the error rates are controlled:
 
-- A pair enters its table with p of its last look times the number of looks. That is a p value for any rule of stopping,
-  one that reads the other pairs too.
-- Who cannot be `faster` or `slower` anyhow (below 2 %, contradicted, invalid, before the first look) enters with p = 1
-  and is counted among the m pairs. So the pairs that Benjamini and Hochberg (1995) reject at 5 % are exactly those
-  that the table calls faster or slower, and of these at most 5 % are wrong, in their direction too (expected share).
-- A rejected pair's interval has the confidence 1 - 5 % * R/m, R of m pairs being rejected, shared out to the looks:
-  1 - 5 % * R/(3 m). It excludes 0, and of the intervals shown with `faster` and `slower` at most 5 % miss the truth
-  (expected share), though they were chosen by what they show: Benjamini and Yekutieli, "False discovery rate-adjusted
+- A pair enters its table with the p value of its last look times the number of looks (Bonferroni). That is valid
+  for any stopping rule, including one that depends on the other pairs.
+- A pair that cannot be `faster` or `slower` (below 2 %, contradicting metrics, invalid, before the first look) enters
+  with p = 1 and counts among the m pairs. So the pairs that Benjamini and Hochberg (1995) reject at 5 % are exactly
+  those that the table calls faster or slower, and the expected share of wrong ones (including a wrong direction) is
+  at most 5 %.
+- The interval of a rejected pair has the confidence 1 - 5 % * R/m if R of m pairs are rejected, split over the looks:
+  1 - 5 % * R/(3 m). It excludes 0, and the expected share of `faster` and `slower` intervals that miss the true value
+  is at most 5 %, although they were selected by their result: Benjamini and Yekutieli, "False discovery rate-adjusted
   multiple confidence intervals for selected parameters", JASA 100 (2005). With R = m it is the plain interval of one
-  look. A pair not rejected shows the interval that it would have had, with R + 1 for R: it holds 0, unless
-  something else than the interval refused the pair.
-- Rejected pairs stop all at once, and their p stays what it was. More of them only raise R. So no pair loses the
-  verdict for which its measuring was stopped: asking the whole table at each look, as `verdicts` does, is what makes
-  stopping and correcting agree. A pair asked by itself would stop at p = 5 % / 3 and be refused by its table later.
-  (The floor of the A/A pairs may still rise and take it away: that is `not enough data`, and the truth.)
-- `no difference shown` rests on the plain interval of the look: a pair that differs by delta or more gets it
-  in at most 2.5 % of cases over all looks, since only the near end of the interval can fail.
+  look. A pair that is not rejected shows the interval that it would have had, with R + 1 in place of R: it contains 0,
+  unless the pair was excluded for another reason than its interval.
+- Rejected pairs stop at the same look, and their p stays fixed. More of them only raise R. So no pair loses the verdict
+  for which its measurement was stopped: testing the whole table at each look, as `verdicts` does, keeps stopping
+  and correction consistent. A pair tested alone would stop at p = 5 % / 3, and its table might reject that later.
+  (The noise floor may still rise and turn the verdict into `not enough data`, which is then correct.)
+- `no difference shown` uses the plain interval of the look: a pair that differs by delta or more gets it in at most
+  2.5 % of cases over all looks, since only one end of the interval can fail.
 
-The A/A pairs are no part of the table. They set its `Limits`.
+The A/A pairs are not in the table. They set its `Thresholds`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ from bench.stats.estimates import (
     Interval,
     corrected,
     estimate,
-    final_look,
     last_look,
     percent_of,
 )
@@ -64,15 +64,15 @@ FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH, INVALID = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What may be said of a pair, with what it rests on.
+    """The verdict on a pair, and what it is based on.
 
-    `word` is one of the four, or `invalid: CAUSE`. `estimate` and `interval` are those of the rounds that were
-    looked at, None before the first look. `p` holds for all looks (1: no candidate), `adjusted_p` for the table too.
-    `reason` says what is missing where the data is not enough; `flags` what a reader should know.
+    `word` is one of the four, or `invalid: CAUSE`. `estimate` and `interval` cover the rounds up to the last interim
+    look and are None before the first. `p` is corrected for the looks (1: not tested), `adjusted_p` for the table too.
+    `reason` says what is missing if there is not enough data; `flags` are notes for the reader.
     """
 
     word: str
-    judge: Metric
+    metric: Metric
     rounds: int
     estimate: Estimate | None
     interval: Interval | None
@@ -82,16 +82,16 @@ class Verdict:
     flags: tuple[str, ...]
 
     @property
-    def settled(self) -> bool:
-        """Whether more rounds are of no use: there is a verdict, or no look is left."""
+    def decided(self) -> bool:
+        """Whether more rounds would change nothing: there is a verdict, or no interim look is left."""
         return self.word != NOT_ENOUGH or self.rounds >= LOOKS[-1]
 
     def words(self) -> str:
-        """`faster 8.8 % (7.1 to 10.4 %, 16 rounds)`; with signs where the verdict has no direction."""
+        """`faster 8.8 % (7.1 to 10.4 %, 16 rounds)`; signed if the verdict has no direction."""
         if self.word.startswith(INVALID):
             return self.word
         if self.estimate is None or self.interval is None:
-            return f"{self.word} ({rounds_words(self.rounds)} of {LOOKS[0]})"
+            return f"{self.word} ({self.rounds} of {LOOKS[0]} rounds)"
         turn = -1 if self.word == SLOWER else 1
         sign = "+" if self.word in (NO_DIFFERENCE, NOT_ENOUGH) else ""
         low, high = sorted((turn * self.interval.low, turn * self.interval.high))
@@ -102,26 +102,22 @@ class Verdict:
         return f"{self.word} {mean:{sign}z.1f} % ({interval}, {rounds_words(self.estimate.n)})"
 
 
-def verdicts(table: Sequence[Comparison], *, ended: bool = False) -> tuple[Verdict, ...]:
-    """The verdict of every pair of one table, at the looks that they have reached.
+def verdicts(table: Sequence[Comparison]) -> tuple[Verdict, ...]:
+    """The verdict on every pair of one table, at the interim look that each has reached.
 
-    Pairs that are not `settled` are to be measured on. `ended` says that there will be no more rounds: pairs that are
-    still open are then looked at with all that they have.
+    Pairs that are not `decided` need more rounds.
     """
-    looks = [last_look(len(pair.values)) for pair in table]
-    found = _verdicts(table, looks)
-    if ended:
-        looks = [
-            look if verdict.settled else final_look(len(pair.values))
-            for pair, look, verdict in zip(table, looks, found, strict=True)
-        ]
-        found = _verdicts(table, looks)
-    return found
+    if not table:
+        return ()
+    cases = [_case(pair, last_look(len(pair.values))) for pair in table]
+    adjusted = _false_discovery_control([case.p for case in cases])
+    rejected = sum(p <= ERRORS for p in adjusted)
+    return tuple(_verdict(case, p, rejected, len(cases)) for case, p in zip(cases, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The service that is faster than all others, or None; `rivals` are those that it was not shown to beat."""
+    """The service that is faster than all others, or None; `rivals` are then the unbeaten services."""
 
     service: str | None
     rivals: tuple[str, ...] = ()
@@ -130,9 +126,8 @@ class Winner:
 def winner(table: Sequence[Comparison], found: Sequence[Verdict]) -> Winner:
     """The single winner among the services of a table, at 5 % for the whole claim (Holm over all of its pairs).
 
-    All pairs are in the family, so it does not matter that the figures chose the candidate. Who beats a service
-    beats those that it beats: with 95 % all rejected pairs are right at once. Services without a valid pair are
-    not ranked. Without a winner, `rivals` are the services that nobody beats.
+    All pairs are in the family, so selecting the candidate by its figures does no harm. Beating is transitive: with
+    95 % confidence all rejected pairs are correct at once. Services without a valid pair are not ranked.
     """
     from statsmodels.stats.multitest import multipletests  # scipy has no Holm; this one loads pandas
 
@@ -161,7 +156,7 @@ def winner(table: Sequence[Comparison], found: Sequence[Verdict]) -> Winner:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A pair at one look, before its table is asked."""
+    """A pair at one interim look, before the correction for its table."""
 
     pair: Comparison
     estimate: Estimate | None
@@ -170,7 +165,7 @@ class _Case:
 
     @property
     def p(self) -> float:
-        """The p value over the looks, or 1 where the pair cannot be called different."""
+        """The p value corrected for the looks, or 1 if the pair cannot be called different."""
         found = self.estimate
         if (
             found is None
@@ -182,18 +177,9 @@ class _Case:
         return corrected(found)
 
 
-def _verdicts(table: Sequence[Comparison], looks: Sequence[int | None]) -> tuple[Verdict, ...]:
-    if not table:
-        return ()
-    cases = [_case(pair, look) for pair, look in zip(table, looks, strict=True)]
-    adjusted = _false_discovery_control([case.p for case in cases])
-    rejected = sum(p <= ERRORS for p in adjusted)
-    return tuple(_verdict(case, p, rejected, len(cases)) for case, p in zip(cases, adjusted, strict=True))
-
-
 def _false_discovery_control(ps: Sequence[float]) -> list[float]:
     if min(ps) == 1:
-        # Before the first look: asked after each round, and scipy.stats takes most of a second to load.
+        # Before the first look: this runs after each round, and scipy.stats takes most of a second to load.
         return [*ps]
     from scipy.stats import false_discovery_control
 
@@ -210,7 +196,7 @@ def _case(pair: Comparison, look: int | None) -> _Case:
         if abs(share) < SAME_CPU:
             contradiction = contradiction_of(found, estimate(pair.goodput[:look]))
         else:
-            flags.append(f"goodput does not judge: B's CPU time to A's is {percent_of(share):+.1f} %")
+            flags.append(f"goodput was not used as a check: CPU times differ by {percent_of(share):+.1f} %")
     return _Case(pair, found, contradiction, tuple(flags))
 
 
@@ -224,7 +210,7 @@ def _verdict(case: _Case, adjusted: float, rejected: int, pairs: int) -> Verdict
     if pair.cause is not None:
         word = f"{INVALID}: {pair.cause}"
     elif found is None or interval is None:
-        word, reason = NOT_ENOUGH, f"{rounds_words(len(pair.values))}, the first look is at {LOOKS[0]}"
+        word, reason = NOT_ENOUGH, f"{len(pair.values)} of the {LOOKS[0]} rounds that the first interim look needs"
     elif different:
         word = FASTER if found.mean > 0 else SLOWER
     elif case.contradiction:
@@ -234,10 +220,10 @@ def _verdict(case: _Case, adjusted: float, rejected: int, pairs: int) -> Verdict
     else:
         word, reason = NOT_ENOUGH, _missing(found, interval, pair.limits)
     if found is not None and abs(found.hodges_lehmann - found.mean) > LEAST_DIFFERENCE:
-        flags = (*flags, f"a few rounds stand far out: Hodges-Lehmann says {percent_of(found.hodges_lehmann):+.1f} %")
+        flags = (*flags, f"outlier rounds: the Hodges-Lehmann estimate is {percent_of(found.hodges_lehmann):+.1f} %")
     return Verdict(
         word=word,
-        judge=pair.judge,
+        metric=pair.metric,
         rounds=len(pair.values),
         estimate=found,
         interval=interval,
@@ -250,8 +236,8 @@ def _verdict(case: _Case, adjusted: float, rejected: int, pairs: int) -> Verdict
 
 def _missing(found: Estimate, interval: Interval, limits: Thresholds) -> str:
     if found.error is None:
-        return "the rounds are copies of each other"
+        return "all rounds are identical"
     if interval.sign == 0:
-        return f"the interval holds 0 and does not lie within {percent_of(limits.delta):.1f} %"
+        return f"the interval contains 0 and is not within ±{percent_of(limits.delta):.1f} %"
     below = f"the estimate is below {percent_of(limits.least):.1f} %"
-    return f"{below}, the interval not within {percent_of(limits.delta):.1f} %"
+    return f"{below} and the interval is not within ±{percent_of(limits.delta):.1f} %"

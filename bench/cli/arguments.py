@@ -1,10 +1,9 @@
-"""The selection as matrix.sh takes it."""
+"""The options of matrix.sh."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from bench.core.arguments import Parser
 
@@ -14,7 +13,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
-    """The options of matrix.sh; UserError where one is wrong."""
+    """The parsed options: lists as tuples, `max_time` in seconds; UserError where one is wrong."""
     parser = Parser("matrix.sh")
     parser.add_argument("--preset")
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
@@ -27,7 +26,6 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
-    parser.add_argument("--folder", type=Path)
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
@@ -40,18 +38,18 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
 
 
 def minutes_as_seconds(text: str) -> float:
-    """Seconds of so many minutes."""
+    """Minutes as seconds; ArgumentTypeError where they are not a number above 0."""
     minutes = _number(text)
     if not 0 < minutes < 100_000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of minutes above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")
     return minutes * 60
 
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
     return int(text)

@@ -1,4 +1,4 @@
-"""`compare` and `comparable`: what changed between runs, and whether they may be compared."""
+"""`compare` and `comparable`: the differences between runs, and whether runs are compatible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.run.folder import RESULTS, find_run
 
 
 def compatibility_verb(argv: Sequence[str]) -> int:
-    """`comparable A B`: print the differences; 0 when figures of both may be compared, else 1."""
+    """`comparable A B`: print what differs in their conditions; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
     verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
@@ -26,7 +26,7 @@ FOLDER = "comparisons"
 
 
 def compare_verb(argv: Sequence[str]) -> int:
-    """`compare A B [C...]`: print and write the comparison; 0 where all may be compared with the first, else 1."""
+    """`compare A B [C...]`: write and print the comparison; 0 if all are compatible with the first run, else 1."""
     from bench.render.comparison import markdown, page
 
     if len(argv) < 2:
@@ -36,15 +36,15 @@ def compare_verb(argv: Sequence[str]) -> int:
     text = markdown(found)
     files = {"comparison.md": text, "index.html": page(found)}
     files["comparison.jsonl"] = "".join(lines(other.rows) for other in found.others)
-    if found.histories:
-        files["history.jsonl"] = "".join(f"{history.to_json()}\n" for history in found.histories)
+    if found.trends:
+        files["history.jsonl"] = "".join(f"{trend.to_json()}\n" for trend in found.trends)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             write_file(folder / name, data)
-        if not found.histories:
+        if not found.trends:
             (folder / "history.jsonl").unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
+        raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
     print(text, end="")
     return 0 if len(found.compared) == len(found.others) else 1

@@ -29,11 +29,11 @@ def send_lag_verb(argv: Sequence[str]) -> int:
     """`schedule RATE TIMEOUT_S WORKERS FOLDER < CSV`: write .lag.json.tmp and .latencies.json.tmp there."""
     try:
         rate, timeout_s, workers, folder = float(argv[0]), float(argv[1]), int(argv[2]), Path(argv[3])
-        # Bodies are in it too.
+        # The CSV holds response bodies.
         csv.field_size_limit(1 << 30)
         attack = read_csv(sys.stdin, timeout_s)
     except (IndexError, ValueError, csv.Error) as error:
-        raise UserError(f"schedule takes a rate, a timeout, workers, a folder and vegeta's CSV: {error}") from error
+        raise UserError(f"usage: python3 -m bench schedule RATE TIMEOUT_S WORKERS FOLDER < CSV: {error}") from error
     files = {"lag": lag_facts(attack, rate, workers), "latencies": latency_facts(attack)}
     for name, facts in files.items():
         (folder / f".{name}.json.tmp").write_text(json.dumps(facts, separators=(",", ":")) + "\n")
@@ -41,15 +41,15 @@ def send_lag_verb(argv: Sequence[str]) -> int:
 
 
 def knee_verb(argv: Sequence[str]) -> int:
-    """`knee FOLDER LIMIT_S DURATION_S DEADLINE_S [SHARE]`: print the next step of a search in one line.
+    """`knee FOLDER LIMIT_S DURATION_S DEADLINE_S [SHARE]`: print the next step of a search for a knee.
 
-    It is `try RATE SECONDS WORKERS DEADLINE_S`, or `done RATE SECONDS` after knee.json and knee.sh (the same for bash)
-    are written. FOLDER is a measurement's own, with its trials so far; DEADLINE_S is that of a load of DURATION_S. An
-    earlier round that found the knee ends the search at once. With a SHARE there is no search: the rate is that share
-    of the least knee of all services in this run and scenario.
+    It is `try RATE SECONDS WORKERS DEADLINE_S`, or `done RATE SECONDS` once knee.json and knee.sh (the same for bash)
+    are written. FOLDER is the measurement's, with its trials so far; DEADLINE_S is the deadline of a load of
+    DURATION_S. If an earlier round found the knee, it is taken over. With a SHARE nothing is searched: the rate is
+    that share of the lowest knee of all services in this run and scenario.
     """
     if len(argv) not in (4, 5):
-        raise UserError("knee takes a folder, a limit, a duration and a deadline in seconds, and a share or none")
+        raise UserError("usage: python3 -m bench knee FOLDER LIMIT_S DURATION_S DEADLINE_S [SHARE]")
     folder, limit_s, duration = Path(argv[0]), float(argv[1]), math.ceil(float(argv[2]))
     trials, found_in, share = trials_of(folder), None, float(argv[4]) if len(argv) == 5 else None
     if share is not None:
@@ -105,12 +105,12 @@ def next_verb(argv: Sequence[str]) -> int:
 
 
 def tool_json_verb(argv: Sequence[str]) -> int:
-    """`tool-json FILE < WORDS`: write tool.json to FILE, which has room for it, from NUL-separated words."""
+    """`tool-json FILE < WORDS`: write tool.json, made of NUL-separated words, over the preallocated FILE."""
     if len(argv) != 1:
-        raise UserError("tool-json takes a file, and words from its standard input")
+        raise UserError("tool-json takes a file, and words on standard input")
     words = sys.stdin.buffer.read().decode(errors="replace").split("\0")[:-1]
     text = json.dumps(tool_object(words), ensure_ascii=False, separators=(",", ":")) + "\n"
-    # In place: on a full disk the blocks that the file has are all there is.
+    # In place: on a full disk, the blocks that the file already has are the only ones.
     with Path(argv[0]).open("r+b") as file:
         file.write(text.encode())
         file.truncate()

@@ -13,15 +13,15 @@ from bench.run.folder import find_run
 from bench.run.reader import Run, read_run
 
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]
-"""The run's name, what is known of it, its records -> the file's bytes."""
+"""(name of the run, the run, its records) -> the file's bytes."""
 
 FORMATS: Mapping[str, str] = {name: f"bench.export.{name}:write" for name in ("csv", "parquet", "gobench")}
-"""format -> module:function, imported when asked for"""
+"""format -> module:function, imported on use"""
 BINARY = frozenset({"parquet"})
 
 
 def export_verb(argv: Sequence[str]) -> int:
-    """`export FORMAT RUN`: write the file to standard output."""
+    """`export FORMAT RUN`: write the records in that format to standard output."""
     if len(argv) != 2:
         formats = ", ".join(FORMATS)
         raise UserError(f"export takes a format ({formats}) and a run, such as: scripts/export.sh csv RUN > FILE")

@@ -1,4 +1,4 @@
-"""`parse`: one tool's output as JSON."""
+"""`parse`: the output of a load tool as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.parse import parse
 
 
 def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
-    """`parse TOOL < FILE`: print one JSON object; UserError when TOOL is none of the tools."""
+    """`parse TOOL < FILE`: print the parsed output as one JSON object; UserError for an unknown tool."""
     if len(argv) != 1 or argv[0] not in TOOLS:
         raise UserError(f"parse takes one of {', '.join(TOOLS)}, such as: scripts/parse.sh wrk < FILE")
     data = (stdin or sys.stdin.buffer).read()

@@ -1,4 +1,4 @@
-"""`list`, `plan`, `contract`, `commands`, `find`, `resume`: from a selection to the folder of a run."""
+"""`list`, `plan`, `contract`, `commands`, `find`, `resume`: from a selection to a run's folder."""
 
 from __future__ import annotations
 
@@ -31,85 +31,81 @@ from bench.run.writer import routes_to_verify, run_facts, service_facts, write_r
 
 
 def list_verb(argv: Sequence[str]) -> int:
-    """`list SELECTION`: the cells and the time that they are expected to take; runs nothing."""
-    the_plan, _, _ = plan_of(parse_selection(argv))
-    for cell in the_plan.cells:
+    """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
+    plan, _, _ = plan_of(parse_selection(argv))
+    for cell in plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
-    for skip in the_plan.skips:
+    for skip in plan.skips:
         print(
             "skipped:",
             *(part for part in (skip.service, skip.scenario, skip.tool) if part),
             f"({skip.cause})",
         )
-    for pair in the_plan.pairs:
-        print(f"{'control' if pair.control else 'pair'}:", _pair_words(pair))
-    for null in the_plan.nulls:
+    for pair in plan.pairs:
+        print(f"{'control' if pair.control else 'pair'}:", _pair_line(pair))
+    for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
-    compared = sum(not pair.control for pair in the_plan.pairs)
-    least, most = (the_plan.total_seconds(rounds) for rounds in (LOOKS[0], LOOKS[-1]))
+    compared = sum(not pair.control for pair in plan.pairs)
+    least, most = (plan.total_seconds(rounds) for rounds in (LOOKS[0], LOOKS[-1]))
     print(
-        f"{len(the_plan.cells)} cells x {the_plan.solo_rounds} rounds on {len(the_plan.services)} services, "
-        + (f"{compared} pairs x {LOOKS[0]} to {the_plan.duet_rounds} rounds, " if compared else "")
-        + f"{len(the_plan.skips)} skipped, about {_minutes(least)}"
+        f"{len(plan.cells)} cells x {plan.solo_rounds} rounds on {len(plan.services)} services, "
+        + (f"{compared} pairs x {LOOKS[0]} to {plan.duet_rounds} rounds, " if compared else "")
+        + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
     return 0
 
 
 def make_plan_verb(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with all that a run begins with; print RUN."""
-    print(_make(parse_selection(argv)).name)
+    """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN."""
+    print(make_run(parse_selection(argv)).name)
     return 0
 
 
 def contract_verb(argv: Sequence[str]) -> int:
-    """`contract NAME...`: make a run folder that only verifies these services (globs), and print its name."""
+    """`contract NAME...`: make a run that only verifies these services (globs); print its name."""
     names = [word for word in argv if not word.startswith("--images=")]
     options = parse_selection([word for word in argv if word not in names])
-    the_matrix = load_matrix().with_selftests(names)
-    knobs = resolve(read_settings(os.environ))
-    chosen = the_matrix.select(names, [s.name for s in the_matrix.services], "service")
-    reachable = reachable_bases(the_matrix, knobs, options.images)
-    wanted = [s for s in the_matrix.services if s.name in set(chosen)]
+    matrix = load_matrix().with_selftests(names)
+    settings = resolve(read_settings(os.environ))
+    chosen = matrix.select(names, [s.name for s in matrix.services], "service")
+    reachable = reachable_bases(matrix, settings, options.images)
+    wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
     services = [s for s in wanted if s.name not in dict(skipped)]
     if not services:
-        raise UserError(
-            "none of these services can be run here: their base image is not reachable, or they are skipped"
-        )
-    offered = [route for route in the_matrix.routes.values() if not route.selftest]
+        raise UserError("none of these services can run here: each is skipped, or its base image is not reachable")
+    offered = [route for route in matrix.routes.values() if not route.selftest]
     routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
     folder = make_folder("contract")
-    facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": knobs}
-    facts |= provenance() | {"services": service_facts(the_matrix, knobs, services, routes)}
+    facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": settings}
+    facts |= provenance() | {"services": service_facts(matrix, settings, services, routes)}
     facts["skipped"] = [{"service": name, "cause": cause} for name, cause in skipped]
-    write_run(folder, the_matrix, services, [], facts)
+    write_run(folder, matrix, services, [], facts)
     print(folder.name)
     return 0
 
 
-def _make(options: argparse.Namespace) -> Path:
-    the_plan, the_matrix, knobs = plan_of(options)
-    seed = options.seed if options.seed is not None else int(knobs["SEED"])
-    folder = make_folder(the_plan.preset.name, options.folder)
-    lines = measurements(the_plan, seed)
-    facts = run_facts(folder.name, the_plan, knobs, seed, options)
-    facts["services"] = service_facts(the_matrix, knobs, the_plan.services, routes_to_verify(the_plan))
-    write_run(folder, the_matrix, the_plan.services, lines, facts)
+def make_run(options: argparse.Namespace, folder: Path | None = None) -> Path:
+    """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
+    plan, matrix, settings = plan_of(options)
+    seed = options.seed if options.seed is not None else int(settings["SEED"])
+    folder = make_folder(plan.preset.name, folder)
+    facts = run_facts(folder.name, plan, settings, seed, options)
+    facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
+    write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
 
 def commands_verb(argv: Sequence[str]) -> int:
-    """`commands SELECTION`: every command line of the load tools, in the order of the plan; runs nothing."""
+    """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        options = parse_selection(argv)
-        options.folder = Path(folder) / "dry-run"
-        _make(options)
-        for step in read_steps((options.folder / "plan.jsonl").read_text()):
-            write_step(options.folder, step.lines, os.environ)
+        run = make_run(parse_selection(argv), Path(folder) / "dry-run")
+        for step in read_steps((run / "plan.jsonl").read_text()):
+            write_step(run, step.lines, os.environ)
             for line in step.lines:
                 names = [f"{line['window']}{line['side']}"] if step.mode == "duet" else []
-                command = ["loadgen/measure", "command", options.folder, *names]
+                command = ["loadgen/measure", "command", str(run), *names]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise UserError(done.stderr.strip())
@@ -118,15 +114,15 @@ def commands_verb(argv: Sequence[str]) -> int:
 
 
 def find_verb(argv: Sequence[str]) -> int:
-    """`find RUN`: the name of a run given by name or path; UserError when it is not one."""
+    """`find RUN`: print the name of a run given by name or path; UserError where it is not one."""
     print(find_run(argv[0] if argv else "").name)
     return 0
 
 
 def resume_verb(argv: Sequence[str]) -> int:
-    """`resume RUN [--max-time MINUTES]`: for a run that goes on: what changed since is not mixed with what was.
+    """`resume RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit of this call in seconds.
 
-    Prints the run's name and, where there is one, the limit in seconds: it is that of one call, not of the run.
+    UserError where the project has changed since the run was planned: figures of two versions are never mixed.
     """
     parser = Parser("matrix.sh --resume RUN")
     parser.add_argument("run")
@@ -135,30 +131,30 @@ def resume_verb(argv: Sequence[str]) -> int:
     folder = find_run(options.run)
     harness = json.loads((folder / "run.json").read_text())["harness"]
     if harness["hash"] != harness_hash():
-        was = harness["version"]
+        planned_by = harness["version"]
         raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or go back to {was}"
+            f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
         )
     print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
     return 0
 
 
-def _pair_words(pair: Pair) -> str:
+def _pair_line(pair: Pair) -> str:
     cell = pair.a
     return f"{cell.service.name}  {pair.b.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}"
 
 
 def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
-    """The plan that the options ask for, the matrix, and the settings that hold."""
-    the_matrix = load_matrix()
-    knobs = resolve(read_settings(os.environ))
-    reachable = reachable_bases(the_matrix, knobs, options.images)
+    """The plan of these options, the matrix, and the effective settings."""
+    matrix = load_matrix()
+    settings = resolve(read_settings(os.environ))
+    reachable = reachable_bases(matrix, settings, options.images)
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
-    loadgen_cpus = len(parse_list(knobs["LOADGEN_CPUS"]))
-    the_plan = make_plan(the_matrix, Selection(**fields), knobs, reachable, loadgen_cpus)
-    if the_plan.preset.workers:
-        knobs["WORKERS"] = str(the_plan.preset.workers)
-    return the_plan, the_matrix, knobs
+    loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
+    plan = make_plan(matrix, Selection(**fields), settings, reachable, loadgen_cpus)
+    if plan.preset.workers:
+        settings["WORKERS"] = str(plan.preset.workers)
+    return plan, matrix, settings
 
 
 def _minutes(seconds: float) -> str:

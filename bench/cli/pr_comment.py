@@ -1,4 +1,4 @@
-"""`pr-comment`: verdicts as a comment on a pull request."""
+"""`pr-comment`: a run's verdicts as a pull-request comment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench.run.folder import find_run
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:
-    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 where a policy is broken."""
+    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated."""
     options = _options(argv)
     policies = [parse_policy(text) for text in options.fail_on]
     folders = [find_run(name) for name in options.runs]
     made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
     print(made.text, end="")
-    return int(made.broken > 0)
+    return int(made.violations > 0)
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:

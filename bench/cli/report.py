@@ -1,4 +1,4 @@
-"""`build`: the report of a run."""
+"""`build`: write a run's report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.run.folder import find_run
 
 
 def build_verb(argv: Sequence[str]) -> int:
-    """`build RUN`: write records.jsonl, report.md and index.html there; UserError when RUN is no results folder."""
+    """`build RUN`: write records.jsonl, report.md and index.html; UserError where RUN is not a results folder."""
     if len(argv) != 1:
         raise UserError("usage: python3 -m bench build RUN")
     folder = find_run(argv[0])
@@ -28,5 +28,5 @@ def build_verb(argv: Sequence[str]) -> int:
         made = html(source, services, records, judged, windows=windows, latencies=latencies, words=words)
         write_file(folder / "index.html", made)
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}; make room there, or mend its owner") from error
+        raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
     return 0

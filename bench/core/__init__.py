@@ -1,1 +1,1 @@
-"""What every other package may use."""
+"""Helpers that every other package may use; nothing here knows what a benchmark is."""

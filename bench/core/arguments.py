@@ -1,4 +1,4 @@
-"""Command lines whose errors are one line."""
+"""Command-line parsing whose errors are one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.core.errors import UserError
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that raises a one-line UserError, which names the help, and leaves the exit to main."""
+    """An argparse parser that raises UserError with one line that points to the help, and never exits."""
 
     def __init__(self, prog: str, help_command: str = "", **options: Any) -> None:
         super().__init__(prog=prog, allow_abbrev=False, add_help=False, **options)

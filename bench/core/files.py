@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writes, and reads that never fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def write_file(path: Path, data: str | bytes) -> None:
-    """Write under a temporary name, sync, rename: a cut at any moment leaves the old file or the new one."""
+    """Write atomically (temporary name, fsync, rename): an interruption leaves the old file or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
@@ -20,13 +20,13 @@ def write_file(path: Path, data: str | bytes) -> None:
 
 
 MAX_BYTES = 64 << 20
-"""The largest file read; what is larger is no output of a load tool's report."""
+"""The largest file that is read; no load tool writes a larger report."""
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The whole file, or None when there is none to read (absent, a folder, over `MAX_BYTES`)."""
+    """The file's content; None where it cannot be read (missing, a folder, larger than `MAX_BYTES`)."""
     try:
-        # Non-blocking, so that a pipe in the folder cannot hang the report.
+        # Non-blocking, so that a named pipe in the folder cannot hang the report.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
@@ -40,7 +40,7 @@ def read_bytes(path: str) -> bytes | None:
 
 
 def as_object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object that `data` holds, or None when it holds none."""
+    """The JSON object in `data`; None where it is anything else."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -49,10 +49,10 @@ def as_object(data: bytes) -> dict[str, Any] | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """`value` when it is a JSON object, else an empty one."""
+    """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> Sequence[Any]:
-    """`value` when it is a JSON array, else an empty one."""
+    """`value` if it is a JSON array, else an empty one."""
     return value if isinstance(value, list) else []

@@ -1,15 +1,15 @@
-"""How numbers are written."""
+"""Number formats."""
 
 from __future__ import annotations
 
 import math
 
 NOTHING = "–"
-"""Stands where no figure was planned; a figure that was planned and is missing has its cause instead."""
+"""Printed where no figure was planned; a planned figure that is missing is replaced by its cause."""
 
 
 def number(value: float) -> str:
-    """Three significant digits at least, thousands set apart: 7,140, 833, 32.9, 0.571."""
+    """At least three significant digits, with a thousands separator: 7,140, 833, 32.9, 0.571."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -22,12 +22,12 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A ratio to something as a difference: 1.2 is `+20.0 %`."""
+    """A ratio as a difference in percent: 1.2 is `+20.0 %`."""
     return f"{(ratio - 1) * 100:+.1f} %"
 
 
 def share(part: float) -> str:
-    """A part of a whole: 0.9994 is `99.94 %`; what is not all is never written as all."""
+    """A share in percent, rounded down so that only 1 prints as 100 %: 0.9994 is `99.94 %`."""
     return f"{math.floor(part * 10000 + 1e-9) / 100:.2f} %"
 
 

@@ -1,4 +1,4 @@
-"""How every template of the project is read: a name that is not given is an error, a block leaves no line behind."""
+"""The Jinja environment of all templates: an undefined name is an error, and block tags leave no blank line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def environment(folder: Path, **options: Any) -> Environment:
-    """The templates of a folder; `options` are Jinja's own, such as `autoescape`."""
+    """The environment for the templates of a folder; `options` are Jinja's, such as `autoescape`."""
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,

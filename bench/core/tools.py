@@ -1,3 +1,3 @@
-"""The load tools: each has a parser in `parse` and an adapter in loadgen/adapters."""
+"""The load tools. Each has a parser in `bench.parse` and an adapter in loadgen/adapters."""
 
 TOOLS = ("wrk", "ab", "hey", "vegeta")

@@ -70,7 +70,7 @@ def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
 
 def decided(source: Run, lines: Iterable[Line]) -> set[str]:
     """The pairs that have their verdict, or that more rounds would not help: they are not measured on."""
-    return judge_pairs(pairs_of(source.facts), reviewed(source, records(lines, ("duet", "null")))).settled
+    return judge_pairs(pairs_of(source.facts), reviewed(source, records(lines, ("duet", "null")))).decided
 
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:

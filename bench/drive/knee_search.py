@@ -1,11 +1,11 @@
-"""The knee: the highest rate at which p99 stays within a limit, errors at 0.1 % and 99 % of the rate is sent.
+"""The search for the knee: the highest rate with p99 within a limit, at most 0.1 % errors and 99 % of the rate sent.
 
-The rate is doubled from `START` until it fails (or halved until it holds), then bisected until what holds and what
-fails are 5 % apart; the knee is the one that holds. What fails is tried a second time before it counts: one stall of
-a shared machine fails a trial, while a rate above the knee does not hold by luck. And what bounds the knee must fail
-at the end of the search too, or a busy minute at its beginning would pass for the knee. A trial lasts as long as p99
-needs requests, and long enough for 5 % too much to be seen: then the queue grows by 0.05 s in each second, and
-reaches the limit after 20 times the limit.
+The rate is doubled from `START` until it fails (or halved until it holds), then bisected until the highest rate that
+holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed trial: a
+single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. The rate that bounds
+the knee must also fail at the end of the search, or a busy minute at the beginning would be taken for the knee. A
+trial is long enough for a p99, and for 5 % overload to show: the queue then grows by 0.05 s per second, and reaches
+the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from bench.records.knee import LIMITS, REQUESTS, Trial
 START = 500
 """Requests/s of the first trial."""
 HIGHEST = 64_000
-"""Requests/s above which nothing is asked."""
+"""The highest rate that is tried, in requests/s."""
 SHORTEST_S, LONGEST_S = 3, 60
-"""Seconds of a trial: 3 and more where p99 or the limit need it."""
+"""The length of a trial in seconds: 3, or more if p99 or the limit needs it."""
 LOWEST = math.ceil(REQUESTS / LONGEST_S)
-"""Requests/s below which the longest trial is too short for a p99."""
+"""The lowest rate that is tried: below, the longest trial is too short for a p99."""
 APART = 1.05
-"""What fails, to what holds, at the end."""
+"""The ratio of the lowest failing to the highest holding rate that ends the search."""
 TRIES = 2
-"""Trials of one rate that must fail."""
+"""Failed trials of a rate before it counts as failing."""
 MOST_TRIALS = 60
 
 
@@ -35,7 +35,7 @@ MOST_TRIALS = 60
 class SearchStep:
     """What to do next: a trial of `rate` for `seconds`, or (`done`) the measurement itself.
 
-    Without a `reason`, `rate` is then the knee; with one there is none, and `rate` is only the nearest to it.
+    When done, `rate` is the knee; with a `reason` none was found, and `rate` is the closest to one.
     """
 
     rate: int
@@ -45,21 +45,21 @@ class SearchStep:
 
 
 def trial_seconds(rate: float, limit_s: float) -> int:
-    """How long a trial lasts: whole seconds."""
+    """The length of a trial, in whole seconds."""
     return min(LONGEST_S, math.ceil(max(SHORTEST_S, LIMITS * limit_s, REQUESTS / rate)))
 
 
 def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
-    """How many requests may be open in a trial.
+    """The most open requests that a trial allows.
 
-    Far more than a rate that holds can have open: as long as 4 limits for all, and as a stall of 2 % of the time.
-    More would tell nothing, and the ports of thousands of connections are not free again for a minute.
+    Far more than a rate that holds needs: enough for a latency of 4 limits, and for a stall of 2 % of the time. More
+    would add nothing, and the ports of thousands of connections stay in use for a minute.
     """
     return 64 + math.ceil(rate * (4 * limit_s + 0.02 * seconds))
 
 
 def next_search_step(trials: Sequence[Trial], limit_s: float) -> SearchStep:
-    """What to do after these trials, in their order: pure."""
+    """What to do after these trials, given in their order."""
     rate, done, reason = _next(trials, limit_s)
     return SearchStep(rate, trial_seconds(rate, limit_s), done, reason)
 
@@ -92,19 +92,19 @@ def _climb(best: int | None) -> tuple[int, bool, str | None]:
     if best is None:
         return START, False, None
     if 2 * best > HIGHEST:
-        return best, True, f"it holds at {best}/s, and more is not asked"
+        return best, True, f"it holds at {best}/s, the highest rate that is tried"
     return 2 * best, False, None
 
 
 def _descend(least: int, faults: Sequence[str]) -> tuple[int, bool, str | None]:
     if least > LOWEST:
         return max(LOWEST, least // 2), False, None
-    return least, True, f"it does not hold at {least}/s ({', '.join(faults)}), and below p99 takes too long"
+    return least, True, f"it does not hold at {least}/s ({', '.join(faults)}), and lower rates take too long for a p99"
 
 
 def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str | None:
-    """Why the end of the search is not the server's, where no trial above it failed through the server."""
+    """Why the server does not bound the search; None if a trial above `best` failed because of the server."""
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
-    told = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
-    return f"it holds at {best}/s, above which the load generator failed: {told}"
+    faults = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
+    return f"it holds at {best}/s, above which the load generator failed: {faults}"

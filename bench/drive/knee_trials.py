@@ -1,4 +1,4 @@
-"""The trials of a search for a knee, and the knees that a run has found so far, from their raw files."""
+"""Reads the trials of a search for a knee, and the knees that a run has found so far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
 
 
 def trials_of(folder: Path) -> list[Trial]:
-    """The trials of a measurement in their order, from their raw files."""
+    """The trials in a measurement's folder, in their order."""
     trials = []
     named = sorted(
         (int(found[1]), int(found[2]), path) for path in folder.glob("trials/*") if (found := _TRIAL.match(path.name))
@@ -30,7 +30,7 @@ def trials_of(folder: Path) -> list[Trial]:
 
 
 def _found(path: Path) -> int | None:
-    """The knee that a search's knee.json tells."""
+    """The knee in a search's knee.json; None if it found none, or took one over from elsewhere."""
     facts = mapping(as_object(read_bytes(str(path)) or b""))
     rate = facts.get("rate")
     searched = facts.get("reason") is None and facts.get("found_in") is None and facts.get("share") is None
@@ -38,7 +38,7 @@ def _found(path: Path) -> int | None:
 
 
 def earlier_knee(folder: Path) -> tuple[str, int] | None:
-    """(round, knee) of the first earlier round that found this cell's; `folder` ends in ROUND/SERVICE/SCENARIO/CELL."""
+    """(round, knee) of the first earlier round that found this cell's; `folder` is .../ROUND/SERVICE/SCENARIO/CELL."""
     own, service, scenario, cell = folder.parts[-4:]
     for path in sorted(Path(*folder.parts[:-4]).glob(f"r*/{service}/{scenario}/{cell}/knee.json")):
         name = path.parts[-5]
@@ -48,7 +48,7 @@ def earlier_knee(folder: Path) -> tuple[str, int] | None:
 
 
 def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
-    """(where, knee) of the slowest service of this run in this scenario; UserError when no knee was found."""
+    """("ROUND SERVICE", knee) of the lowest knee in this run and scenario; UserError where none was found."""
     scenario = folder.parts[-2]
     found: dict[str, tuple[str, int]] = {}
     cell = f"vegeta-{knee_level(limit_s)}"
@@ -56,10 +56,10 @@ def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
         if (rate := _found(path)) is not None:
             found.setdefault(path.parts[-4], (f"{path.parts[-5]} {path.parts[-4]}", rate))
     if not found:
-        raise UserError(f"no knee of {scenario} was found in this run, of which this level is a share")
+        raise UserError(f"this level is a share of a knee, but none of {scenario} was found in this run")
     return min(found.values(), key=lambda where_rate: where_rate[1])
 
 
 def knee_level(limit_s: float) -> str:
-    """The name of the level that searches it."""
+    """The name of the level that searches the knee for this limit."""
     return f"{SEARCHED}p99-{round(1000 * limit_s)}ms"

@@ -1,1 +1,1 @@
-"""A run's records in other formats, one module each; `columns` says what is in them."""
+"""A run's records in other formats, one module each; `columns` describes the columns."""

@@ -1,4 +1,4 @@
-"""Records as flat rows: names that say the unit, one value a column, null where the record has null."""
+"""Records as flat rows: one value per column, with the unit in its name, and null if the record has null."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LAGS = ("p50", "p99", "max")
 """Keys of `Record.lag_s`, in seconds."""
 
 TYPES: Mapping[type, str] = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
-"""A column's type in SQL, by the field's in Python."""
+"""SQL types by Python types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `type` is SQL's, `get` takes its value out of a record."""
+    """One column: its SQL type, and `get` to read its value from a record."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ def _named(name: str, field: Field) -> str:
 
 
 def _text(write: Callable[[Any], str], name: str, field: Field) -> Iterator[Column]:
-    """A field that is more than one value, as text."""
+    """A field with several values, as text."""
 
     def get(record: Record) -> Value:
         value = getattr(record, name)
@@ -58,7 +58,7 @@ def _text(write: Callable[[Any], str], name: str, field: Field) -> Iterator[Colu
 
 
 def _parts(kind: str, keys: Iterable[str], name: str, field: Field) -> Iterator[Column]:
-    """A mapping as one column for each key: `latency_s` has `latency_p99_s`."""
+    """A mapping as one column per key: `latency_s` gives `latency_p99_s`."""
     stem, unit = (name.removesuffix("_s"), "_s") if field.unit == "s" else (name, "")
     for key in keys:
         what = Field(f"{field.text.partition(';')[0]}: {key}", field.unit)
@@ -78,11 +78,11 @@ def _causes(name: str, field: Field) -> Iterator[Column]:
         return "; ".join(f"{cause.cause}: {cause.detail}" for cause in record.causes) or None
 
     yield Column(name, "VARCHAR", field, names)
-    yield Column("cause_details", "VARCHAR", Field("the same with their facts"), details)
+    yield Column("cause_details", "VARCHAR", Field("the same with their details"), details)
 
 
 _BY_NAME = ("status", "other")
-"""Kinds of errors that may be counted by name."""
+"""Kinds of errors that are counted by name."""
 _json = partial(json.dumps, ensure_ascii=False)
 _SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
     "command": partial(_text, shlex.join),
@@ -96,9 +96,9 @@ _SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
 }
 
 COLUMNS: tuple[Column, ...] = tuple(_columns())
-"""All columns but `run`, which stands before them."""
+"""All columns except `run`, which comes first."""
 RUN = "run"
-"""The run's name: rows of several runs may lie in one table."""
+"""The run's name: a table can hold the rows of several runs."""
 
 
 def header() -> list[str]:
@@ -107,18 +107,22 @@ def header() -> list[str]:
 
 
 def types() -> dict[str, str]:
-    """SQL's types of all columns."""
+    """The SQL types of all columns."""
     return {RUN: "VARCHAR"} | {column.name: column.type for column in COLUMNS}
 
 
 def rows(run: str, records: Iterable[Record]) -> Iterator[list[Value]]:
-    """One row a record, in their order."""
+    """One row per record, in order."""
     for record in records:
         yield [run, *(column.get(record) for column in COLUMNS)]
 
 
 def table() -> str:
-    """The columns as a table of Markdown, for docs/exports.md."""
-    lines = ["| column | type | unit | what |", "| --- | --- | --- | --- |", "| `run` | VARCHAR |  | the run's name |"]
+    """The columns as a Markdown table, for docs/exports.md."""
+    lines = [
+        "| column | type | unit | description |",
+        "| --- | --- | --- | --- |",
+        "| `run` | VARCHAR |  | the run's name |",
+    ]
     lines += [f"| `{c.name}` | {c.type} | {c.field.unit} | {c.field.text} |" for c in COLUMNS]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Comma-separated values: a header, then one line a record. Null is an empty field, and `nulls` has its reason."""
+"""Comma-separated values: a header, then one line per record. Null is an empty field; `nulls` has the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.run.reader import Run
 
 
 def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """The file's bytes (RFC 4180, but for its line ends: `\\n`)."""
+    """The file's bytes (RFC 4180, except for its line ends: `\\n`)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header())

@@ -1,10 +1,10 @@
 """Go's benchmark format (golang.org/design/14313-benchmark-format): benchstat reads it.
 
-One line a round, so that benchstat has its samples. What is not valid has none, and a comment counts it. Lines
-`key: value` hold what makes figures comparable: where that differs between two runs, benchstat makes two tables of
-them. `ns/op` is the time in which one good answer came (1/goodput, no latency), `cpu-ns/op` the CPU time that it
-took. An open loop, or a closed one that asks for a rate, has no speed of its own and so only the latter. Latencies
-are left out: benchstat would take the middle of percentiles.
+One line per round: benchstat's samples. Measurements that are not valid have no line; a comment counts them. The
+`key: value` lines hold everything that figures depend on: if one differs between two runs, benchstat makes separate
+tables. `ns/op` is the time per successful response (1/goodput, not a latency), `cpu-ns/op` its CPU time. A load with a
+target rate has no speed of its own and so only the latter. Latencies are left out, since benchstat would take medians
+of percentiles.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.compatibility import FREE_KNOBS
+from bench.analysis.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
 from bench.records.record import Record
 from bench.run.reader import Run
 
 UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "peak-B": "lower"}
-"""Units, and which values are better."""
+"""Units, and whether lower or higher values are better."""
 _NO_WORD = re.compile(r"[/\s]")
-"""What would end a key's value."""
+"""Characters that would end the value of a key."""
 
 
 def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
@@ -44,7 +44,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
 
 
 def _left_out(records: Sequence[Record]) -> Iterator[str]:
-    """Comments: what has no line, and why."""
+    """Comments that count what has no line, with the reason."""
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
     yield f"# left out, not valid: {sum(causes.values())} of {len(records)} measurements"
     yield from (f"# left out, {_one_line(cause)}: {count}" for cause, count in sorted(causes.items()))
@@ -57,28 +57,28 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Lines `key: value`: the same in two runs that may be compared."""
-    yield f"harness: {_one_line(str(mapping(facts.get('harness')).get('hash') or 'not known'))[:12]}"
+    """The `key: value` lines: the same in two comparable runs."""
+    yield f"harness: {_one_line(str(mapping(facts.get('harness')).get('hash') or 'unknown'))[:12]}"
     for name in ("engine", "containers"):
-        yield f"{name}: {_one_line(str(facts.get(name) or 'not known'))}"
+        yield f"{name}: {_one_line(str(facts.get(name) or 'unknown'))}"
     host = {name: value for name, value in mapping(facts.get("host")).items() if name != "missing"}
     if isinstance(size := host.get("memory_bytes"), int):
-        # Two boots of one machine count it a little differently.
+        # It may differ slightly between two boots of one machine.
         host["memory_bytes"] = round(size, -9)
-    told = (f"{name} {'not known' if value is None else value}" for name, value in host.items())
-    yield f"host: {_one_line(', '.join(told)) or 'not known'}"
-    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_KNOBS}
-    yield f"knobs: {_one_line(' '.join(f'{name}={knobs[name]}' for name in sorted(knobs))) or 'not known'}"
+    facts_of_host = (f"{name} {'unknown' if value is None else value}" for name, value in host.items())
+    yield f"host: {_one_line(', '.join(facts_of_host)) or 'unknown'}"
+    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_SETTINGS}
+    yield f"knobs: {_one_line(' '.join(f'{name}={knobs[name]}' for name in sorted(knobs))) or 'unknown'}"
 
 
 def _load(record: Record) -> str:
-    """The tool and for how long it asked: a `key: value` line before the benchmarks that it holds for."""
-    asked = "by count" if record.asked_s is None else f"{record.asked_s:g} s"
-    return _one_line(f"{record.tool} {record.tool_version or 'of a version not known'}, {asked}")
+    """The tool and the duration of its load: a `key: value` line before the benchmarks that it applies to."""
+    duration = "by count" if record.asked_s is None else f"{record.asked_s:g} s"
+    return _one_line(f"{record.tool} {record.tool_version or 'of unknown version'}, {duration}")
 
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
-    """The valid records of each line: one alone, or one side's windows of a round in which both sides are valid."""
+    """The valid records of each line: a solo record, or one side's windows of a round that are valid on both sides."""
     found: dict[tuple[str, ...], list[Record]] = {}
     windows: dict[tuple[str | None, int, int | None], list[Record]] = defaultdict(list)
     for record in records:
@@ -94,13 +94,13 @@ def _rounds(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _line(group: Sequence[Record]) -> str | None:
-    """One line of benchmark; None where no unit has a value."""
+    """One benchmark line; None if no unit has a value."""
     successes = sum(record.successes or 0 for record in group)
     if not successes:
         return None
     values = {unit: value for unit, value in _values(group, successes).items() if value is not None}
-    told = "\t".join(f"{value:.9g} {unit}" for unit, value in values.items())
-    return f"{name_of(group[0])}\t{successes}\t{told}" if values else None
+    figures = "\t".join(f"{value:.9g} {unit}" for unit, value in values.items())
+    return f"{name_of(group[0])}\t{successes}\t{figures}" if values else None
 
 
 def _values(group: Sequence[Record], successes: int) -> Mapping[str, float | None]:
@@ -120,7 +120,7 @@ def _values(group: Sequence[Record], successes: int) -> Mapping[str, float | Non
 
 
 def name_of(record: Record) -> str:
-    """`BenchmarkQueries20Raw/server=uvicorn/.../level=c64/tool=wrk`: an end like -4 would pass for a number of CPUs."""
+    """`BenchmarkQueries20Raw/server=uvicorn/.../level=c64/tool=wrk`: a final -4 would be read as 4 CPUs."""
     words = re.findall(r"[A-Za-z0-9]+", record.scenario)
     keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
     keys |= {"package": record.package or ""}

@@ -1,7 +1,7 @@
 """Parquet with the same columns as CSV, typed; DuckDB writes it.
 
-pyarrow would do as well, but is more than twice as large in the image (55 MB packed against 24), and with DuckDB the
-tests can ask what the README asks.
+pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with DuckDB
+the tests can run the query of the documentation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
             for row in rows(run, records):
                 file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
         with duckdb.connect() as database:
-            # One thread keeps the rows in their order.
+            # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")
             read = database.read_json(str(lines), format="newline_delimited", columns=types())
             read.write_parquet(str(made), compression="zstd")

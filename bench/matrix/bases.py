@@ -1,4 +1,4 @@
-"""Base images: which there are, and which can be had on this machine."""
+"""Base images: those that the matrix names, and those that are available on this machine."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from bench.matrix.settings import read_env
 
 
 def bases_file(matrix: Matrix) -> str:
-    """Lines `IMAGE TAG SUITE INTERPRETER`: every base, and what makes it where no registry answers (-: nothing)."""
+    """Tab-separated `IMAGE TAG SUITE INTERPRETER`: each base, and what builds it without a registry (-: nothing)."""
     lines = []
     for python, base in dict.fromkeys((s.python, s.base) for s in matrix.services if not s.skip):
         image, version = python_image(python)
         suite = matrix.suite(python, base)
         interpreter = "pypy3" if image == "pypy" else f"python{version}"
-        how = f"{suite}\t{interpreter}" if suite else "-\t-"
-        lines.append(f"{image}\t{version}-{matrix.bases[base]['tag']}\t{how}\n")
+        built_from = f"{suite}\t{interpreter}" if suite else "-\t-"
+        lines.append(f"{image}\t{version}-{matrix.bases[base]['tag']}\t{built_from}\n")
     return HEADER + "".join(lines)
 
 
-def reachable_bases(the_matrix: Matrix, knobs: Mapping[str, str], images: str | None) -> Callable[[Service], bool]:
-    """Whether the base image of a service is on this machine (`images`: a file with their names) or can be had.
+def reachable_bases(matrix: Matrix, settings: Mapping[str, str], images: str | None) -> Callable[[Service], bool]:
+    """A predicate: whether a service's base image is on this machine, or can be pulled or built.
 
-    services/.env says how, where scripts/setup.sh met a registry that does not answer or lacks images.
+    `images` is a file with the names of the local images (None: take all as present). services/.env, written by
+    scripts/setup.sh, names the bases that the registry lacks or that are built locally.
     """
-    have = set(Path(images).read_text().split()) if images else None
+    present = set(Path(images).read_text().split()) if images else None
     local = read_env(Path("services/.env"))
     missing = local.get("MISSING_BASES", "").split()
 
     def reachable(service: Service) -> bool:
-        name = the_matrix.base_image(service, knobs)
-        if have is None or name in have:
+        name = matrix.base_image(service, settings)
+        if present is None or name in present:
             return True
         if "LOCAL_PYTHON_IMAGE" in local:
-            return the_matrix.suite(service.python, service.base) is not None
+            return matrix.suite(service.python, service.base) is not None
         return name not in missing
 
     return reachable

@@ -1,4 +1,4 @@
-"""services/compose.yml, services/bench.yml and services/bases.tsv from the matrix: pure text, one function each."""
+"""The Compose files that follow from the matrix: services/compose.yml, services/bench.yml, a run's services.yml."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bench.matrix.settings import SETTINGS
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
-# What services/template.yml and services/common.yml take where .env leaves a CPU set empty.
+# The CPU sets of services/template.yml and services/common.yml where .env leaves them empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 TWIN = "twin"
-"""Compose's name of the container beside which `bench` loads the quick preset's twin: its A/A pair."""
+"""Compose name of the A/A copy in `docker compose up bench`: a second container of the quick preset's `twin`."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 SECOND_DATABASE = """  postgres2:
@@ -23,21 +23,21 @@ SECOND_DATABASE = """  postgres2:
 
 
 def compose_file(matrix: Matrix) -> str:
-    """Every service that is not skipped, in the profile `matrix`, and all that `bench_file` has."""
+    """services/compose.yml: every service that is not skipped, in the profile `matrix`, and those of `bench_file`."""
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in own]
     return "".join([HEADER, "services:\n", *parts, _bench_services(matrix)])
 
 
 def bench_file(matrix: Matrix) -> str:
-    """The quick preset's own services and `bench`, which needs them: what Compose reads in no time."""
+    """services/bench.yml: the quick preset's services and `bench` alone, because Compose takes seconds for the rest."""
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
 def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False) -> str:
-    """A Compose file with a run's services; those of `bench_file` stand there.
+    """A run's services.yml, without the services that `bench_file` defines.
 
-    `second_database`: whether there are pairs that ask one, and need one for each side.
+    `second_database`: add a database for side b, for pairs whose scenario uses one.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     body = "".join(_service(s.name, s, matrix, folder="services/") for s in services if s.name not in own)
@@ -54,24 +54,25 @@ def _bench_services(matrix: Matrix) -> str:
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
-    """(Compose name, service, whether WORKER_CLASS chooses it) of the quick preset."""
+    """(Compose name, service, whether WORKER_CLASS chooses its server) of each stack of the quick preset."""
     services = {s.name: s for s in matrix.services}
     tail = suffix(matrix.default_python, matrix.default_base)
-    knob, _, default = WORKER
+    variable, _, default = WORKER
     for stack in matrix.presets["quick"].stacks:
         yield (
-            f"{stack.replace(knob, 'worker')}-{tail}",
-            services[f"{stack.replace(knob, default)}-{tail}"],
-            knob in stack,
+            f"{stack.replace(variable, 'worker')}-{tail}",
+            services[f"{stack.replace(variable, default)}-{tail}"],
+            variable in stack,
         )
 
 
-def _knob(name: str) -> str:
+def _reference(name: str) -> str:
+    """A setting as a Compose variable with its default."""
     return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
 
 
-def _image_knob(image: str, own: str | None) -> str:
-    """The prefix of a base image in Compose's words; `own` is a knob that a base may have for itself."""
+def _image_reference(image: str, own: str | None) -> str:
+    """The name of a base image as a Compose variable; `own` is the setting that overrides it for one base."""
     prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
     return f"${{{own}:-{prefix}}}" if own else prefix
 
@@ -86,7 +87,7 @@ def _service(
     image: str | None = None,
     folder: str = "",
 ) -> str:
-    """One service; when `chosen`, the one whose server and image WORKER_CLASS chooses. `image`: if not by its name."""
+    """One service. `chosen`: WORKER_CLASS chooses its server and image; `image`: its name where it is not `name`."""
     server, alias = service.server.name, image or name
     if chosen:
         _, value, default = WORKER
@@ -95,7 +96,7 @@ def _service(
     base = matrix.bases[service.base]
     python, version = python_image(service.python)
     args = {
-        "PYTHON_IMAGE": _image_knob(python, base.get("image")),
+        "PYTHON_IMAGE": _image_reference(python, base.get("image")),
         "PYTHON": version,
         "LOCKS": python_label(service.python),
         "STYLE": service.server.style,
@@ -130,7 +131,7 @@ def _bench(names: Iterable[str], twin_of: str) -> str:
         "    # Starts as root only to switch to the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
-        f"    environment: {json.dumps({name: _knob(name) for name in SETTINGS} | {'BENCH_TWIN_OF': twin_of})}\n"
+        f"    environment: {json.dumps({name: _reference(name) for name in SETTINGS} | {'BENCH_TWIN_OF': twin_of})}\n"
         "    depends_on:\n"
         "      postgres: {condition: service_healthy}\n"
         "      upstream: {condition: service_started}\n"

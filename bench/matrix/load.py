@@ -1,4 +1,4 @@
-"""Reads services/matrix.toml."""
+"""Reads and checks services/matrix.toml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCAL = "matrix.local.toml"
 
 
 def load_matrix(path: Path = MATRIX) -> Matrix:
-    """Read and check the list, and `LOCAL` where it exists; UserError with the file and the fault if it is wrong."""
+    """The matrix in the file, with `LOCAL` where that exists; UserError that names the file and the fault in it."""
     local = path.with_name(LOCAL)
     data = _read(path)
     if local.exists():
@@ -41,7 +41,7 @@ def load_matrix(path: Path = MATRIX) -> Matrix:
         return parse_matrix(data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path} does not fit: {detail}; compare with `git diff {path}`") from error
+        raise UserError(f"{path} is not a valid matrix: {detail}; see `git diff {path}`") from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid TOML: {error}; mend that line, or `git checkout {path}`") from error
+        raise UserError(f"{path} is not valid TOML: {error}; fix that line, or `git checkout {path}`") from error
 
 
 def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,9 +63,9 @@ def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:
-    """Matrix of the parsed TOML; KeyError, TypeError or ValueError when it does not fit."""
+    """The matrix of parsed TOML; KeyError, TypeError or ValueError where a key is missing or a value is wrong."""
     if data["schema"] != 1:
-        raise ValueError(f"schema is {data['schema']}, this program reads 1")
+        raise ValueError(f"schema is {data['schema']}, this version reads 1")
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
     frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
@@ -73,13 +73,13 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
     for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
         if not NAME.match(name):
-            raise ValueError(f"name '{name}' is not lower-case letters, digits and '-'")
+            raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
     for python in data["pythons"]:
         python_image(python)
     for framework in (*frameworks.values(), *selftests.values()):
         for route in framework.lacks:
             if route != "*" and route not in routes:
-                raise ValueError(f"framework {framework.name} lacks '{route}', which is no route")
+                raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
     matrix = Matrix(
         bases=data["bases"],
         pythons=data["pythons"],
@@ -97,7 +97,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
 
 def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
     if value["style"] not in ("sync", "async"):
-        raise ValueError(f"server {name}: style '{value['style']}' is neither sync nor async")
+        raise ValueError(f"server {name}: style '{value['style']}' must be sync or async")
     packages = {
         base: Packages(tuple(value[base].get("build", ())), tuple(value[base].get("run", ())))
         for base in bases

@@ -1,10 +1,9 @@
-"""Pins what every server, framework and driver set needs, with hashes, for every Python of the matrix.
+"""Pins the dependencies of every server, framework and driver set, with hashes, for every Python of the matrix.
 
-Runs in services/, with `uv` on PATH; scripts/lock.sh is how to call it.
-Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt, for every Python that has a service with it. A
-lock is complete by itself, and takes the versions of those made before it (drivers, then frameworks,
-then the servers that host them), so that layers of one image agree. locks/pyXYZ/musl.txt says which of
-them have wheels for musl. With NAMEs only the locks of these servers and frameworks are made.
+Runs in services/ with `uv` on PATH, by scripts/lock.sh. Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt for
+every Python that has a service with it. A lock is complete in itself and takes the versions of the locks made before
+it (drivers, then frameworks, then the servers that host them), so that the layers of one image agree.
+locks/pyXYZ/musl.txt says which pins have a musl wheel.
 """
 
 import subprocess
@@ -21,7 +20,7 @@ LOCKS = Path("locks")
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """One lock to make: the file's name, its requirements, and whose versions it has to take."""
+    """One lock file: its name without .txt, the text of its requirements, and the locks that constrain it."""
 
     name: str
     requirements: str
@@ -29,15 +28,15 @@ class Lock:
 
     @property
     def owner(self) -> str:
-        """The server or framework (or driver set, or package) that it belongs to."""
+        """The server, framework, driver set or package that it pins."""
         return self.name.partition("-")[2]
 
 
 def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
-    """Every lock of one Python, each after those that constrain it."""
+    """The locks of one Python, each after those that constrain it."""
     servers, folders, packages = matrix.needs(python)
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
-    # The driver sets are never in one image, and yet agree: the comparison is not of two SQLAlchemys.
+    # Driver sets are never in one image, but must agree: a comparison must not be one of two SQLAlchemy versions.
     for index, path in enumerate(_found("common/*.txt")):
         yield Lock(drivers[index], _text(path), drivers[:index])
     for name in folders:
@@ -45,7 +44,7 @@ def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     for name in servers:
         constraints = drivers + tuple(f"framework-{hosted}" for hosted in matrix.hosted(name, python))
         yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), constraints)
-    # Another version goes on top of all the others, and brings what it needs with it.
+    # Installed on top of the other locks, so it brings its own dependencies.
     for package in packages:
         yield Lock(f"package-{package}", package, ())
 
@@ -59,20 +58,20 @@ def _text(path: Path) -> str:
 
 
 def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bool) -> None:
-    """Write `folder`/NAME.txt, keeping the pins of `seeds`/NAME.txt that still hold.
+    """Write `folder`/NAME.txt, keeping the pins of `seeds`/NAME.txt that still hold (`upgrade`: none of them).
 
-    Raises CalledProcessError when uv finds no set of versions; it has said why.
+    Raises CalledProcessError where uv finds no solution; uv has printed why.
     """
     out = folder / f"{lock.name}.txt"
     seed = seeds / out.name
     if seed.exists() and seed != out:
         out.write_bytes(seed.read_bytes())
     argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-    # Metadata is built, where it has to be, by the Python that runs this: no other is fetched for it.
+    # Where metadata must be built, the running Python builds it: no other is downloaded.
     image, version = python_image(python)
     argv += ["--no-python-downloads", "--python-version", version]
     if image == "pypy":
-        # Its markers are kept: the CPython that runs this cannot tell what they are there. Two packages are its own.
+        # Keep the environment markers, which CPython cannot evaluate for PyPy; PyPy ships these two packages itself.
         argv += ["--universal", "--no-emit-package", "cffi", "--no-emit-package", "greenlet"]
     else:
         argv += ["--python-platform", "x86_64-unknown-linux-gnu"]
@@ -83,13 +82,16 @@ def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bo
 
 
 def changed(made: Path, kept: Path) -> list[str]:
-    """Names of the locks that two folders do not have in common, byte for byte."""
+    """Names of the files that differ between two folders, or are in one of them only."""
     ours, theirs = ({p.name: p.read_bytes() for p in folder.glob("*.txt")} for folder in (made, kept))
     return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
 def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
-    """Make the locks of one Python (of `names`, where there are any); returns the paths of those that were not so."""
+    """Write the locks of one Python (of `names` only, where given); returns the paths of those that were out of date.
+
+    `check` writes nothing.
+    """
     kept = LOCKS / python_label(python)
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:

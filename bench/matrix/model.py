@@ -1,7 +1,7 @@
 """services/matrix.toml as typed values, and the services that follow from it.
 
-A service exists for every server x framework whose interfaces meet, on every Python and base;
-`[[skip]]` entries keep it in the list with the cause why it is not run.
+There is a service for every server x framework that share an interface, on every Python and base; a `[[skip]]` entry
+keeps it listed, with the cause why it is not run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """Names for the base's package manager: what a source build needs, and what the result needs."""
+    """Packages for the base's package manager: needed to build from source, and to run."""
 
     build: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server; `style` names the drivers of its apps (sync or async), `model` says how it works in a few words."""
+    """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
 
     name: str
     serves: tuple[str, ...]
@@ -41,7 +41,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; any interface will do; `lacks` maps route ids (or `*`: all but the basic ones) to a reason."""
+    """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason."""
 
     name: str
     interfaces: tuple[str, ...]
@@ -52,15 +52,15 @@ class Framework:
 
     @property
     def folder(self) -> str:
-        """The folder of its app, which a variant shares with another."""
+        """The folder of its app; variants share one."""
         return self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the HTTP contract; `{n}` stands for its number in `scenario` and `path`.
+    """One route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
 
-    `database` says whether an answer needs PostgreSQL.
+    `database`: the answer needs PostgreSQL; `waits`: the server waits for something, so its metric is goodput, not CPU.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Route:
     waits: bool = False
 
     def match(self, scenario: str) -> str | None:
-        """The path of `scenario` when it is one of this route's, else None."""
+        """The path of `scenario` if it belongs to this route, else None."""
         pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
         found = re.fullmatch(pattern, scenario)
         return found and self.path.replace("{n}", found[1] if found.groups() else "")
@@ -95,38 +95,38 @@ class Service:
 
     @property
     def image(self) -> str:
-        """Name of its image."""
+        """The name of its image."""
         return f"bench/{self.name}"
 
     @property
     def interface(self) -> str:
-        """What its server and its framework meet by."""
+        """The first interface of the framework that the server serves."""
         return next(name for name in self.framework.interfaces if name in self.server.serves)
 
     def lacking(self, route: Route) -> str | None:
         """Why this service does not offer `route`; None when it does."""
         lacks = self.framework.lacks
         if route.selftest:
-            return None if self.framework.selftest else "only the apps of self-tests have it"
+            return None if self.framework.selftest else "only self-test apps have it"
         return lacks.get(route.name) or (None if route.basic else lacks.get("*"))
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Services that do not exist: those whose name fits the glob, of one style where that is given."""
+    """Services that are not run: those whose name matches the glob (and whose server has the style, if given)."""
 
     service: str
     cause: str
     style: str | None = None
 
     def holds(self, name: str, server: Server) -> bool:
-        """Whether the service of this name and server is one of them."""
+        """Whether it applies to the service of this name and server."""
         return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A group of cells: every scenario x tool x level, on `stacks` (empty: the preset's)."""
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset)."""
 
     scenarios: tuple[str, ...]
     tools: tuple[str, ...]
@@ -156,12 +156,12 @@ class Preset:
     mode: str = "solo"
     pairs: str = "baseline"
     twin: str = ""
-    """The stack of its A/A pairs, where one is better than whichever comes first."""
+    """The stack of its A/A pairs; empty: the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The whole list."""
+    """All of services/matrix.toml."""
 
     bases: Mapping[str, Mapping[str, str]]
     pythons: Mapping[str, Mapping[str, str]]
@@ -173,21 +173,21 @@ class Matrix:
     default_python: str
     default_base: str
     selftests: Mapping[str, Framework] = field(default_factory=dict)
-    """Apps of known behaviour, which only their exact names select: no glob, no table and no count has them."""
+    """Apps of known behaviour. Only their exact names select them: no glob, table or count includes them."""
     _services: tuple[Service, ...] = field(default=(), repr=False)
 
     @property
     def services(self) -> tuple[Service, ...]:
-        """Every legal service, skipped ones included, in a stable order."""
+        """Every service, skipped ones included, in a stable order."""
         return self._services
 
     @property
     def stacks(self) -> list[str]:
-        """Names of the stacks, in a stable order."""
+        """The names of the stacks, in a stable order."""
         return list(dict.fromkeys(s.stack for s in self._services))
 
     def with_selftests(self, names: Iterable[str]) -> Matrix:
-        """The matrix with those services of self-tests whose stack, framework or own name is among `names`."""
+        """The matrix with the self-test services whose name, stack or framework is in `names`."""
         exact = set(names)
         added = replace(self, frameworks=self.selftests)
         chosen = [
@@ -199,7 +199,7 @@ class Matrix:
         return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
 
     def route_of(self, scenario: str) -> tuple[Route, str]:
-        """(route, path) of a scenario's name; UserError when there is no such scenario."""
+        """(route, path) of a scenario; UserError where there is none of this name."""
         for route in self.routes.values():
             path = route.match(scenario)
             if path is not None:
@@ -207,7 +207,7 @@ class Matrix:
         raise unknown("scenario", scenario, [r.scenario for r in self.routes.values()])
 
     def with_package(self, service: Service, package: str) -> Service:
-        """`service` with one package at another version, under a name of its own."""
+        """`service` with one package at another version, and a name that says so; UserError if not NAME==VERSION."""
         found = PACKAGE.match(package)
         if not found:
             raise UserError(f"package '{package}' is not NAME==VERSION")
@@ -217,15 +217,15 @@ class Matrix:
         return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full, service.server))
 
     def skip_cause(self, name: str, server: Server) -> str | None:
-        """Why the service of this name does not exist; None when it does."""
+        """Why the service of this name is not run; None if it is."""
         return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
 
     def suite(self, python: str, base: str) -> str | None:
-        """The Debian release that makes a Python's base on this machine; None where none does."""
+        """The Debian release from which a Python's base can be built locally; None where there is none."""
         return self.pythons[python].get("suite") if base == "debian" else None
 
     def needs(self, python: str) -> tuple[list[str], list[str], list[str]]:
-        """What is locked for a Python, in order: servers and frameworks with a service on it, presets' packages."""
+        """What is locked for a Python: (servers with a service on it, frameworks with one, packages of presets)."""
         services = [s for s in self.services if s.python == python and not s.skip]
         packages = {
             package
@@ -241,19 +241,19 @@ class Matrix:
         )
 
     def hosted(self, server: str, python: str) -> list[str]:
-        """Names of the frameworks that a server has services with on a Python."""
+        """The frameworks that a server has services with on a Python."""
         here = (s for s in self.services if (s.server.name, s.python) == (server, python) and not s.skip)
         return sorted({s.framework.name for s in here})
 
-    def base_image(self, service: Service, knobs: Mapping[str, str]) -> str:
-        """Name of the image that a service is built from."""
+    def base_image(self, service: Service, settings: Mapping[str, str]) -> str:
+        """The name of the image that a service is built from."""
         image, version = python_image(service.python)
         base = self.bases[service.base]
-        prefix = knobs.get(base.get("image", "")) or knobs[f"{image.upper()}_IMAGE"]
+        prefix = settings.get(base.get("image", "")) or settings[f"{image.upper()}_IMAGE"]
         return f"{prefix}:{version}-{base['tag']}"
 
     def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
-        """The names that any glob matches, in the list's own order; UserError for a glob without any."""
+        """The names that any glob matches, in the order of `names`; UserError for a glob that matches none."""
         names = list(names)
         chosen: set[str] = set()
         for pattern in patterns:
@@ -265,30 +265,30 @@ class Matrix:
 
 
 def python_label(python: str) -> str:
-    """A Python in names: `py313`, `pypy311`."""
+    """A Python as part of a name: `py313`, `pypy311`."""
     return ("" if python.startswith("pypy") else "py") + python.replace(".", "")
 
 
 def python_image(python: str) -> tuple[str, str]:
-    """(image, version) of a Python as the official images have them: ("python", "3.13"), ("pypy", "3.11")."""
+    """(official image, version) of a Python: ("python", "3.13"), ("pypy", "3.11"); ValueError for anything else."""
     found = PYTHON.match(python)
     if not found:
-        raise ValueError(f"Python '{python}' is neither 3.X nor pypy3.X")
+        raise ValueError(f"Python '{python}' must be 3.X or pypy3.X")
     return found[1] or "python", found[2]
 
 
 def suffix(python: str, base: str) -> str:
-    """The end of a service's name: `py313-debian`."""
+    """The suffix of a service's name: `py313-debian`."""
     return f"{python_label(python)}-{base}"
 
 
 def stack_name(server: str, framework: str) -> str:
-    """`gunicorn-sync-flask`; a framework on its own server of the same name stands once."""
+    """`gunicorn-sync-flask`; the name alone where server and framework have the same one."""
     return server if server == framework else f"{server}-{framework}"
 
 
 def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str]) -> Iterator[Service]:
-    """Every server x framework whose interfaces meet, on these Pythons and bases; skipped ones with their cause."""
+    """Every server x framework that share an interface, on these Pythons and bases; skipped ones with their cause."""
     pythons, bases = list(pythons), list(bases)
     for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
         if not set(framework.interfaces) & set(server.serves):

@@ -1,7 +1,7 @@
-"""Which pins have a wheel for musl: the list that alpine.Dockerfile gives to pip beside each lock.
+"""Which pins have a musl wheel: the file that alpine.Dockerfile passes to pip with each lock.
 
-`locks/pyXYZ/musl.txt` has pip's own options, so that only what has no such wheel is built from source,
-and a comment with the answer for every pin. Answers are kept; scripts/lock.sh --upgrade asks anew.
+`locks/pyXYZ/musl.txt` holds pip options, so that only packages without such a wheel are built from source, and a
+comment with the answer for every pin. Answers are kept; scripts/lock.sh --upgrade queries the index again.
 """
 
 import re
@@ -21,7 +21,7 @@ ANSWER = re.compile(r"^# (\S+==\S+): (wheel|source|neither)$", re.MULTILINE)
 
 
 def answers(folder: Path, python: str, kept: Path) -> str:
-    """The text of musl.txt for the locks in `folder`; what `kept` answers is not asked again."""
+    """The text of musl.txt for the locks in `folder`; pins that `kept` answers are not queried again."""
     pins = sorted({pin for lock in folder.glob("*.txt") for pin in PIN.findall(lock.read_text(encoding="utf-8"))})
     known = dict(ANSWER.findall(kept.read_text(encoding="utf-8"))) if kept.exists() else {}
     new = [pin for pin in pins if pin not in known]
@@ -31,14 +31,14 @@ def answers(folder: Path, python: str, kept: Path) -> str:
 
 
 def render(found: Mapping[str, str]) -> str:
-    """musl.txt of these answers."""
+    """The text of musl.txt for these answers."""
     names = sorted({pin.partition("==")[0] for pin, answer in found.items() if answer != "wheel"})
     options = "".join(f"--no-binary {name}\n" for name in names)
     return HEADER + options + "".join(f"# {pin}: {answer}\n" for pin, answer in found.items())
 
 
 def _without_wheel(pins: Collection[str], python: str) -> Iterable[str]:
-    """Ask for all at once, and halve what is refused (two versions of one package always are)."""
+    """Query all at once, and bisect where that fails (as it does with two versions of one package)."""
     pins = list(pins)
     if not pins or _wheels(pins, python):
         return []
@@ -50,7 +50,7 @@ def _wheels(pins: Iterable[str], python: str) -> bool:
     argv = ["uv", "pip", "compile", "--quiet", "--no-deps", "--only-binary", ":all:", "--no-python-downloads"]
     argv += ["--python-version", python, "--python-platform", "x86_64-unknown-linux-musl", "-"]
     done = subprocess.run(argv, input="\n".join(pins), capture_output=True, text=True, check=False)
-    # Any other trouble, such as an index that does not answer, must not pass for "no wheel".
+    # Any other failure, such as an unreachable index, must not count as "no wheel".
     if done.returncode and "No solution found" not in done.stderr:
         sys.stderr.write(done.stderr)
         done.check_returncode()

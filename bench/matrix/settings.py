@@ -1,7 +1,7 @@
-"""The knobs of .env: which there are, what each may be, and what holds in this run.
+"""The settings of .env: their names, allowed values and effective values.
 
-An exported variable wins over .env, which wins over services/.env (written by scripts/setup.sh where
-no registry answers).
+An exported variable overrides .env. LOCAL_NAME in services/.env, written by scripts/setup.sh where no registry is
+reachable, overrides both.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 
-CPUS = (r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", "a list of CPUs such as 0-3 or 1,2 (empty: chosen)")
-NUMBER = (r"[1-9]\d{0,6}", "a number above 0")
+CPUS = (r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", "a list of CPUs such as 0-3 or 1,2 (empty: chosen automatically)")
+NUMBER = (r"[1-9]\d{0,6}", "a whole number above 0")
 SIZE = (r"[1-9]\d*[kmg]", "a size such as 512m")
-PERCENT = (r"\d{1,3}(\.\d{1,3})?", "a share in percent such as 5 or 0.5")
+PERCENT = (r"\d{1,3}(\.\d{1,3})?", "a percentage such as 5 or 0.5")
 IMAGE = (r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image name")
 
 SETTINGS: Mapping[str, tuple[str, str]] = {
@@ -49,7 +49,7 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """KEY=VALUE lines of a dotenv file; a file that is not there holds none."""
+    """The KEY=VALUE lines of a dotenv file; empty where there is no file."""
     if not path.exists():
         return {}
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
@@ -58,12 +58,12 @@ def read_env(path: Path) -> dict[str, str]:
 
 
 def read_settings(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str]:
-    """Every knob's value; UserError for a value that it cannot have."""
+    """The value of every setting; UserError for one that is not allowed."""
     local, own = read_env(root / "services/.env"), read_env(root / ".env")
-    knobs = {}
-    for name, (pattern, words) in SETTINGS.items():
+    settings = {}
+    for name, (pattern, allowed) in SETTINGS.items():
         value = environ.get(name) or own.get(name, "")
         if not re.fullmatch(pattern, value, re.ASCII):
-            raise UserError(f"{name}={value!r} is not {words}; mend it in .env or the environment")
-        knobs[name] = local.get(f"LOCAL_{name}", value)
-    return knobs
+            raise UserError(f"{name}={value!r} is not {allowed}; fix it in .env or the environment")
+        settings[name] = local.get(f"LOCAL_{name}", value)
+    return settings

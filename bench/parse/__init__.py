@@ -1,4 +1,4 @@
-"""Reads the raw output of wrk, ab, hey and vegeta, without ever inventing a figure."""
+"""Parsers of the raw output of wrk, ab, hey and vegeta; a figure that the output lacks is never made up."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PARSERS = MappingProxyType[str, Callable[[bytes], Parsed]](
 
 
 def parse(tool: str, data: bytes) -> Parsed:
-    """Read one tool's output, stdout and stderr together, as it came.
+    """Parse a tool's raw output (stdout and stderr together).
 
-    Never fails on ``data``; raises ``KeyError`` for a tool that is not in ``core.tools.TOOLS``. Starts a program only
-    for vegeta's binary results, which vegeta itself decodes.
+    Never fails on ``data``; raises ``KeyError`` for a tool that is not in ``core.tools.TOOLS``. Runs a program only to
+    decode vegeta's binary results (vegeta itself).
     """
     return _PARSERS[tool](data)

@@ -1,4 +1,4 @@
-"""ab's text (2.3, httpd 2.4): whole milliseconds, and failures that count one request several times."""
+"""Parser of ab's text (2.3, httpd 2.4): whole milliseconds; one request may count as several failures."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _PERCENTILES = frozenset({"50", "75", "90", "95", "99"})
 
 
 def parse(data: bytes) -> Parsed:
-    """Figures of one run.
+    """The figures of one run.
 
-    ``ok`` is ``None`` and ``ok_range`` set where answers of another length than the first may have been good.
+    Where answers differed in length from the first, ``ok`` is ``None`` and ``ok_range`` is set: they may be good.
     """
     lines = lines_of(data)
     return read_report("ab", lines, _START, _read, _explain)
@@ -70,7 +70,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     keepalive = cursor.take(_KEEPALIVE)
     transferred = cursor.need(_TRANSFERRED, "the Total transferred line")
 
-    # The optional lines stand before this one: those that are missing had nothing to count.
+    # Optional lines precede this one: those that are missing had nothing to count.
     non2xx = int(bad[1]) if bad else 0
     errors.update(
         connect=connect,
@@ -125,7 +125,7 @@ def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
         latency.update(min=scaled(row[1], -3), mean=scaled(row[2], -3), max=scaled(row[3], -3))
     while cursor.take(_REMARK):
         pass
-    # ab prints no percentiles for one request; -d, which leaves them out too, cannot be told from a cut.
+    # ab prints no percentiles for one request. -d omits them too, but looks like truncated output.
     if complete == 1:
         return
     cursor.need(BLANK, "the percentiles")
@@ -145,7 +145,7 @@ def _explain(lines: list[str]) -> Parsed:
         elif completed := _COMPLETED.fullmatch(line):
             figures["requests"] = int(completed[1])
     if failure:
-        # APR's own words for a timeout; every other text is the system's.
+        # APR's text for a timeout; all others come from the system.
         timeout = failure == "the timeout specified has expired"
         return absent("ab", "timeout" if timeout else failure, **figures)
     if figures["tool_version"]:

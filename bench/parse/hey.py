@@ -1,4 +1,4 @@
-"""hey's text (0.1.4): seconds with four decimals; what got no answer is only in the Error distribution."""
+"""Parser of hey's text (0.1.4): seconds with four decimals; failed requests are only in the Error distribution."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FORMATS = {"csv": re.compile("response-time,DNS")}
 _PERCENTILES = frozenset({"50", "75", "90", "95", "99"})
 
 _MOST_RESULTS = 1_000_000
-"""hey keeps no result after this many; its rate goes on counting."""
+"""hey keeps no more results than this; its rate counts all."""
 
 
 def parse(data: bytes) -> Parsed:
-    """Figures of one run; ``rps`` is hey's own and counts requests that failed."""
+    """The figures of one run; ``rps`` is hey's, which includes failed requests."""
     return read_report("hey", lines_of(data), _START, _read, lambda lines: unreadable("hey", lines, _FORMATS))
 
 
@@ -42,7 +42,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     slowest = cursor.need(_SLOWEST, "the Slowest line")
     fastest = cursor.need(_FASTEST, "the Fastest line")
     average = cursor.need(_AVERAGE, "the Average line")
-    # Without an answer the average is NaN, and the zeros beside it are placeholders.
+    # Without any answer the average is NaN, and the zeros next to it are placeholders.
     if average[1] != "NaN":
         latency.update(mean=float(average[1]), min=float(fastest[1]), max=float(slowest[1]))
     rps = figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
@@ -54,7 +54,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     cursor.seek(_LATENCIES, "the Latency distribution")
     while row := cursor.take(_PERCENTILE):
-        # "0% in 0.0000 secs" stands where there were too few answers for a percentile.
+        # hey prints "0% in 0.0000 secs" where there were too few answers for a percentile.
         if row[1] in _PERCENTILES:
             latency["p" + row[1]] = float(row[2])
 
@@ -78,7 +78,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 
 def _read_errors(cursor: Cursor) -> Counter[str]:
-    """Errors by kind: texts that differ only in a port number are one kind."""
+    """Counts of errors by kind, from the Error distribution."""
     kinds: Counter[str] = Counter()
     if cursor.take(_ERRORS):
         while not cursor.take(BLANK):

@@ -1,6 +1,6 @@
-"""What a parser hands back: the figures that one tool's output tells, and nothing else.
+"""The result of parsing a tool's output: the figures in it, and nothing derived from anything else.
 
-Times are in seconds, sizes in bytes, rates in 1/s; ``None`` means that the output does not tell.
+Times are in seconds, sizes in bytes, rates in 1/s; ``None`` means that the output does not contain the figure.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ Report = Literal["complete", "partial", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Counts by kind. ``non2xx`` counts answers, the kinds before it requests without one."""
+    """Counts by kind. ``non2xx`` counts answers; the kinds before it, requests without an answer."""
 
     connect: int | None = None
     read: int | None = None
     write: int | None = None
     timeout: int | None = None
     other: int | dict[str, int] | None = None
-    """hey: the texts of no other kind; ab: its ``length`` and ``exceptions``."""
+    """hey: errors of no other kind; ab: its ``length`` and ``exceptions``."""
     non2xx: int | None = None
     status: dict[str, int] | None = None
-    """Status code to count; vegeta's ``0`` is a request without an answer."""
+    """Count by status code; vegeta's ``0`` is a request without an answer."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON types."""
+        """As JSON types."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -45,43 +45,43 @@ class Latency:
     p99: float | None = None
 
     def as_dict(self) -> dict[str, float | None]:
-        """The same as JSON types."""
+        """As JSON types."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One tool's output, read."""
+    """The parsed output of one tool run."""
 
     tool: str
     format: str
-    """``text``, vegeta's ``json`` and ``gob`` are read; others are recognised and ``absent``."""
+    """``text``, and vegeta's ``json`` and ``gob``; other formats are recognised, but not read (``absent``)."""
     report: Report
-    """``complete``; ``partial``: cut off or out of the tool's grammar; ``absent``: there is no report."""
+    """``complete``; ``partial``: truncated, or not in the tool's format; ``absent``: there is no report."""
     failure: str | None
-    """Why the report is not complete; ``None`` when it is."""
+    """Why the report is not complete; ``None`` if it is."""
     tool_version: str | None = None
     requests: int | None = None
-    """Requests that the tool counts as completed; hey and vegeta: that got an answer, whatever its code."""
+    """Requests that the tool counts as completed; hey and vegeta: those that got an answer of any status."""
     attempts: int | None = None
-    """hey and vegeta: ``requests`` and the ones without an answer."""
+    """hey and vegeta: ``requests`` plus those without an answer."""
     duration_s: float | None = None
     rps: float | None = None
-    """Requests per second as printed; vegeta: its throughput, which counts successes only."""
+    """Requests per second, as printed; vegeta: its throughput, which counts only successes."""
     ok: int | None = None
     ok_range: tuple[int, int] | None = None
-    """Lowest and highest number of good answers where ab's text does not tell ``ok`` itself."""
+    """(least, most) good answers, where ab's output leaves ``ok`` ambiguous."""
     errors: Errors = field(default_factory=Errors)
     latency_s: Latency = field(default_factory=Latency)
     bytes_read: int | None = None
     bytes_exact: bool | None = None
-    """False where the tool rounded ``bytes_read``."""
+    """False if the tool rounded ``bytes_read``."""
     extra: dict[str, Any] | None = None
-    """Figures of one tool only: ab ``failed``, ``keepalive_requests``; vegeta ``rate``, ``attack_s``,
-    ``wait_s``; wrk ``script_json``; hey ``results_kept`` when it stopped keeping results."""
+    """Figures of a single tool: ab ``failed``, ``keepalive_requests``; vegeta ``rate``, ``attack_s``,
+    ``wait_s``; wrk ``script_json``; hey ``results_kept`` if it stopped keeping results."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON types."""
+        """As JSON types."""
         return {
             "tool": self.tool,
             "tool_version": self.tool_version,
@@ -103,7 +103,7 @@ class Parsed:
 
 
 class Draft:
-    """Figures collected line by line; what was read before a text breaks off stays."""
+    """Figures collected line by line, so that a truncated text keeps what was read."""
 
     def __init__(self, tool: str, format: str = "text") -> None:
         self.tool = tool
@@ -113,7 +113,7 @@ class Draft:
         self.latency: dict[str, float | None] = {}
 
     def finish(self, report: Report, failure: str | None = None) -> Parsed:
-        """What was read, and whether that is all."""
+        """The figures read so far, and whether the report is complete."""
         return Parsed(
             tool=self.tool,
             format=self.format,
@@ -126,5 +126,5 @@ class Draft:
 
 
 def absent(tool: str, failure: str, format: str = "text", **figures: Any) -> Parsed:
-    """An output that holds no report."""
+    """The result for output without a report."""
     return Parsed(tool=tool, format=format, report="absent", failure=failure, **figures)

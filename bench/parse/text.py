@@ -1,7 +1,7 @@
-"""What the readers of line-oriented reports share.
+"""Helpers for parsing line-oriented reports.
 
-Every pattern is anchored, its repetitions are bounded or cannot overlap, and digits are ASCII: a hostile text
-costs time linear in its size, and a number too long for its field is no number.
+Every pattern is anchored, with bounded or non-overlapping repetitions and ASCII digits: hostile input costs linear
+time, and a number that is too long for its field does not match.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _GO_ERRORS = (
 
 
 class Unfinished(Exception):
-    """The text breaks off, or leaves the tool's grammar, before the report is whole."""
+    """The text ends, or deviates from the tool's format, before the report is complete."""
 
 
 class Cursor:
-    """A place in the lines of a report."""
+    """A position in the lines of a report."""
 
     __slots__ = ("at", "lines")
 
@@ -39,7 +39,7 @@ class Cursor:
         self.at = at
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """The line at hand if it is of this kind, and go on to the next."""
+        """The match of the current line, which is then consumed; None if it does not match."""
         if self.at == len(self.lines):
             return None
         found = pattern.fullmatch(self.lines[self.at])
@@ -48,16 +48,16 @@ class Cursor:
         return found
 
     def need(self, pattern: re.Pattern[str], name: str) -> re.Match[str]:
-        """The line at hand, which must be of this kind."""
+        """The match of the current line; Unfinished, with the name of what is missing, if it does not match."""
         found = self.take(pattern)
         if found:
             return found
         if self.at == len(self.lines):
             raise Unfinished(f"cut off before {name}")
-        raise Unfinished(f"{clip(self.lines[self.at])!r} stands in the place of {name}")
+        raise Unfinished(f"{clip(self.lines[self.at])!r} instead of {name}")
 
     def seek(self, pattern: re.Pattern[str], name: str) -> None:
-        """Go past the next line of this kind, whatever stands before it."""
+        """Skip to behind the next line that matches; Unfinished if there is none."""
         while not self.take(pattern):
             if self.at == len(self.lines):
                 raise Unfinished(f"cut off before {name}")
@@ -65,9 +65,9 @@ class Cursor:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """The finished lines, without the blanks at their ends.
+    """The complete lines, without trailing blanks.
 
-    What follows the last line feed is left out: nobody knows whether its last number is whole.
+    Text after the last line feed is dropped, because its last number may be truncated.
     """
     lines = data.decode("utf-8", "replace").split("\n")
     del lines[-1]
@@ -81,12 +81,12 @@ def read_report(
     read: Callable[[Cursor, Draft], None],
     explain: Callable[[list[str]], Parsed],
 ) -> Parsed:
-    """Read the one report that starts with a line like ``start``; ``explain`` says why there is none."""
+    """Read the only report that starts with a line like ``start``; ``explain`` gives the result if there is none."""
     starts = [at for at, line in enumerate(lines) if start.match(line)]
     if not starts:
         return explain(lines)
     if len(starts) > 1:
-        return absent(tool, f"{len(starts)} {tool} reports in one text: which one counts is not known")
+        return absent(tool, f"{len(starts)} {tool} reports in one output")
     draft = Draft(tool)
     try:
         read(Cursor(lines, starts[0]), draft)
@@ -96,30 +96,30 @@ def read_report(
 
 
 def unreadable(tool: str, lines: list[str], formats: dict[str, re.Pattern[str]]) -> Parsed:
-    """No report: another format of the tool, by its first line, or none that is known."""
+    """The result for text without a report: names the format by its first line, if it is a known one."""
     first = next((line for line in lines if line), None)
     if first is None:
-        return absent(tool, "no finished line in the output")
+        return absent(tool, "no complete line in the output")
     for name, pattern in formats.items():
         if pattern.match(first):
-            return absent(tool, f"{tool}'s {name} format is not read, only its report", name)
+            return absent(tool, f"{tool}'s {name} format is not supported, only its report", name)
     return absent(tool, f"no {tool} report; the output begins with {clip(first)!r}")
 
 
 def clip(text: str, longest: int = 80) -> str:
-    """A text short enough to be quoted in a reason."""
+    """The text, shortened for quoting in a reason."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def scaled(number: str, exponent: int) -> float:
-    """``number`` times ten to ``exponent``, rounded once: 260.963 us is exactly what 0.000260963 is."""
+    """``number`` x 10**``exponent``, rounded only once: 260.963 us is exactly the float 0.000260963."""
     return float(f"{number}e{exponent}")
 
 
 def go_error_kind(text: str) -> str:
     """The field of ``Errors`` that counts this error of Go's HTTP client.
 
-    A timeout is one whatever it interrupted, so that kind is looked for first.
+    Timeouts are checked first, because their texts also name what was interrupted.
     """
     prefix = _URL_IN_GO_ERROR.match(text)
     said = text[prefix.end() if prefix else 0 :].lower()

@@ -1,4 +1,4 @@
-"""vegeta's text and JSON reports (12.x), and its binary results by way of ``vegeta report``.
+"""Parser of vegeta's text and JSON reports (12.x), and of its binary results through ``vegeta report``.
 
 The JSON is exact (nanoseconds); the text rounds to three or four digits.
 """
@@ -35,7 +35,7 @@ _LABELS: dict[str, tuple[str, ...]] = {
     "Bytes Out": ("total",),
     "Success": ("ratio",),
 }
-"""The rows, and the labels without which they are none: others came and went with vegeta's versions."""
+"""The rows with their required labels; other labels vary between versions of vegeta."""
 _ROWS = {name: re.compile(rf"{name} +\[([a-z0-9, ]{{1,60}})\] +(\S.*)") for name in _LABELS}
 _CODES = re.compile(r"Status Codes +\[code:count\] *(.*)")
 _CODE = re.compile(rf"([0-9]{{1,3}}):{COUNT}")
@@ -57,9 +57,9 @@ _GOB_TIMEOUT_S = 120.0
 
 
 def parse(data: bytes) -> Parsed:
-    """Figures of one attack. A code ``0`` is a request without an answer.
+    """The figures of one attack. Status ``0`` is a request without an answer.
 
-    The errors' texts are given once each, without counts: kinds that share the code 0 are ``None``.
+    vegeta lists each error text once, without a count: where several kinds share status 0, their counts are ``None``.
     """
     if _GOB_START.match(data):
         return _parse_gob(data)
@@ -91,7 +91,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     for text in cursor.need(_CODES, "the Status Codes line")[1].split():
         code = _CODE.fullmatch(text)
         if not code:
-            raise Unfinished(f"{clip(text)!r} is no status code with its count")
+            raise Unfinished(f"{clip(text)!r} is not a status code with its count")
         status[code[1]] = int(code[2])
     _count_answers(draft, status)
     cursor.need(_ERROR_SET, "the Error Set")
@@ -101,11 +101,11 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 
 def _row(cursor: Cursor, name: str) -> dict[str, str]:
-    """The values of a row by their labels."""
+    """The values of a row by label."""
     found = cursor.need(_ROWS[name], f"the {name} row")
     labels, values = found[1].split(", "), found[2].split(", ")
     if len(labels) != len(values) or not set(_LABELS[name]) <= set(labels):
-        raise Unfinished(f"the {name} row has not the values that its labels promise")
+        raise Unfinished(f"the values of the {name} row do not match its labels")
     return dict(zip(labels, values, strict=True))
 
 
@@ -128,25 +128,25 @@ def _count_errors(draft: Draft, status: dict[str, int], texts: Iterable[str]) ->
 
 
 def _check_error_set(status: dict[str, int], texts: list[str]) -> None:
-    """Every failing code has a text; nothing else marks the end of the set."""
+    """Unfinished if a failing status has no error text: nothing else marks the end of the error set."""
     for code in status:
         if code == "0":
             explained = any(not _is_status(text) for text in texts)
         else:
             explained = 200 <= int(code) < 400 or any(text.startswith(code) for text in texts)
         if not explained:
-            raise Unfinished(f"cut off before the error of the code {code}")
+            raise Unfinished(f"cut off before the error of status {code}")
 
 
 def _is_status(text: str) -> bool:
-    """Whether an error's text is an answer's status line, such as ``500 Internal Server Error``."""
+    """Whether an error text is a status line, such as ``500 Internal Server Error``."""
     return text[:3].isdecimal() and text[3:4] in ("", " ")
 
 
 def _count(text: str) -> int:
     if re.fullmatch(COUNT, text):
         return int(text)
-    raise Unfinished(f"{clip(text)!r} is no count")
+    raise Unfinished(f"{clip(text)!r} is not a count")
 
 
 def _rate(text: str | None) -> float | None:
@@ -154,14 +154,14 @@ def _rate(text: str | None) -> float | None:
         return None
     if _NUMBER.fullmatch(text):
         return float(text)
-    raise Unfinished(f"{clip(text)!r} is no rate")
+    raise Unfinished(f"{clip(text)!r} is not a rate")
 
 
 def _seconds(text: str) -> float:
     """A duration as Go prints it: ``1h2m3.5s``, ``0s``, ``260.963µs``."""
     found = _DURATION.fullmatch(text)
     if not found:
-        raise Unfinished(f"{clip(text)!r} is no duration")
+        raise Unfinished(f"{clip(text)!r} is not a duration")
     hours, minutes, number, unit = found.groups()
     seconds = scaled(number, _EXPONENTS[unit])
     if hours or minutes:
@@ -175,15 +175,15 @@ def _parse_json(data: bytes, lines: list[str], format: str = "json") -> Parsed:
     if not starts:
         return unreadable("vegeta", lines, _FORMATS)
     if len(starts) > 1:
-        return absent("vegeta", f"{len(starts)} reports in one text: which one counts is not known", format)
+        return absent("vegeta", f"{len(starts)} reports in one output", format)
     draft = Draft("vegeta", format)
     try:
         report, end = json.JSONDecoder().raw_decode(text, starts[0])
         if text[end:].partition("\n")[0].strip():
-            raise Unfinished("more follows on the line of the JSON")
+            raise Unfinished("unexpected text after the JSON")
         _read_json(report, draft)
     except (ValueError, RecursionError) as reason:
-        return draft.finish("partial", f"no whole JSON: {clip(str(reason))}")
+        return draft.finish("partial", f"incomplete JSON: {clip(str(reason))}")
     except Unfinished as reason:
         return draft.finish("partial", str(reason))
     return draft.finish("complete")
@@ -208,11 +208,11 @@ def _read_json(report: Any, draft: Draft) -> None:
         draft.latency.update(latencies)
     codes = _member(report, "status_codes")
     if not isinstance(codes, dict) or not all(re.fullmatch("[0-9]{1,3}", code) for code in codes):
-        raise Unfinished("'status_codes' holds no counts by status code")
+        raise Unfinished("'status_codes' does not hold counts by status code")
     status = {code: _whole(codes, code) for code in codes}
     texts = _member(report, "errors")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Unfinished("'errors' holds no texts")
+        raise Unfinished("'errors' does not hold texts")
     _count_answers(draft, status)
     _count_errors(draft, status, texts)
 
@@ -229,21 +229,21 @@ def _whole(report: Any, *path: str) -> int:
     value = _member(report, *path)
     if type(value) is int and 0 <= value < 10**18:
         return value
-    raise Unfinished(f"{'.'.join(path)!r} is no count")
+    raise Unfinished(f"{'.'.join(path)!r} is not a count")
 
 
 def _real(report: Any, *path: str) -> float:
     value = _member(report, *path)
     if type(value) in (int, float) and 0 <= value < 10**18:
         return float(value)
-    raise Unfinished(f"{'.'.join(path)!r} is no rate")
+    raise Unfinished(f"{'.'.join(path)!r} is not a rate")
 
 
 def _parse_gob(data: bytes) -> Parsed:
-    """Binary results, decoded by vegeta itself: only it knows its encoding and its percentiles."""
+    """Binary results, decoded by vegeta itself, which defines their encoding and its percentiles."""
     vegeta = shutil.which("vegeta")
     if vegeta is None:
-        return absent("vegeta", "binary results are decoded by vegeta, which is not installed here", "gob")
+        return absent("vegeta", "binary results need vegeta, which is not installed here", "gob")
     command = [vegeta, "report", "-type=json"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_GOB_TIMEOUT_S, check=False)

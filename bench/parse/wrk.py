@@ -1,4 +1,4 @@
-"""wrk's text (4.x): units change with size, and lines that would only hold zeros are left out."""
+"""Parser of wrk's text (4.x): units depend on the size, and lines with nothing but zeros are omitted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PERCENTILES = frozenset({"50", "75", "90", "95", "99"})
 
 
 def parse(data: bytes) -> Parsed:
-    """Figures of one run; ``ok`` lets 3xx pass, since wrk counts them with the good ones."""
+    """The figures of one run; ``ok`` includes 3xx, which wrk does not count separately."""
     return read_report("wrk", lines_of(data), _START, _read, _explain)
 
 
@@ -37,7 +37,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     cursor.seek(_HEADER, "the table of threads")
     row = cursor.need(_LATENCY, "the Latency row")
-    # Without a recorded answer every column is 0.00us; only the share that is no number tells that.
+    # Without any answer every column is 0.00us; only the NaN percentage shows it.
     measured = not row[7].endswith("nan")
     if measured:
         latency.update(mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6]))
@@ -61,7 +61,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         errors["non2xx"] = _unsigned(bad[1])
 
     figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
-    # Only now is it sure that an optional line is missing because there was nothing to count.
+    # Only here is it certain that an optional line is missing because there was nothing to count.
     if not socket:
         errors.update(connect=0, read=0, write=0, timeout=0)
     non2xx = errors.setdefault("non2xx", 0)
@@ -94,7 +94,7 @@ def _seconds(number: str, unit: str) -> float:
 
 
 def _unsigned(number: str) -> int | None:
-    """The counter, or ``None``: printed as signed, past 2**31 it reads as negative and tells nothing."""
+    """The counter; ``None`` where it overflowed: it is printed as a signed number, negative beyond 2**31."""
     return None if number.startswith("-") else int(number)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a plan: cells, pairs, the null server, and what is skipped with its cause."""
+"""The parts of a plan: cells, pairs, null-server cells, and what is skipped with its cause."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from bench.matrix.model import Preset, Route, Service
 from bench.plan.levels import Level
 
-# Beside its load and warm-up, a measurement costs about this much (fresh container, first answer, down).
+# Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
-# The same for a round of a pair.
+"""Of a measurement, beyond warm-up and load: starting the container, waiting for it, stopping it."""
 PAIR_OVERHEAD_S = 3.5
-NULL = "null"
-# What a load by count is taken to last, for the estimate only.
+"""The same for a round of a pair."""
 COUNT_S = 5.0
-# The same of the search for a knee: some ten trials of 3 to 10 s, half of which are made twice.
+"""Of a load with a fixed number of requests."""
 SEARCH_S = 60.0
+"""Of a search for a knee: about ten trials of 3 to 10 s, half of them repeated."""
+
+NULL = "null"
+"""The null server stands as service, server, framework, Python and base of its own measurements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two cells that differ in their service alone, loaded together; a control is a service beside itself."""
+    """Two cells that differ only in their service, loaded at the same time; an A/A pair is a control."""
 
     name: str
     a: Cell
@@ -46,7 +49,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class NullCell:
-    """A closed loop of the plan, to be asked of the null server: what its tool can do here."""
+    """A closed loop of the plan run against the null server: the most that its tool can do on this machine."""
 
     route: Route
     scenario: str
@@ -57,7 +60,7 @@ class NullCell:
 
 @dataclass(frozen=True, slots=True)
 class SkippedCell:
-    """What was asked for and cannot be run, with its cause."""
+    """What was selected and cannot be run, with the cause; None stands for all scenarios or tools."""
 
     service: str
     cause: str
@@ -67,7 +70,7 @@ class SkippedCell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cells to run, what is skipped, and the preset with the command line's changes in it."""
+    """What a run measures. `preset` includes the changes of the command line; `duet_seconds` is a window's length."""
 
     preset: Preset
     cells: tuple[Cell, ...]
@@ -87,13 +90,13 @@ class Plan:
         """Expected wall time of one measurement, in seconds."""
         load = COUNT_S if cell.level.count else self.preset.duration
         if cell.level.knee_p99_s and not cell.level.knee_share:
-            # Searched in one round of them; in all others it is the load alone.
+            # Only one round searches; the others run the load alone.
             load += SEARCH_S / self.preset.rounds
         return load + self.preset.warmup + OVERHEAD_S
 
     @property
     def rounds(self) -> int:
-        """All rounds: those of the solo windows and those that a pair may need for its verdict."""
+        """Rounds in total: enough for the solo windows and for the most that a pair may need."""
         return max(self.solo_rounds, self.duet_rounds)
 
     @property
@@ -102,7 +105,7 @@ class Plan:
         return 0 if self.preset.mode == "duet" else self.preset.rounds
 
     def total_seconds(self, duet_rounds: int) -> float:
-        """Expected wall time in seconds, where every pair is measured in so many rounds."""
+        """Expected wall time in seconds if every pair takes `duet_rounds` rounds to its verdict."""
         pair = 2 * self.duet_seconds + self.preset.warmup + PAIR_OVERHEAD_S
         null = self.preset.duration + self.preset.warmup + OVERHEAD_S
         solo = self.solo_rounds * sum(self.seconds(cell) for cell in self.cells)

@@ -10,33 +10,33 @@ from bench.matrix.model import Matrix, Preset
 from bench.plan.cells import Cell, NullCell, Pair
 from bench.plan.selection import Selection
 
-# What the null server offers, and its name.
 NULL_ROUTES = ("plaintext", "json")
+"""The routes that the null server answers."""
 
 
 def _pairable(cell: Cell) -> bool:
-    # Two loads by count do not end together, and what one tool does alone at a rate says nothing of speed.
+    # Two loads with a fixed number of requests do not end together, and goodput at a fixed rate is not speed.
     return not cell.level.count and not cell.level.open_loop
 
 
 def compared_pairs(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
-    """Each cell with the first of its table (or with all of it), as the preset says."""
+    """The pairs of each scenario, tool and level: every service with the first, or with every other (`pairs`)."""
     if preset.mode == "solo":
         return
     tables: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in filter(_pairable, cells):
         tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
-    both = [
+    sides = [
         pair
         for group in tables.values()
         for pair in (itertools.combinations(group, 2) if preset.pairs == "all" else ((group[0], c) for c in group[1:]))
     ]
-    for number, (a, b) in enumerate(both, 1):
+    for number, (a, b) in enumerate(sides, 1):
         yield Pair(f"p{number:03}", a, b)
 
 
 def control_pairs(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> Iterable[Pair]:
-    """The preset's twin, else the first service, beside itself: where CPU is the judge, and (with duets) goodput."""
+    """A/A pairs of the preset's `twin`, else of the first service: one a metric (CPU and, with duets, goodput)."""
     if wanted.controls != "all":
         return
     able = [cell for cell in cells if _pairable(cell) and wanted.twin in ("", cell.service.name)]
@@ -49,7 +49,7 @@ def control_pairs(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> I
 
 
 def null_cells(matrix: Matrix, cells: Sequence[Cell]) -> tuple[NullCell, ...]:
-    """For every closed-loop tool its most connections, on a route of the plan that the null server has, else any."""
+    """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any."""
     found: dict[str, NullCell] = {}
     loops = [c for c in cells if not c.level.open_loop and not c.level.count and not c.level.rate]
     for cell in sorted(loops, key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True):

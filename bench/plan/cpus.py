@@ -1,4 +1,4 @@
-"""CPU sets of the server, the load generator and the database, from the host's topology."""
+"""CPU sets for the server, the load generator and the database, from the host's topology."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def parse_list(text: str) -> list[int]:
-    """CPU numbers of the kernel's list form: `0-2,5` -> [0, 1, 2, 5]."""
+    """The CPU numbers of a list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
     cpus: list[int] = []
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
@@ -20,7 +20,7 @@ def parse_list(text: str) -> list[int]:
 
 
 def cores(allowed: Sequence[int], topology: Path = TOPOLOGY) -> list[list[int]]:
-    """The allowed CPUs, grouped by physical core (hyper-threads of one core stay together)."""
+    """The allowed CPUs grouped by physical core, so that hyper-threads of a core stay together."""
     groups: dict[str, list[int]] = {}
     for cpu in sorted(allowed):
         siblings = topology / f"cpu{cpu}/topology/thread_siblings_list"
@@ -30,10 +30,10 @@ def cores(allowed: Sequence[int], topology: Path = TOPOLOGY) -> list[list[int]]:
 
 
 def choose(groups: Sequence[Sequence[int]]) -> dict[str, str]:
-    """Sets that never overlap where there are cores enough.
+    """The three CPU sets by setting, disjoint where there are enough cores.
 
-    One core: all share it. Two: the server has one, loadgen and database the other. From three
-    on: a quarter (at least one core) each for loadgen and database, the rest for the server.
+    One core: all share it. Two: one for the server, the other for loadgen and database. Three or more: a quarter (at
+    least one core) each for loadgen and database, the rest for the server.
     """
     count = len(groups)
     if count == 1:
@@ -48,13 +48,13 @@ def choose(groups: Sequence[Sequence[int]]) -> dict[str, str]:
     return {n: ",".join(str(c) for g in s for c in g) for n, s in zip(names, (server, loadgen, database), strict=True)}
 
 
-def resolve(knobs: Mapping[str, str], allowed: Sequence[int] | None = None) -> dict[str, str]:
-    """`knobs` with its three CPU sets filled in; UserError for a CPU that this host does not have."""
+def resolve(settings: Mapping[str, str], allowed: Sequence[int] | None = None) -> dict[str, str]:
+    """`settings` with empty CPU sets filled in; UserError for a CPU that this host does not have."""
     allowed = parse_list((TOPOLOGY / "online").read_text()) if allowed is None else allowed
     chosen = choose(cores(allowed))
     for name in chosen:
-        if knobs[name]:
-            chosen[name] = knobs[name]
-            if not set(parse_list(knobs[name])) <= set(allowed):
-                raise UserError(f"{name}={knobs[name]}: this host has the CPUs {allowed}; mend it in .env")
-    return {**knobs, **chosen}
+        if settings[name]:
+            chosen[name] = settings[name]
+            if not set(parse_list(settings[name])) <= set(allowed):
+                raise UserError(f"{name}={settings[name]}: this host has the CPUs {allowed}; fix it in .env")
+    return {**settings, **chosen}

@@ -1,6 +1,6 @@
-"""When a pair is judged: the rounds at which its verdict may be reached."""
+"""The interim looks: the numbers of rounds at which a pair may get its verdict."""
 
 from __future__ import annotations
 
 LOOKS = (8, 16, 30)
-"""Numbers of rounds at which a pair may get its verdict."""
+"""In rounds; the last look is the end."""

@@ -1,7 +1,8 @@
-"""Levels: how hard a cell is loaded. `c64`, `c16n1000`, `c100r8000` (closed loop), `r500` (open loop).
+"""Levels: how hard a cell is loaded.
 
-`knee-p99-50ms`, or `knee:p99=50ms`, is the highest rate at which p99 stays within 50 ms; `knee70-p99-50ms` is 70 % of
-what the slowest service of the same run and scenario has as its knee.
+Closed loop: `c64` (connections), `c16n1000` (and requests in total), `c100r8000` (and a rate limit, requests/s). Open
+loop: `r500` (requests/s), `knee-p99-50ms` (or `knee:p99=50ms`; the highest rate at which p99 stays within 50 ms) and
+`knee70-p99-50ms` (70 % of the lowest such rate of all services in the same run and scenario).
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from bench.core.errors import UserError
 LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
 SEARCHED = "knee-"
-"""How the names of levels begin whose rate is searched."""
+"""The prefix of levels whose rate is searched."""
 MOST_KNEE_MS = 2000
-"""Limits above which the trials that bench/knee.py makes would be too short to see them passed."""
+"""The largest p99 limit: the trials of `bench.drive.knee_search` are too short to exceed a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Connections, requests in all, and requests/s asked; None where the level does not say.
+    """Connections, requests in total and target rate in requests/s; None where the level does not set it.
 
-    `knee_p99_s` is the limit in seconds by which a rate is searched, `knee_share` the share of it that is asked.
+    `knee_p99_s` is the p99 limit of a search in seconds, `knee_share` the share of the knee that is the target rate.
     """
 
     name: str
@@ -35,19 +36,19 @@ class Level:
 
     @property
     def open_loop(self) -> bool:
-        """Whether it asks for a rate without regard to answers."""
+        """Whether requests are sent at a fixed rate, however slow the answers are."""
         return self.connections is None
 
 
 def parse_level(text: str) -> Level:
-    """Level of its name; a bare number means that many connections. UserError when it is none."""
+    """The level of a name; a bare number is a number of connections. UserError where it is not a level."""
     if text.startswith("knee"):
         return _knee(text)
     name = f"c{int(text)}" if text.isascii() and text.isdigit() and int(text) else text
     found = LEVEL.match(name)
     if not found or not name or (found[1] is None and (found[2] or not found[3])):
         raise UserError(
-            f"level '{text}' is no number: give connections (64), c16n1000, c100r8000, a rate (r500) or knee:p99=50ms"
+            f"level '{text}' is not a level: give connections (64), c16n1000, c100r8000, a rate (r500) or knee:p99=50ms"
         )
     c, n, r = (int(g) if g else None for g in found.groups())
     return Level(name, c, n, r)
@@ -68,15 +69,15 @@ def _knee(text: str) -> Level:
 
 
 def refusal(tool: str, level: Level, method: str) -> str | None:
-    """Why `tool` cannot send this load, or None when it can."""
+    """Why `tool` cannot generate this load; None if it can."""
     if tool == "vegeta":
         return None if level.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
     if level.open_loop:
         return f"{tool} is closed loop: it takes connections (c64)"
     if level.rate and tool != "hey":
-        return f"{tool} cannot be asked for a rate"
+        return f"{tool} cannot limit its rate"
     if level.count and tool == "wrk":
-        return "wrk runs for a time, not for a count"
+        return "wrk runs for a time, not for a number of requests"
     if method != "GET" and tool == "wrk":
-        return "wrk sends a body only with a Lua script"
+        return "wrk cannot send a body without a Lua script"
     return None

@@ -1,4 +1,4 @@
-"""A plan from a preset and a selection."""
+"""Makes the plan of a selection."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from bench.plan.selection import Selection, any_match, narrows, override, select
 def make_plan(
     matrix: Matrix,
     wanted: Selection,
-    knobs: Mapping[str, str],
+    settings: Mapping[str, str],
     reachable: Callable[[Service], bool],
     loadgen_cpus: int = 1,
 ) -> Plan:
-    """The plan of a selection; UserError when a word is unknown or nothing is left to run.
+    """The plan of a selection; UserError where a name is unknown or nothing is left to run.
 
-    `reachable` tells whether a service's base image can be had; what cannot is skipped with that cause.
+    `reachable` says whether a service's base image is available; services without are skipped, with that cause.
     """
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
     preset = override(matrix.presets[name], wanted)
     matrix = matrix.with_selftests([*preset.stacks, *wanted.stacks, *wanted.frameworks])
-    services = select_services(matrix, preset, wanted, knobs)
+    services = select_services(matrix, preset, wanted, settings)
     skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}
     cells: dict[tuple[str, str, str, str], Cell] = {}
     for load in select_loads(matrix, preset, wanted):
-        patterns = [with_settings(s, knobs) for s in load.stacks]
+        patterns = [with_settings(s, settings) for s in load.stacks]
         for service in services:
             if service.name in skipped or (patterns and not any_match(service.stack, patterns)):
                 continue
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
-    _need_knees(cells.values())
+    _check_knees(cells.values())
     if not cells:
-        causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level fit together"
+        causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level go together"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
-    # A tool that one group of levels does not fit and another does is not skipped.
+    # A tool that cannot run one group of levels, but can run another, is not skipped.
     run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(cells.values())
@@ -59,7 +59,7 @@ def make_plan(
         pairs=(*compared_pairs(preset, kept), *control_pairs(preset, kept, wanted)),
         nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
         duet_rounds=duet_rounds,
-        duet_seconds=float(knobs.get("DUET_SECONDS", "2")),
+        duet_seconds=float(settings.get("DUET_SECONDS", "2")),
     )
 
 
@@ -82,12 +82,12 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
                 skips.append(SkippedCell(service.name, refusals[0], scenario, tool))
 
 
-def _need_knees(cells: Iterable[Cell]) -> None:
-    """UserError for a share of a knee that the same run does not search."""
+def _check_knees(cells: Iterable[Cell]) -> None:
+    """UserError for a share of a knee that the plan does not search."""
     searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
     for cell in cells:
         level = cell.level
         if level.knee_share is not None:
             whole = re.sub(r"^knee\d+", "knee", level.name)
             if (cell.service.name, cell.scenario, whole) not in searched:
-                raise UserError(f"level {level.name} is a share of {whole}, which is not asked: give both")
+                raise UserError(f"level {level.name} is a share of {whole}, which is not selected: give both")

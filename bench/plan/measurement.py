@@ -1,20 +1,28 @@
-"""One measurement as a line of plan.jsonl."""
+"""One measurement of a plan: the only type for it, and the only place that names the keys of plan.jsonl."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from bench.core.tools import TOOLS
 
 MODES = ("solo", "duet", "null")
-"""Alone under load; one side of a pair under load together; the null server, alone."""
+"""One service alone under load; one side of a pair, both under load at once; the null server, alone."""
+
+NotNegative = float
+"""A number that may be 0, unlike a plain float of a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One line of plan.jsonl: times in seconds, `rate` in requests/s, None where the level does not ask for it."""
+    """One measurement of a plan. Times are in seconds, `rate` in requests/s; None where the level does not set it.
+
+    The fields are the keys of a line of plan.jsonl, in this order. To add one, declare it here (its type decides how
+    a line is checked; a default also serves the lines of older runs) and set it in `bench.plan.order`.
+    """
 
     id: str
     round: int
@@ -26,93 +34,111 @@ class Measurement:
     base: str
     package: str | None
     scenario: str
+    route: str | None = None
+    database: bool = False
+    """Whether an answer needs the database."""
+    method: str = "GET"
+    path: str = "/"
+    body: str | None = None
     tool: str
     level: str
     connections: int | None
     count: int | None
+    """Requests in total."""
     rate: float | None
+    knee_p99_s: float | None = None
+    """The p99 limit of a search for a knee."""
+    knee_share: float | None = None
+    """The share of the knee that is the target rate."""
     duration_s: float | None
-    threads: int
+    timeout_s: float | None = None
+    threads: int = 1
+    keepalive: bool = True
+    warmup_s: NotNegative = 0.0
+    seconds: NotNegative = 0.0
+    """Expected wall time of the whole step, with starting and stopping the containers."""
     dir: str
+    """The folder of its raw files, relative to the run's."""
     mode: str = "solo"
     unit: str = ""
+    """The round of a pair that it belongs to; empty for all others."""
     pair: str | None = None
     side: str | None = None
-    slot: int | None = None
+    """`a`, or `b`, which is compared with a."""
     window: int | None = None
-    database: bool = False
-    """Whether an answer needs the database."""
-    knee_p99_s: float | None = None
+    slot: int | None = None
+    """1 where the side is started first, 2 where it is started second."""
 
     @property
     def open_loop(self) -> bool:
-        """Whether requests are sent at a rate, whatever the answers do."""
+        """Whether requests are sent at a fixed rate, however slow the answers are."""
         return self.connections is None
+
+    @property
+    def step(self) -> str:
+        """The step of the loop that makes it: a pair's round with all its windows and sides, else itself."""
+        return self.unit or self.id
+
+    def as_dict(self) -> dict[str, Any]:
+        """The object of its line; what its mode has no use for is left out."""
+        return {name: getattr(self, name) for name in _FIELDS if name not in _LEFT_OUT[self.mode]}
+
+    def to_line(self) -> str:
+        """Its line of plan.jsonl, without the newline."""
+        return json.dumps(self.as_dict())
+
+
+_FIELDS = {field.name: field for field in fields(Measurement)}
+_OF_PAIRS = frozenset({"unit", "pair", "side", "window", "slot"})
+_LEFT_OUT: Mapping[str, frozenset[str]] = {
+    "solo": _OF_PAIRS | {"mode"},
+    "duet": frozenset(),
+    "null": _OF_PAIRS | {"database", "knee_p99_s", "knee_share"},
+}
 
 
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
-    """The typed line, or what is wrong with it."""
+    """The measurement of a line's object, or what is wrong with it."""
     if entry is None:
         return "not a JSON object"
     try:
-        planned = Measurement(
-            id=_text(entry, "id"),
-            round=_count(entry, "round"),
-            position=_count(entry, "position"),
-            service=_text(entry, "service"),
-            server=_text(entry, "server"),
-            framework=_text(entry, "framework"),
-            python=_text(entry, "python"),
-            base=_text(entry, "base"),
-            package=None if entry.get("package") is None else _text(entry, "package"),
-            scenario=_text(entry, "scenario"),
-            tool=_text(entry, "tool"),
-            level=_text(entry, "level"),
-            connections=None if entry.get("connections") is None else _count(entry, "connections"),
-            count=None if entry.get("count") is None else _count(entry, "count"),
-            rate=None if entry.get("rate") is None else _number(entry, "rate"),
-            duration_s=None if entry.get("duration_s") is None else _number(entry, "duration_s"),
-            threads=_count(entry, "threads") if "threads" in entry else 1,
-            dir=_text(entry, "dir"),
-            mode=_text(entry, "mode") if "mode" in entry else "solo",
-            unit=_text(entry, "unit") if "unit" in entry else _text(entry, "id"),
-            pair=None if entry.get("pair") is None else _text(entry, "pair"),
-            side=None if entry.get("side") is None else _text(entry, "side"),
-            slot=None if entry.get("slot") is None else _count(entry, "slot"),
-            window=None if entry.get("window") is None else _count(entry, "window"),
-            database=entry.get("database") is True,
-            knee_p99_s=None if entry.get("knee_p99_s") is None else _number(entry, "knee_p99_s"),
-        )
+        planned = Measurement(**{name: _value(entry, name) for name in _FIELDS})
     except ValueError as problem:
         return str(problem)
     if planned.mode not in MODES or (planned.mode == "duet" and (planned.side not in ("a", "b") or not planned.pair)):
-        return f"{shortened(planned.mode)} is no way of measuring, or a pair's side is missing"
+        return f"{shortened(planned.mode)} is not a mode, or a pair's side is missing"
     if planned.tool not in TOOLS:
-        return f"no output of {shortened(planned.tool)} can be read"
+        return f"the output of {shortened(planned.tool)} cannot be read"
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:
         return f"{shortened(planned.dir)} is not a folder of this run"
     return planned
 
 
-def _text(entry: Mapping[str, Any], key: str) -> str:
-    value = entry.get(key)
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ValueError(f"{key} is not a name")
+def _value(entry: Mapping[str, Any], name: str) -> Any:
+    """The field's value, as its type demands; ValueError where it is something else."""
+    field, value = _FIELDS[name], entry.get(name)
+    kind, _, optional = str(field.type).partition(" | ")
+    if name not in entry and field.default is not MISSING:
+        return field.default
+    if value is None and optional:
+        return None
+    fits, what = _CHECKS[kind]
+    if not fits(value):
+        raise ValueError(f"{name} is not {what}")
     return value
 
 
-def _count(entry: Mapping[str, Any], key: str) -> int:
-    value = entry.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{key} is not a positive whole number")
-    return value
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
 
 
-def _number(entry: Mapping[str, Any], key: str) -> float:
-    value = entry.get(key)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1e9:
-        raise ValueError(f"{key} is not a positive number")
-    return value
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "str": (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "a name"),
+    "int": (lambda value: _is_number(value) and isinstance(value, int) and value > 0, "a positive whole number"),
+    "float": (lambda value: _is_number(value) and value > 0, "a positive number"),
+    "NotNegative": (_is_number, "a number"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+}
 
 
 def _inside(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a command line asks for, and the services and loads of the matrix that it selects."""
+"""The selection of a command line, and the services and loads of the matrix that it chooses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODES = ("solo", "duet", "both")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the command line asked for; empty or None: as the preset says."""
+    """The options of the command line; empty or None: what the preset says. `duration` is in seconds."""
 
     preset: str | None = None
     stacks: tuple[str, ...] = ()
@@ -34,24 +34,24 @@ class Selection:
     mode: str | None = None
     controls: str = "all"
     twin: str = ""
-    """The one service that has a second container, where not every one can be given it."""
+    """The only service that has an A/A copy; empty where every service can have one."""
 
 
 def narrows(wanted: Selection) -> bool:
-    """Whether it says which cells, and not only how they are measured."""
-    how = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin")}
-    return wanted != Selection(**how)
+    """Whether it chooses cells, and not only how they are measured."""
+    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin")}
+    return wanted != Selection(**unrelated)
 
 
 def override(preset: Preset, wanted: Selection) -> Preset:
-    """The preset with what the command line says of duration, rounds, mode and packages."""
+    """The preset with the duration, rounds, mode and packages of the command line; UserError for a bad value."""
     if wanted.duration is not None:
         if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
-            raise UserError("--duration is whole seconds, 1 to 86400 (ab and wrk know no others)")
+            raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
         preset = replace(preset, duration=wanted.duration)
     if wanted.rounds is not None:
         if not 1 <= wanted.rounds <= 99:
-            raise UserError("--rounds is a number from 1 to 99")
+            raise UserError("--rounds takes a number from 1 to 99")
         preset = replace(preset, rounds=wanted.rounds)
     if wanted.mode is not None:
         if wanted.mode not in MODES:
@@ -60,9 +60,9 @@ def override(preset: Preset, wanted: Selection) -> Preset:
     return replace(preset, packages=wanted.packages or preset.packages)
 
 
-def select_services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Mapping[str, str]) -> list[Service]:
-    """The services of the preset, narrowed or (where it does not hold them) replaced by the filters."""
-    own = matrix.select([with_settings(s, knobs) for s in preset.stacks], matrix.stacks, "stack")
+def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings: Mapping[str, str]) -> list[Service]:
+    """The preset's services that the filters match; a filter that matches none of them replaces its axis."""
+    own = matrix.select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
     pythons = _narrow(
         wanted.pythons,
@@ -75,7 +75,7 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Ma
     frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
     servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
     if (wanted.frameworks or wanted.servers) and not wanted.stacks:
-        stacks = stacks if _meet(matrix, stacks, servers, frameworks) else matrix.stacks
+        stacks = stacks if _any_service(matrix, stacks, servers, frameworks) else matrix.stacks
     services = [
         s
         for s in matrix.services
@@ -90,7 +90,7 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, knobs: Ma
     return services
 
 
-def _meet(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:
+def _any_service(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:
     return any(
         s.stack in stacks and s.server.name in servers and s.framework.name in frameworks for s in matrix.services
     )
@@ -104,7 +104,7 @@ def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], w
 
 
 def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
-    """The preset's loads with the axes that the command line names narrowed or replaced."""
+    """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
     for tool in wanted.tools:
         if not fnmatch.filter(TOOLS, tool):
             raise unknown("tool", tool, TOOLS)
@@ -120,18 +120,18 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
 
 
 def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
-    """The loads with the tools that match; a tool that no load has is added to all, when named or alone."""
+    """The loads with the matching tools; one that no load has is added to all if named exactly or if none matches."""
     held = {tool for load in loads for tool in load.tools if any_match(tool, patterns)}
     added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and any_match(t, patterns))))
-    narrowed = [replace(load, tools=_kept(load.tools, patterns) + added) for load in loads]
+    narrowed = [replace(load, tools=_matching(load.tools, patterns) + added) for load in loads]
     return [load for load in narrowed if load.tools]
 
 
 def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
-    narrowed = [replace(load, scenarios=_kept(load.scenarios, patterns)) for load in loads]
+    narrowed = [replace(load, scenarios=_matching(load.scenarios, patterns)) for load in loads]
     narrowed = [load for load in narrowed if load.scenarios]
     held = {name for load in narrowed for name in load.scenarios}
-    # What self-tests ask for has to be named, as their apps have.
+    # Scenarios of self-tests, like their apps, are selected by exact name only.
     fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
     missing: list[str] = []
     for pattern in patterns:
@@ -146,17 +146,17 @@ def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ..
     return narrowed
 
 
-def _kept(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+def _matching(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if any_match(name, patterns))
 
 
 def any_match(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the globs matches."""
+    """Whether any of the globs matches the name."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def with_settings(stack: str, knobs: Mapping[str, str]) -> str:
-    """A stack of a preset, with the settings that its name refers to (`gunicorn-$WORKER_CLASS-flask`)."""
-    for knob, value in knobs.items():
-        stack = stack.replace(f"${knob}", value)
+def with_settings(stack: str, settings: Mapping[str, str]) -> str:
+    """A preset's stack with the settings in its name filled in (`gunicorn-$WORKER_CLASS-flask`)."""
+    for name, value in settings.items():
+        stack = stack.replace(f"${name}", value)
     return stack

@@ -1,4 +1,4 @@
-"""The evidence on one measurement that the rules of validity judge, and the figures that both share."""
+"""The evidence on one measurement that the validity rules judge, and figures that records and rules share."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from bench.plan.measurement import Measurement
 from bench.records.send_lag import Lag
 
 MAX_ERRORS = 0.001
-"""Share of attempts that may be something else than the expected answer."""
+"""The largest share of attempts without the expected answer."""
 MIN_SENT = 0.99
-"""Share of the asked rate that an open loop must really have sent."""
+"""The smallest share of the target rate that an open loop must have sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that the gate looks at; None where unknown.
+    """Everything that the rules look at; None where unknown. Rates are in 1/s.
 
-    `wall_s` is the tool's time by the loadgen's clock, `health` what was wrong after the window (None: nothing, or
-    not asked), `oom_kills`, `restarts` and `throttled_s` the server's changes over the window, `stopped` whether its
-    container was down after it, `lost` how many of its processes were gone, `lag` how late an open loop's requests
-    left.
+    - `planned`: the measurement, with the rate and duration that a search for a knee found.
+    - `wall_s`: how long the tool ran, by the load generator's clock.
+    - `health`: what was wrong with the answer after the window; None where nothing was, or it was not checked.
+    - `oom_kills`, `restarts`, `throttled_s`: the server's, over the window.
+    - `stopped`: whether its container was down after the window; `lost`: how many of its processes were gone.
+    - `lag`: how late an open loop's requests were sent.
     """
 
-    asked: Measurement
+    planned: Measurement
     outcome: str
     detail: str
     faults: tuple[str, ...]
@@ -44,23 +46,23 @@ class Evidence:
 
 
 def attempts_of(tool: str, parsed: Parsed) -> int | None:
-    """Requests begun: what the tool says, else those that it completed and those that broke off outside of them."""
+    """Requests started: as the tool reports them, else those completed plus those that failed and are not in them."""
     if parsed.attempts is not None or parsed.requests is None:
         return parsed.attempts
-    # ab counts what it failed to receive as completed; wrk leaves all that broke off out of its requests.
-    outside = ("connect",) if tool == "ab" else ("connect", "read", "write")
-    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in outside)
+    # ab counts failed receives as completed; wrk counts no failed request.
+    uncounted = ("connect",) if tool == "ab" else ("connect", "read", "write")
+    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in uncounted)
 
 
-def attack_s(asked: Measurement, parsed: Parsed) -> float | None:
-    """Seconds in which requests were begun: vegeta's attack spans one interval less than it was asked for."""
+def attack_s(planned: Measurement, parsed: Parsed) -> float | None:
+    """Seconds over which requests were started: vegeta's attack is one interval shorter than requested."""
     attack = (parsed.extra or {}).get("attack_s")
-    if isinstance(attack, int | float) and asked.rate:
-        return attack + 1 / asked.rate
+    if isinstance(attack, int | float) and planned.rate:
+        return attack + 1 / planned.rate
     return parsed.duration_s
 
 
-def sent_rate_of(asked: Measurement, parsed: Parsed) -> float | None:
-    """Requests begun per second, or None where the output does not tell."""
-    attempts, duration = attempts_of(asked.tool, parsed), attack_s(asked, parsed)
+def sent_rate_of(planned: Measurement, parsed: Parsed) -> float | None:
+    """Requests started per second; None where the output does not say."""
+    attempts, duration = attempts_of(planned.tool, parsed), attack_s(planned, parsed)
     return attempts / duration if attempts is not None and duration else None

@@ -1,4 +1,4 @@
-"""Trials of a search for a knee, and what knee.json adds to a record."""
+"""The trials of a search for a knee, and what knee.json adds to a record."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
 from bench.records.send_lag import Lag, least_requests
 
 LIMITS = 25
-"""A trial lasts at least so many times the limit."""
+"""A trial lasts at least this many times the p99 limit."""
 REQUESTS = least_requests(0.99)
-"""Requests that a trial sends at least."""
+"""The fewest requests of a trial."""
 CONFIRMATIONS = 3
 """Later rounds in which the rate must hold."""
 
-NO_KNEE_ASKED = "the level asks for no knee"
+NO_SEARCH = "the level is not a search for a knee"
 _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One attack: share of the rate that was sent, share of errors, p99 in seconds; None where its output is none.
+    """One attack: share of the rate that was sent, share of errors, p99 in seconds; None where it has no output.
 
-    `due_p99_s` is the p99 from the asked times: beyond the limit, where `p99_s` is not, it is the load generator's
-    lag. Lag within it is no harm, unlike in a table of latencies. `client` says what else the load generator is to
-    blame for.
+    `due_p99_s` is the p99 counted from when requests were due. Where only that exceeds the limit, the load generator
+    was late; lag that stays within the limit does no harm here, unlike in a table of latencies. `client` lists other
+    faults of the load generator.
     """
 
     rate: int
@@ -41,29 +41,29 @@ class Trial:
     due_p99_s: float | None = None
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
-        """What the server did not hold."""
+        """The limits that the server exceeded."""
         if self.p99_s is not None and self.p99_s > limit_s:
             yield f"p99 {1000 * self.p99_s:.3g} ms"
         if self.error_ratio is not None and self.error_ratio > MAX_ERRORS:
             yield f"{self.error_ratio:.2%} errors"
 
     def client_faults(self, limit_s: float) -> Iterator[str]:
-        """What was not asked as it should have been."""
+        """In what the load generator did not send the target load."""
         if self.p99_s is None or self.error_ratio is None:
             yield "too few requests for a p99"
         if self.p99_s is not None and self.due_p99_s is not None and self.p99_s <= limit_s < self.due_p99_s:
-            yield f"p99 {1000 * self.due_p99_s:.3g} ms from the asked times, {1000 * self.p99_s:.3g} ms as sent"
+            yield f"p99 {1000 * self.due_p99_s:.3g} ms from when requests were due, {1000 * self.p99_s:.3g} ms as sent"
         if self.sent_ratio is not None and self.sent_ratio < MIN_SENT:
             yield f"{self.sent_ratio:.1%} of the rate sent"
         yield from self.client
 
     def faults(self, limit_s: float) -> list[str]:
-        """Why the rate does not hold; empty where it does."""
+        """Why the rate does not hold; empty if it does."""
         return [*self.server_faults(limit_s), *self.client_faults(limit_s)]
 
 
 def trial_of(rate: int, parsed: Parsed | None, lag: Lag | None, output: bytes = b"") -> Trial:
-    """A trial from vegeta's report and its lag."""
+    """The trial of vegeta's report and its lag; `output` is the report's raw text."""
     if parsed is None or lag is None or not parsed.attempts or parsed.ok is None:
         return Trial(rate, None, None, None)
     attack = (parsed.extra or {}).get("attack_s")
@@ -81,7 +81,7 @@ def trial_of(rate: int, parsed: Parsed | None, lag: Lag | None, output: bytes = 
 
 
 def as_searched(planned: Measurement, knee: Mapping[str, Any] | None) -> Measurement:
-    """The plan's line with the rate and duration that a search gave it."""
+    """`planned` with the rate and duration that a search for a knee found."""
     rate, seconds = (mapping(knee).get(key) for key in ("rate", "seconds"))
     if planned.knee_p99_s is None or not is_positive(rate) or not is_positive(seconds):
         return planned
@@ -89,21 +89,21 @@ def as_searched(planned: Measurement, knee: Mapping[str, Any] | None) -> Measure
 
 
 def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str) -> tuple[float | None, str]:
-    """The rate that this measurement found, or at which it held, with the reason that stands for it when null."""
-    asked = evidence.asked
-    if asked.knee_p99_s is None or mapping(knee).get("share") is not None:
-        return None, NO_KNEE_ASKED
-    if knee is None or asked.rate is None:
-        return None, absent if knee is None else "knee.json does not tell"
+    """(the knee that this measurement found or confirmed, the reason where that is null)."""
+    planned = evidence.planned
+    if planned.knee_p99_s is None or mapping(knee).get("share") is not None:
+        return None, NO_SEARCH
+    if knee is None or planned.rate is None:
+        return None, absent if knee is None else "knee.json does not say"
     if knee.get("reason") is not None:
         return None, str(knee["reason"])
     if knee.get("found_in") is None:
-        return asked.rate, ""
-    trial = trial_of(round(asked.rate), evidence.parsed, evidence.lag, evidence.output)
-    faults = trial.faults(asked.knee_p99_s)
-    return (None, f"did not hold: {', '.join(faults)}") if faults else (asked.rate, "")
+        return planned.rate, ""
+    trial = trial_of(round(planned.rate), evidence.parsed, evidence.lag, evidence.output)
+    faults = trial.faults(planned.knee_p99_s)
+    return (None, f"did not hold: {', '.join(faults)}") if faults else (planned.rate, "")
 
 
 def is_positive(value: Any) -> bool:
-    """Whether it is a number above 0."""
+    """Whether it is a number above 0 (and below 1e9)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9

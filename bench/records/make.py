@@ -1,6 +1,6 @@
-"""Raw files of one measurement -> the evidence that the validity rules read, and its record. Pure.
+"""From the raw files of one measurement to the evidence for the validity rules, and to its record.
 
-The same raw files give the same record on any machine: no clock, folder name or host fact gets in.
+Pure: the same raw files give the same record on any machine, at any time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bench.core.files import mapping
 from bench.parse import Parsed, parse
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
-from bench.records.knee import NO_KNEE_ASKED, as_searched, knee_figure
+from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, change, lost_processes, resource_figures, span_s, whole
 from bench.records.send_lag import read_lag
@@ -24,7 +24,7 @@ OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool fai
 
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
-    """What the rules of validity read of one measurement."""
+    """The evidence on one measurement."""
     outcome, detail = outcome_of(raw, service)
     planned = as_searched(planned, raw.knee)
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
@@ -33,7 +33,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
     ends = (raw.before, raw.after)
     throttled_ns = change(ends, "throttled_ns")
     return Evidence(
-        asked=planned,
+        planned=planned,
         outcome=outcome,
         detail=detail,
         faults=raw.faults,
@@ -44,7 +44,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
-        # The kernel's counter goes with the container; the engine's word on it stays.
+        # The kernel's counter disappears with the container; the engine's flag stays.
         oom_kills=change(ends, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
         restarts=change(ends, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
@@ -63,8 +63,8 @@ def make_record(
     harness: str,
     settings_sha256: str,
 ) -> Record:
-    """The record of one measurement, valid where there is no cause against it."""
-    planned, parsed, tool = evidence.asked, evidence.parsed, raw.tool or {}
+    """The record of one measurement; valid if there are no causes."""
+    planned, parsed, tool = evidence.planned, evidence.parsed, raw.tool or {}
     figures = {
         **_service_figures(raw, service),
         **_tool_figures(raw, evidence),
@@ -72,12 +72,12 @@ def make_record(
         **resource_figures(raw, service, evidence),
         **_open_loop_figures(raw, evidence),
     }
-    silent = _why_silent(evidence)
+    no_output = _why_null(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
     nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
-    nulls |= {f"errors.{kind}": silent for kind, value in errors.items() if value is None}
-    nulls |= {f"latency_s.{key}": silent for key, value in latency.items() if value is None}
+    nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
+    nulls |= {f"latency_s.{key}": no_output for key, value in latency.items() if value is None}
     return Record(
         id=planned.id,
         round=planned.round,
@@ -116,15 +116,15 @@ def make_record(
 
 
 def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
-    """What became of the measurement, and the facts of it in one line."""
+    """(what became of the measurement, the details in one line)."""
     if raw.meta is not None:
         outcome, detail = str(raw.meta.get("outcome")), _line(raw.meta.get("detail"))
-        return (outcome, detail) if outcome in OUTCOMES else (CUT_OFF, "meta.json does not tell the outcome")
+        return (outcome, detail) if outcome in OUTCOMES else (CUT_OFF, "meta.json does not say what the outcome was")
     if service.failure is not None:
         return service.failure
     if raw.started:
-        return CUT_OFF, "no complete meta.json: the run was stopped in this measurement, or is in it"
-    return NOT_RUN, "the run was stopped before this measurement, or has not come to it"
+        return CUT_OFF, "no complete meta.json: the run was stopped during this measurement, or is still in it"
+    return NOT_RUN, "the run was stopped before this measurement, or has not reached it yet"
 
 
 def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
@@ -142,20 +142,20 @@ def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
 
 def _tool_figures(raw: Raw, evidence: Evidence) -> Figures:
     tool = raw.tool or {}
-    silent = "tool.json does not tell" if raw.tool is not None else _why_absent(evidence, "tool.json")
+    reason = "tool.json does not say" if raw.tool is not None else _why_absent(evidence, "tool.json")
     argv = tool.get("argv")
-    words = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
+    is_command = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
     return {
-        "tool_version": (_text(tool.get("tool_version")), silent),
-        "command": (tuple(argv) if words and argv else None, silent),
-        "exit_status": (evidence.exit_status, silent),
-        "loadgen_limits": (_limits(tool), silent),
+        "tool_version": (_text(tool.get("tool_version")), reason),
+        "command": (tuple(argv) if is_command and argv else None, reason),
+        "exit_status": (evidence.exit_status, reason),
+        "loadgen_limits": (_limits(tool), reason),
         "raw_sha256": (raw.sha256, _why_absent(evidence, raw.output_file.rpartition("/")[2])),
     }
 
 
 def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
-    """Limits and sysctls of the load generator, as tool.json has them."""
+    """Limits and sysctls of the load generator, as in tool.json."""
     read = {**mapping(tool.get("limits")), **mapping(tool.get("sysctls"))}
     return {
         str(name): "unlimited" if value is None else " ".join(str(value).split()) for name, value in read.items()
@@ -163,26 +163,26 @@ def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _load_figures(evidence: Evidence) -> Figures:
-    """What the tool's output holds, and what follows from it alone."""
-    parsed, silent = evidence.parsed, _why_silent(evidence)
-    ambiguous = silent
+    """What the tool's output says, and what follows from it alone."""
+    parsed, reason = evidence.parsed, _why_null(evidence)
+    ambiguous = reason
     if parsed is not None and parsed.ok is None and parsed.ok_range is not None:
-        ambiguous = f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} answers were good, the output cannot tell"
+        ambiguous = f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} answers were good, the output is ambiguous"
     return {
-        "requests": (parsed and parsed.requests, silent),
-        "attempts": (parsed and attempts_of(evidence.asked.tool, parsed), silent),
+        "requests": (parsed and parsed.requests, reason),
+        "attempts": (parsed and attempts_of(evidence.planned.tool, parsed), reason),
         "successes": (parsed and parsed.ok, ambiguous),
-        "duration_s": (parsed and parsed.duration_s, silent),
+        "duration_s": (parsed and parsed.duration_s, reason),
         "goodput": (evidence.goodput, ambiguous),
-        "sent_rate": (evidence.sent_rate, silent),
+        "sent_rate": (evidence.sent_rate, reason),
     }
 
 
 def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     """Successes per second.
 
-    From the tool's own rate where that counts every completed request, because its duration is rounded:
-    5.00 s may be 5.004 s.
+    Derived from the tool's own rate where that covers every completed request, because the printed duration is
+    rounded: 5.00 s may be 5.004 s.
     """
     if parsed is None or parsed.ok is None:
         return None
@@ -193,12 +193,12 @@ def _goodput(tool: str, parsed: Parsed | None) -> float | None:
 
 
 def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
-    """How far vegeta kept to its schedule, and the rate that a search found or that held."""
-    if not evidence.asked.open_loop:
-        return {"lag_s": (None, "closed loop: no time is asked for"), "knee_rate": (None, NO_KNEE_ASKED)}
-    silent = "lag.json does not tell" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    """How late vegeta sent its requests, and the knee that was found or confirmed."""
+    if not evidence.planned.open_loop:
+        return {"lag_s": (None, "closed loop: requests have no schedule"), "knee_rate": (None, NO_SEARCH)}
+    reason = "lag.json does not say" if raw.lag is not None else _why_absent(evidence, "lag.json")
     return {
-        "lag_s": (evidence.lag and evidence.lag.lag_s, silent),
+        "lag_s": (evidence.lag and evidence.lag.lag_s, reason),
         "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
     }
 
@@ -209,14 +209,14 @@ def _why_absent(evidence: Evidence, file: str) -> str:
     return f"{evidence.outcome}: {evidence.detail}"
 
 
-def _why_silent(evidence: Evidence) -> str:
-    """Why a figure of the tool's output is null."""
+def _why_null(evidence: Evidence) -> str:
+    """Why a figure from the tool's output is null."""
     parsed = evidence.parsed
     if parsed is None:
         return _why_absent(evidence, "the tool's output")
     if parsed.report == "complete":
-        return f"{evidence.asked.tool} does not tell"
-    return f"output {parsed.report}: {parsed.failure or 'no reason known'}"
+        return f"{evidence.planned.tool} does not report it"
+    return f"output {parsed.report}: {parsed.failure or 'unknown reason'}"
 
 
 def _text(value: Any) -> str | None:
@@ -224,13 +224,13 @@ def _text(value: Any) -> str | None:
 
 
 def _line(value: Any) -> str:
-    """One line of at most 300 characters."""
+    """The value as one line of at most 300 characters."""
     text = " ".join(str(value).split()) if value else ""
     return text[:300] or "no detail was saved"
 
 
 def _health(after: Any) -> str | None:
-    """What was wrong with the answer after the window; None: nothing, or it was not asked."""
+    """What was wrong with the answer after the window; None: nothing, or it was not checked."""
     answer = mapping(after)
     if not answer or answer.get("status") == 200:
         return None

@@ -1,8 +1,8 @@
-"""The one record type: what a single measurement was, what it gave and whether it may be believed.
+"""The record of one measurement: what was measured, the result, and whether it is valid.
 
-A run's records are JSON Lines in plan order, one object a line, its keys in the order of the fields of `Record`.
-A number that is missing is null and has its reason in `nulls`; a `Record` that breaks this rule cannot be made.
-A reader that meets another `schema` than `SCHEMA` must refuse the line.
+A run's records are JSON Lines in plan order; the keys of a line are the fields of `Record`, in their order. A missing
+figure is null with its reason in `nulls`; a `Record` that breaks this rule cannot be constructed. Readers must refuse
+a line whose `schema` is not `SCHEMA`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ SCHEMA = 1
 MEASURED = "measured"
 
 ERROR_KINDS = ("connect", "read", "write", "timeout", "other", "non2xx", "status")
-"""Kinds of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no answer) to its number of answers."""
+"""The keys of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no answer) to its number of answers."""
 
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99")
-"""Keys of `Record.latency_s`, in seconds."""
+"""The keys of `Record.latency_s`; values are in seconds."""
 
 FIGURES = (
     "tool_version",
@@ -61,12 +61,12 @@ FIGURES = (
 
 
 class BadRecord(ValueError):
-    """The line is no record of this schema."""
+    """The line is not a record of this schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a measurement is not valid: `cause` is a name of the validity gate or an outcome, `detail` the facts."""
+    """Why a measurement is not valid: `cause` names a validity rule or an outcome, `detail` gives the facts."""
 
     cause: str
     detail: str
@@ -76,22 +76,22 @@ class Cause:
 class Record:
     """One measurement. Counts are numbers of requests, times seconds, sizes bytes, rates 1/s.
 
-    `cpu_per_success_s` is the CPU time of the server, and of the database where the scenario uses it, over the
-    successes; `goodput_per_core` is its inverse: goodput over the cores that were really used. `memory_idle_bytes` is
-    what the service held when it was ready and nothing asked of it, files that the kernel may drop not counted.
-    `start_s` is from the container's start to the first good answer that the load generator saw: it looks some tenths
-    of a second after the start for the first time, so that this is an upper bound.
+    `cpu_per_success_s` is the CPU time of the server, and of the database where the scenario uses it, per success;
+    `goodput_per_core` is its inverse: goodput per core that was actually used. `memory_idle_bytes` is the memory of
+    the service when it was ready and had no load, without page cache. `start_s` is the time from the container's start
+    to the first good answer that the load generator saw; it polls only some tenths of a second after the start, so
+    this is an upper bound.
 
-    Ratios of the window: `loadgen_busy_ratio` the CPU time of the load generator, `loadgen_wait_ratio` the time that
-    its tool's threads were ready to run and waited for a CPU that others had, both over those CPUs that the tool can
-    use (ab has one thread); `foreign_ratio` the busy CPU time of the host that is not this measurement's, over all of
-    the host's CPUs.
+    Ratios of the window: `loadgen_busy_ratio` is the CPU time of the load generator, `loadgen_wait_ratio` the time
+    that the tool's threads were ready to run and waited for a CPU that others used, both relative to the CPUs that the
+    tool can use (ab has one thread). `foreign_ratio` is the busy CPU time of the host that does not belong to this
+    measurement, relative to all of the host's CPUs.
     """
 
     id: str
     round: int
     position: int
-    # What was asked: the cell. Null where it is no part of the level (connections of an open loop, ...).
+    # The cell. Null where the level does not set it (connections of an open loop, ...).
     service: str
     server: str
     framework: str
@@ -105,7 +105,7 @@ class Record:
     rate: float | None
     count: int | None
     asked_s: float | None
-    # What ran; `stdin` is null where the command reads none.
+    # What was run. `stdin` is null where the command reads none.
     harness: str
     settings_sha256: str
     tool_version: str | None
@@ -119,14 +119,14 @@ class Record:
     packages_sha256: str | None
     raw_file: str
     raw_sha256: str | None
-    # Limits and sysctls as they were read back, in the kernel's own words.
+    # Limits and sysctls as read back, in the kernel's format.
     server_limits: Mapping[str, str] | None
     loadgen_limits: Mapping[str, str] | None
-    # What came of it: `measured`, or what stood in the way.
+    # `measured`, or what prevented it.
     outcome: str
     valid: bool
     causes: tuple[Cause, ...]
-    # What it gave. `requests` got an answer, `attempts` were begun, `successes` got the expected answer.
+    # The result. `attempts` were started, `requests` got an answer, `successes` the expected one.
     requests: int | None
     attempts: int | None
     successes: int | None
@@ -150,11 +150,11 @@ class Record:
     loadgen_busy_ratio: float | None
     loadgen_wait_ratio: float | None
     foreign_ratio: float | None
-    # How late an open loop's requests left (p50, p99, max), and the rate at which the asked p99 holds.
+    # How late an open loop's requests were sent (p50, p99, max), and the highest rate at which p99 is in its limit.
     lag_s: Mapping[str, float] | None
     knee_rate: float | None
     nulls: Mapping[str, str]
-    # Whose window it was: `solo`, `duet` (a `side` of a `pair`, started in `slot` 1 or 2) or `null` (the control).
+    # `solo`, `duet` (one `side` of a `pair`, started in `slot` 1 or 2) or `null` (the null server, a control).
     mode: str = "solo"
     pair: str | None = None
     side: str | None = None
@@ -168,7 +168,7 @@ class Record:
         if missing != self.nulls.keys():
             raise BadRecord(f"{self.id}: null without a reason, or the reverse: {missing ^ self.nulls.keys()}")
         if self.valid and (self.causes or self.outcome != MEASURED):
-            raise BadRecord(f"{self.id}: valid in spite of {self.outcome}, {self.causes}")
+            raise BadRecord(f"{self.id}: valid despite {self.outcome}, {self.causes}")
         if not self.valid and not self.causes:
             raise BadRecord(f"{self.id}: not valid without a cause")
 
@@ -185,7 +185,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record of one line; raises `BadRecord` for anything else."""
+    """The record of a line; BadRecord where it is not one."""
     try:
         values = json.loads(line)
         if values.pop("schema") != SCHEMA:
@@ -195,15 +195,15 @@ def from_line(line: str) -> Record:
             values["command"] = tuple(values["command"])
         return Record(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise BadRecord(f"no record of schema {SCHEMA}: {problem}") from None
+        raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None
 
 
 def dump(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of a records file, each with its newline."""
+    """The lines of records.jsonl, each with its newline."""
     for record in records:
         yield to_line(record) + "\n"
 
 
 def load(lines: Iterable[str]) -> Iterator[Record]:
-    """The records of a records file's lines; blank lines are skipped, others than records raise `BadRecord`."""
+    """The records of the lines of records.jsonl; blank lines are skipped, anything else raises `BadRecord`."""
     return (from_line(line) for line in lines if line.strip())

@@ -1,8 +1,8 @@
-"""What a measurement used: CPU, memory, time to start, and what else the host did meanwhile.
+"""What a measurement used (CPU, memory, start time), and what else the host did meanwhile.
 
-The windows: the load generator's counters and /proc/stat are read inside it, right before and after the tool. Those of
-the server, the database and the upstream are read from the host, a little earlier and later, when they do next to
-nothing.
+The load generator's counters and /proc/stat are read in its container, immediately before and after the tool. Those of
+the server, the database and the upstream are read from the host, slightly earlier and later, when they are almost
+idle.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from bench.records.record import MEASURED
 from bench.run.reader import Ends, Raw, ServiceFacts
 
 Figures = dict[str, tuple[Any, str]]
-"""Fields of a record, each with the reason that stands for it when it is null."""
+"""Fields of a record: (value, the reason where that is None)."""
 
 TICKS_PER_S = 100
-"""Of /proc/stat, on every Linux."""
+"""Clock ticks of /proc/stat (USER_HZ)."""
 MIN_HOST_S = 1.0
-"""CPU time of the host, over all of its CPUs, below which ticks of 10 ms tell nothing of its shares."""
+"""The least CPU time, over all of the host's CPUs, of which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
 _SHARED = "both sides of the pair share the database"
-_SILENT = "tool.json does not tell"
+_SILENT = "tool.json does not say"
 _V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
 
 
 def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Figures:
-    """The record's fields."""
-    asked, successes = evidence.asked, evidence.parsed.ok if evidence.parsed else None
+    """The fields of the record that come from counters."""
+    planned, successes = evidence.planned, evidence.parsed.ok if evidence.parsed else None
     unmeasured = None if evidence.outcome == MEASURED else f"{evidence.outcome}: {evidence.detail}"
     no_tool = _SILENT if raw.tool is not None else unmeasured or "tool.json is missing"
     used = [
@@ -43,21 +43,21 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             ("upstream", raw.upstream),
         )
     ]
-    if asked.mode == "duet" and not raw.own_database:
-        used[1] = (None, unmeasured or (_SHARED if asked.database else "no answer of the pair needs the database"))
+    if planned.mode == "duet" and not raw.own_database:
+        used[1] = (None, unmeasured or (_SHARED if planned.database else "the scenario does not use the database"))
     (server_s, no_counters), database, _ = used
     loadgen_s = _loadgen_cpu_s(raw.tool)
     request_s, no_request = used[0]
-    if asked.database and server_s is not None:
+    if planned.database and server_s is not None:
         request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
-    no_rate = "no success is known" if successes is None else "no CPU time was counted"
+    no_rate = "the number of successes is unknown" if successes is None else "no CPU time was counted"
     return {
         "server_cpu_s": used[0],
         "database_cpu_s": database,
         "loadgen_cpu_s": (loadgen_s, no_tool),
         "cpu_per_success_s": (
             request_s / successes if request_s is not None and successes else None,
-            no_request if request_s is None else "no success is known",
+            no_request if request_s is None else "the number of successes is unknown",
         ),
         "goodput_per_core": (
             successes / request_s if request_s and successes is not None else None,
@@ -65,16 +65,16 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         ),
         "memory_peak_bytes": (whole(raw.after.get("memory_peak_bytes")), no_counters),
         "memory_idle_bytes": (_idle_bytes(service), why_null((service.idle, {}), "idle service")),
-        "start_s": (_start_s(raw.meta), unmeasured or "when its container started was not saved"),
-        "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not tell")),
+        "start_s": (_start_s(raw.meta), unmeasured or "the time when its container started was not saved"),
+        "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not say")),
         "throttled_s": (evidence.throttled_s, no_counters),
-        **_loadgen(raw.tool, asked, loadgen_s, evidence.wall_s, no_tool),
-        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool, alone=asked.mode != "duet"),
+        **_loadgen(raw.tool, planned, loadgen_s, evidence.wall_s, no_tool),
+        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool, alone=planned.mode != "duet"),
     }
 
 
 def whole(value: Any) -> int | None:
-    """A whole number that is one, or is written as one."""
+    """The value as an int if it is a whole number or the digits of one, else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -83,26 +83,26 @@ def whole(value: Any) -> int | None:
 
 
 def change(ends: Ends, key: str) -> int | None:
-    """How far a counter went over the window; one that went back (a restart) tells nothing."""
+    """By how much a counter grew over the window; None where unknown or it went back (a restart)."""
     before, after = (whole(end.get(key)) for end in ends)
     return after - before if before is not None and after is not None and after >= before else None
 
 
 def span_s(start_ns: Any, end_ns: Any) -> float | None:
-    """Seconds between two times in nanoseconds; None where one is unknown or they are the wrong way round."""
+    """Seconds between two times in nanoseconds; None where one is unknown or the end precedes the start."""
     start, end = whole(start_ns), whole(end_ns)
     return (end - start) / 1e9 if start is not None and end is not None and end >= start else None
 
 
 def lost_processes(ends: Ends) -> int | None:
-    """Processes of the container before the window that were gone after it, whatever took their place."""
+    """How many processes of the container ended during the window, even if others replaced them."""
     before, after = (end.get("pids") for end in ends)
     return None if before is None or after is None else len(set(before.split()) - set(after.split()))
 
 
 def why_null(ends: Ends, whose: str) -> str:
-    """Why a container's counters tell nothing."""
-    return next((end["null"] for end in ends if "null" in end), f"the {whose}'s counters do not tell")
+    """Why a figure from a container's counters is null."""
+    return next((end["null"] for end in ends if "null" in end), f"the {whose}'s counters do not include it")
 
 
 def _cpu_s(ends: Ends) -> float | None:
@@ -120,18 +120,18 @@ def _start_s(meta: Mapping[str, Any] | None) -> float | None:
 
 
 def _loadgen(
-    tool: Mapping[str, Any] | None, asked: Measurement, cpu_s: float | None, wall_s: float | None, no_tool: str
+    tool: Mapping[str, Any] | None, planned: Measurement, cpu_s: float | None, wall_s: float | None, no_tool: str
 ) -> Figures:
-    """How busy the load generator's CPUs were, and how long its tool waited for one that others had.
+    """How busy the load generator's CPUs were, and how long its tool waited for a CPU that others used.
 
-    The threads of Go's tools wait for one another on few CPUs, which is no lack of CPU: at most what others took of
-    the tool's CPUs counts.
+    On few CPUs the threads of Go's tools also wait for each other, which is not a shortage of CPU: no more is counted
+    than others used of the tool's CPUs.
     """
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
-    # A tool with fewer threads than CPUs cannot use more; Go's tools have a thread for each.
-    sides = 2 if asked.mode == "duet" else 1
-    usable = min(cpus, sides * {"wrk": asked.threads, "ab": 1}.get(asked.tool, cpus))
+    # A tool cannot use more CPUs than it has threads; Go's tools have one for each CPU.
+    sides = 2 if planned.mode == "duet" else 1
+    usable = min(cpus, sides * {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
     busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))
@@ -147,7 +147,7 @@ def _loadgen(
 
 
 def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:
-    """CPU seconds, on those CPUs that the load generator may use, that were neither idle nor its own."""
+    """CPU seconds on the load generator's CPUs that were neither idle nor its own."""
     ends = [str(mapping((tool or {}).get(when)).get("proc_stat_own", "")).splitlines() for when in ("before", "after")]
     times = [[_cpu_times(line) for line in lines] for lines in ends]
     if cpu_s is None or not wall_s or not times[0] or len(times[0]) != len(times[1]):
@@ -163,12 +163,12 @@ def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float
 def _host(
     raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str]], no_tool: str, *, alone: bool
 ) -> Figures:
-    """Shares of the host's CPU time that the hypervisor took, and others than those who `used` it here.
+    """Shares of the host's CPU time: steal (taken by the hypervisor) and foreign (used by none of `used`).
 
-    Idle time is what the kernel measures to the microsecond; its columns of busy time are samples, which miss by
-    several percent in a second. Hence busy is what is not idle. On a kernel that keeps the time of interrupts out of
-    its tasks' time, that of this measurement's own network traffic is in no cgroup: it is left out, and so is it where
-    nobody knows which kernel this is.
+    Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
+    columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
+    that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
+    does not count as foreign.
     """
     cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
     times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
@@ -180,7 +180,7 @@ def _host(
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
         return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
     steal = (spent[7] / sum(spent), "")
-    unknown = [] if alone else ["the pair's other side used the host too"]
+    unknown = [] if alone else ["the other side of the pair used the host too"]
     unknown += [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
@@ -192,7 +192,7 @@ def _host(
 
 
 def _loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
-    """CPU seconds of the load generator over the window, from cgroup v1's cpuacct.usage or v2's cpu.stat."""
+    """CPU seconds of the load generator over the window, from cpuacct.usage (cgroup v1) or cpu.stat (v2)."""
     ends = [_cgroup_cpu_ns(mapping(mapping((tool or {}).get(when)).get("loadgen"))) for when in ("before", "after")]
     return span_s(*ends)
 
@@ -206,7 +206,7 @@ def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
 
 
 def _cpu_times(line: Any) -> list[int] | None:
-    """User nice system idle iowait irq softirq steal, in clock ticks (guest time is in user already)."""
+    """[user, nice, system, idle, iowait, irq, softirq, steal] in clock ticks (user includes guest time)."""
     words = line.split() if isinstance(line, str) else []
     if len(words) < 9 or not words[0].startswith("cpu"):
         return None

@@ -1,10 +1,10 @@
-"""When vegeta really sent each request, and what every answer took: `lag.json` and `latencies.json`.
+"""When vegeta sent each request and how long each answer took: `lag.json` and `latencies.json`.
 
-vegeta takes a request's time where it leaves, so that one which leaves late hides what it waited for. Request i of
-an attack at R/s is due i/R after the first. The lag is told from the schedule through the requests that were most in
-time, so that a late first one does not hide that of the others; percentiles are judged from the one through the
-middle, as a delay that all share (a timer's) is the same load, begun later. Read once, when it was measured: decoding
-results is slow.
+vegeta measures latency from when a request is sent, which hides the time that a late request waited (coordinated
+omission). Request i of an attack at R/s is due i/R after the first. Lag is relative to the most punctual request, so
+that a late first one does not hide the others' lag. Percentiles are judged relative to the median lag: a delay that
+all requests share (a timer's) is the same load, started later. Computed once, right after the measurement, because
+decoding vegeta's results is slow.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from typing import Any
 from bench.parse.text import go_error_kind
 
 LATE_S = 0.001
-"""A request so much behind the middle of the lags is called late: latencies are to be right within 5 % and 1 ms."""
+"""A request this much behind the median lag is late: latencies must be right within 5 % plus 1 ms."""
 MAX_SHIFT, MAX_SHIFT_S = 0.05, LATE_S
-"""How far a percentile counted from the schedule may lie above the same percentile counted from the sending."""
+"""How far a percentile counted from the schedule may exceed the same percentile counted from sending."""
 MOST_WORKERS = 0.99
-"""Share of the workers that, in use at one moment, is all of them: one between two requests is in neither."""
+"""This share of the workers in use counts as all: a worker between two requests is in neither."""
 BEYOND = 50
-"""Requests that must lie above a percentile for it to be told: 5,000 for p99, 50,000 for p99.9."""
+"""Requests that must lie above a percentile for it to be reported: p99 needs 5,000 in total, p99.9 50,000."""
 SHARES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 JUDGED = ("p50", "p90", "p99")
-"""Percentiles that make a measurement invalid when the lag moves them; p99.9 is left out of the report alone."""
+"""Percentiles that make a measurement invalid if lag moves them; p99.9 is then only left out of the report."""
 DIGITS = 3
-"""Significant digits of the latencies in latencies.json: 0.5 % at most, and what the report prints."""
+"""Significant digits in latencies.json: an error of at most 0.5 %, and as many as the report prints."""
 
 
 def least_requests(share: float) -> int:
-    """Requests of a round without which this percentile is not told."""
+    """The fewest requests of a round for which this percentile (0.99 is p99) is reported."""
     return round(BEYOND / (1 - share))
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attack's requests in the order of sending: when each left and how long it took, in ns."""
+    """The requests of one attack in the order of sending: when each was sent and how long it took, in ns."""
 
     sent_ns: array[int]
     took_ns: array[int]
@@ -54,7 +54,7 @@ class Attack:
 
 
 def read_csv(lines: Iterable[str], timeout_s: float) -> Attack:
-    """The attack of `vegeta encode -to csv`; a timeout counts at the timeout's value. ValueError when it is none."""
+    """The attack in `vegeta encode -to csv`; a timed-out request counts as `timeout_s`. ValueError if it is not one."""
     timeout_ns = round(timeout_s * 1e9)
     rows = []
     for row in csv.reader(lines):
@@ -67,7 +67,7 @@ def read_csv(lines: Iterable[str], timeout_s: float) -> Attack:
 
 
 def lags(attack: Attack, rate: float) -> list[float]:
-    """How late each request left, in ns."""
+    """How late each request was sent, in ns."""
     step = 1e9 / rate
     first = attack.sent_ns[0] if attack.sent_ns else 0
     offsets = [sent - first - number * step for number, sent in enumerate(attack.sent_ns)]
@@ -76,7 +76,7 @@ def lags(attack: Attack, rate: float) -> list[float]:
 
 
 def most_in_flight(attack: Attack) -> int:
-    """The most requests that were open at one moment."""
+    """The most requests that were open at any one time."""
     open_until: list[int] = []
     most = 0
     for sent, took in zip(attack.sent_ns, attack.took_ns, strict=True):
@@ -88,13 +88,13 @@ def most_in_flight(attack: Attack) -> int:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least value that this share of all is not above (nearest rank)."""
-    # Less a rounding error, so that 0.9 of 10 is 9.
+    """The nearest-rank quantile of sorted values: the smallest that this share of them does not exceed."""
+    # 1e-9 absorbs rounding, so that 0.9 of 10 is 9.
     return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
 
 
 def quantile_of(counts: Mapping[int, int], share: float) -> int:
-    """The same of values with their counts, of which there is at least one."""
+    """The same for values with their counts; there must be at least one."""
     left = math.ceil(share * sum(counts.values()) - 1e-9)
     for value in sorted(counts):
         left -= counts[value]
@@ -104,18 +104,18 @@ def quantile_of(counts: Mapping[int, int], share: float) -> int:
 
 
 def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
-    """What lag.json holds; times in seconds, null where nothing was sent."""
+    """The content of lag.json; times are in seconds, null where nothing was sent."""
     from_first = lags(attack, rate)
     ordered = sorted(from_first)
-    some = bool(ordered)
-    middle = quantile(ordered, 0.5) if some else 0
+    any_sent = bool(ordered)
+    middle = quantile(ordered, 0.5) if any_sent else 0
     late = [lag - middle for lag in from_first]
     sides = {
         "as_sent_s": sorted(map(float, attack.took_ns)),
         "from_schedule_s": sorted(took + lag for took, lag in zip(attack.took_ns, late, strict=True)),
     }
-    told = {
-        name: {key: quantile(side, share) / 1e9 for key, share in SHARES.items()} if some else None
+    percentiles = {
+        name: {key: quantile(side, share) / 1e9 for key, share in SHARES.items()} if any_sent else None
         for name, side in sides.items()
     }
     return {
@@ -125,16 +125,16 @@ def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
         "workers": workers,
         "in_flight_max": most_in_flight(attack),
         "late_s": LATE_S,
-        "late_ratio": sum(lag > LATE_S * 1e9 for lag in late) / len(late) if some else None,
+        "late_ratio": sum(lag > LATE_S * 1e9 for lag in late) / len(late) if any_sent else None,
         "lag_s": {"p50": middle / 1e9, "p99": quantile(ordered, 0.99) / 1e9, "max": ordered[-1] / 1e9}
-        if some
+        if any_sent
         else None,
-        **told,
+        **percentiles,
     }
 
 
 def latency_facts(attack: Attack) -> dict[str, Any]:
-    """What latencies.json holds: every latency, to `DIGITS` digits, with its count."""
+    """The content of latencies.json: every latency, rounded to `DIGITS` digits, with its count."""
     counts = Counter(map(_rounded, attack.took_ns))
     ordered = sorted(counts)
     return {
@@ -153,7 +153,7 @@ def _rounded(value: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """What lag.json told: seconds; `workers` is what vegeta was allowed, `in_flight_max` the most that it used."""
+    """lag.json, in seconds; `workers` is the most that vegeta was allowed, `in_flight_max` the most that it used."""
 
     requests: int
     workers: int
@@ -164,16 +164,16 @@ class Lag:
     from_schedule_s: Mapping[str, float]
 
     def moved(self, names: Iterable[str] = JUDGED) -> Iterator[str]:
-        """The percentiles, of those that the requests are enough for, that the lag has moved too far."""
+        """The percentiles, of those with enough requests, that lag moved too far."""
         for name in names:
             sent, due = self.as_sent_s[name], self.from_schedule_s[name]
             if self.requests >= least_requests(SHARES[name]) and due - sent > MAX_SHIFT * sent + MAX_SHIFT_S:
                 yield name
 
     def faults(self) -> Iterator[str]:
-        """In what the load was not the asked one, in words."""
+        """How the load differed from the planned one, one text each."""
         moved = [
-            f"{name} is {1000 * self.from_schedule_s[name]:.3g} ms from the asked times, "
+            f"{name} is {1000 * self.from_schedule_s[name]:.3g} ms from when requests were due, "
             f"{1000 * self.as_sent_s[name]:.3g} ms as sent"
             for name in self.moved()
         ]
@@ -184,13 +184,13 @@ class Lag:
         yield from self.shortage()
 
     def shortage(self) -> Iterator[str]:
-        """Whether requests had to wait for a worker, in words."""
+        """Says that requests had to wait for a worker, if they had."""
         if self.in_flight_max >= MOST_WORKERS * self.workers:
-            yield f"all {self.workers} workers of vegeta were in use: what was due then was not sent"
+            yield f"all {self.workers} of vegeta's workers were in use: requests that were due then were not sent"
 
 
 def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
-    """The values of lag.json; None where it is no such file, or nothing was sent."""
+    """The lag of lag.json; None where that is not such a file, or nothing was sent."""
     if facts is None:
         return None
     try:
@@ -201,7 +201,7 @@ def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
             _number(facts["late_ratio"]),
             {key: _number(facts["lag_s"][key]) for key in ("p50", "p99", "max")},
             {key: _number(facts["as_sent_s"][key]) for key in SHARES},
-            # Above the middle's, an early request may seem to have its answer before it is due.
+            # Relative to the median lag, an early request may have its answer before it was due.
             {key: _number(max(0, facts["from_schedule_s"][key])) for key in SHARES},
         )
     except (KeyError, TypeError, ValueError):
@@ -210,5 +210,5 @@ def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
-        raise ValueError("not a number that can be")
+        raise ValueError("not a number in range")
     return value

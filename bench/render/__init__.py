@@ -1,1 +1,1 @@
-"""What people read: report.md, the page, comparisons of runs, the comment on a pull request."""
+"""What people read: report.md, the page, comparisons of runs, the pull request comment."""

@@ -1,4 +1,4 @@
-"""A comparison of runs as Markdown and as a page: the answer first, then why it may be given, then every row."""
+"""A comparison of runs as Markdown and as a page: conclusions, compatibility, then every row."""
 
 from __future__ import annotations
 
@@ -25,41 +25,42 @@ from bench.stats.estimates import percent_of
 NAMES = {
     GOODPUT: "goodput",
     PER_CORE: "goodput per core",
-    PAIR[Metric.GOODPUT]: "ratio of goodput",
-    PAIR[Metric.CPU]: "ratio of goodput per core",
+    PAIR[Metric.GOODPUT]: "goodput ratio",
+    PAIR[Metric.CPU]: "goodput per core ratio",
 }
-UNITS = {GOODPUT: ", good answers/s", PER_CORE: ", good answers/s to a core's worth of CPU time"}
+UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}
 MOST = 10
-"""Differences of two runs, or answers, that are listed before the rest is counted."""
+"""How many differences or conclusions are listed; the rest is counted."""
 NOTES = (
-    "Figures are geometric means over the valid rounds of a run, with their 95 % intervals; a change is that of the "
-    "later run to the earlier, and more is better.",
-    "Solo windows of two runs were not measured side by side, so nothing here is called faster or slower. 'differs' is "
-    "a change beyond what the null server of both runs leaves to the host, and beyond the floors of their A/A pairs: "
-    "Welch's test, with Benjamini and Hochberg's procedure at 5 % over all rows of two runs. What the null server does "
-    "not feel (memory, disk, another layout of the same program) is not excluded: --mode duet measures side by side.",
+    "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
+    "relative to the first; more is better.",
+    "Two runs are not measured side by side, so nothing here is called faster or slower. 'differs' is a change larger "
+    "than the host may have caused (by the null server) and than the noise floor of both runs (by their A/A pairs): "
+    "Welch's t test, with Benjamini and Hochberg's procedure at 5 % over all rows of two runs. Effects that the null "
+    "server does not show (memory, disk, program layout) are not excluded; --mode duet measures side by side.",
 )
 
-HISTORY = (
-    f"A change of level is looked for in {LEAST_RUNS} runs or more, and shown when two of them have it (of 20, "
-    "three). Where there is none, at most 5 % of such tables show one (Benjamini and Hochberg over all "
-    "histories); a host that drifts slowly from run to run makes more. The best cut is chosen: its change is "
-    "rather too large."
+TREND_NOTE = (
+    f"A change of level needs {LEAST_RUNS} runs or more, and at least two runs at the new level (three from 20 on)."
+    " Without a real change, at most 5 % of such tables show one (Benjamini and Hochberg over all trends); a host that"
+    " drifts slowly from run to run causes more. Since the best cut is selected, its change tends to be too large."
 )
 
 
 def markdown(found: RunComparison) -> str:
-    """comparison.md."""
-    return _environment().get_template("comparison.md.jinja").render(_told(found))
+    """The text of comparison.md."""
+    return _environment().get_template("comparison.md.jinja").render(_content(found))
 
 
 def page(found: RunComparison) -> str:
-    """index.html: the same, with a picture of each history; nothing in it is asked from anywhere."""
-    changed_first = sorted(found.histories, key=lambda history: (history.word != CHANGED, not history.changes))
-    pictures = [_picture(history) for history in changed_first]
-    runs = found.histories[0].runs if found.histories else ()
+    """index.html: the same with a picture of each trend, self-contained."""
+    changed_first = sorted(found.trends, key=lambda trend: (trend.word != CHANGED, not trend.changes))
+    pictures = [_picture(trend) for trend in changed_first]
+    runs = found.trends[0].runs if found.trends else ()
     return (
-        _environment().get_template("comparison.html.jinja").render(_told(found) | {"pictures": pictures, "runs": runs})
+        _environment()
+        .get_template("comparison.html.jinja")
+        .render(_content(found) | {"pictures": pictures, "runs": runs})
     )
 
 
@@ -72,97 +73,99 @@ def _environment() -> Environment:
 
 
 def shown(text: str) -> str:
-    """One line without what is not printed: marks that turn the direction of text are such."""
+    """One line, with non-printable characters (such as those that change the text direction) replaced."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in " ".join(text.split()))
 
 
-def _told(found: RunComparison) -> dict[str, Any]:
-    told = [other for other in found.compared if other.rows]
-    # Of a history, what its ends say; histories have what lies between.
-    pairs = told[-1:] if found.histories else told
+def _content(found: RunComparison) -> dict[str, Any]:
+    compared = [other for other in found.compared if other.rows]
+    # With trends, only the first and the last run are compared in full.
+    pairs = compared[-1:] if found.trends else compared
     names = [found.first, *(other.name for other in found.others)]
     title = f"{names[0]} and {names[1]}" if len(names) == 2 else f"{len(names)} runs, {names[0]} to {names[-1]}"
-    tables = [*_history_tables(found.histories), *(table for other in pairs for table in _tables(other))]
+    tables = [*_trend_tables(found.trends), *(table for other in pairs for table in _tables(other))]
     return {
         "title": title,
         "first": found.first,
         "others": [other for other in found.others if other.verdict.differences],
         "alike": [other.name for other in found.others if not other.verdict.differences],
-        "answers": list(_answers(found, [row for other in pairs for row in other.rows])),
+        "conclusions": list(_conclusions(found, [row for other in pairs for row in other.rows])),
         "tables": tables,
-        "notes": (*((HISTORY,) if found.histories else ()), *NOTES) if tables else (),
+        "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES) if tables else (),
         "MOST": MOST,
     }
 
 
-def _answers(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
+def _conclusions(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
     for other in found.others:
         if not other.verdict.comparable:
-            yield f"{other.name} is not compared with {found.first}: {other.cause}."
+            yield f"{other.name} is not comparable with {found.first}: {other.cause}."
     yield from _first(
-        f"{_whose(history)}: {_percent(change.ratio)} from {change.run} on."
-        for history in found.histories
-        for change in history.changes
+        f"{_whose(trend)}: {_percent(change.ratio)} from {change.run} on."
+        for trend in found.trends
+        for change in trend.changes
         if change.word == CHANGED
     )
-    if found.histories and not any(history.word == CHANGED for history in found.histories):
-        searched = sum(history.p is not None for history in found.histories)
-        fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.histories) else ""
-        yield f"No level is shown to have changed ({searched} of {len(found.histories)} histories searched{fewer})."
+    if found.trends and not any(trend.word == CHANGED for trend in found.trends):
+        searched = sum(trend.p is not None for trend in found.trends)
+        fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.trends) else ""
+        yield f"No change of level shown ({searched} of {len(found.trends)} trends searched{fewer})."
     yield from _first(
         f"{_whose(row)} differs: {_change(row)}, {row.one} to {row.other}." for row in rows if row.word == DIFFERS
     )
     if rows:
         counts = ", ".join(f"{word} {count}" for word, count in count_words(rows).items())
-        yield f"Of {len(rows)} figures that both runs have: {counts}."
+        yield f"{len(rows)} figures are in both runs: {counts}."
     elif found.compared:
-        yield "They have no measured cell in common."
+        yield "The runs have no measured cell in common."
 
 
-def _first(answers: Iterable[str]) -> Iterator[str]:
-    every = list(answers)
+def _first(sentences: Iterable[str]) -> Iterator[str]:
+    every = list(sentences)
     yield from every[:MOST]
     if len(every) > MOST:
-        yield f"And {len(every) - MOST} more of these: the tables below have them."
+        yield f"{len(every) - MOST} more are in the tables below."
 
 
 def _titled(figure: str) -> str:
-    return NAMES[figure] + UNITS.get(figure, ", of two services in the same seconds")
+    return NAMES[figure] + UNITS.get(figure, ", side b / side a of a pair")
 
 
 def _in_order(figures: Iterable[str]) -> list[str]:
-    """The figures that there are, goodput first."""
+    """The figures in a fixed order, goodput first."""
     return sorted(dict.fromkeys(figures), key=[*NAMES].index)
 
 
 def _whose(row: CellDifference | Trend) -> str:
-    beside = f" to {row.beside}" if row.beside else ""
+    beside = f" vs {row.beside}" if row.beside else ""
     return f"{row.service}{beside}, {row.cell}, {NAMES[row.figure]}"
 
 
-def _tables(beside: ComparedRun) -> Iterator[Table]:
-    rows = beside.rows
+def _tables(compared: ComparedRun) -> Iterator[Table]:
+    rows = compared.rows
     for figure in _in_order(row.figure for row in rows):
         group = [row for row in rows if row.figure == figure]
         one, other = group[0].one, group[0].other
-        columns = ("cell", "service", one, other, "change", "verdict", "mind")
+        columns = ("cell", "service", one, other, "change", "verdict", "remarks")
         lines = tuple(tuple(map(shown, _row(row))) for row in group)
-        title = f"{one} to {other}: {_titled(figure)}"
-        yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "mind"))
-    yield _controls(rows[0].one, beside)
+        title = f"{other} vs {one}: {_titled(figure)}"
+        yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "remarks"))
+    yield _controls(rows[0].one, compared)
 
 
 def _controls(one: str, other: ComparedRun) -> Table:
-    """What the null server did between the runs, and what their A/A pairs leave."""
+    """The change of the null server between the runs, and the smallest change that counts."""
     rows = [
         (f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", NAMES[drift.key.figure], _interval(drift))
         for drift in other.drifts
     ]
     least = (f"{NAMES[figure]} {percent_of(other.deltas[figure]):.1f} %" for figure in (GOODPUT, PER_CORE))
-    notes = [f"No less is called a difference than 3 %, or what the A/A pairs of both runs show: {', '.join(least)}."]
+    notes = [f"Smallest change that counts (3 %, or the noise floor of both runs): {', '.join(least)}."]
     if not rows:
-        notes.insert(0, "No null server was measured often enough in both runs: what the host did is not known.")
-    title = shown(f"{one} to {other.name}: the null server, which is the same in both")
+        notes.insert(
+            0, "The null server was not measured often enough in both runs, so changes of the host are unknown."
+        )
+    title = shown(f"{other.name} vs {one}: the null server (the same in both runs)")
     columns = ("cell", "figure", "change")
     return Table(title, columns, tuple(tuple(map(shown, row)) for row in rows), labels=2, notes=tuple(notes))
 
@@ -174,16 +177,16 @@ def _interval(drift: Drift) -> str:
 
 
 def _row(row: CellDifference) -> tuple[str, ...]:
-    service = f"{row.service} to {row.beside}" if row.beside else row.service
-    mind = [row.reason] if row.reason else []
-    mind += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
+    service = f"{row.service} vs {row.beside}" if row.beside else row.service
+    remarks = [row.reason] if row.reason else []
+    remarks += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
     left = [
         f"{side.planned - side.rounds} of {side.planned} rounds left out: {side.cause}"
         for side in (row.before, row.after)
         if side.value is not None and side.cause
     ]
     figures = (_figure(row.before), _figure(row.after), _change(row))
-    return row.cell, service, *figures, row.word, "; ".join(dict.fromkeys([*mind, *left])) or NOTHING
+    return row.cell, service, *figures, row.word, "; ".join(dict.fromkeys([*remarks, *left])) or NOTHING
 
 
 def _figure(side: CellFigure) -> str:
@@ -204,32 +207,32 @@ def _change(row: CellDifference) -> str:
     return _percent(row.ratio) + interval
 
 
-def _history_tables(histories: Sequence[Trend]) -> Iterator[Table]:
-    for figure in _in_order(history.figure for history in histories):
-        group = [history for history in histories if history.figure == figure]
+def _trend_tables(trends: Sequence[Trend]) -> Iterator[Table]:
+    for figure in _in_order(trend.figure for trend in trends):
+        group = [trend for trend in trends if trend.figure == figure]
         columns = ("cell", "service", "runs", "first", "last", "verdict", "level")
-        rows = tuple(tuple(map(shown, _history_row(history))) for history in group)
-        title = f"History of {len(group[0].runs)} runs: {_titled(figure)}"
+        rows = tuple(tuple(map(shown, _trend_row(trend))) for trend in group)
+        title = f"Trend over {len(group[0].runs)} runs: {_titled(figure)}"
         yield Table(title, columns, rows, labels=2, prose=("verdict", "level"))
 
 
-def _history_row(history: Trend) -> tuple[str, ...]:
-    points = [point for point in history.points if point.value is not None]
+def _trend_row(trend: Trend) -> tuple[str, ...]:
+    points = [point for point in trend.points if point.value is not None]
     ends = [_figure(points[index]) if points else NOTHING for index in (0, -1)]
-    service = f"{history.service} to {history.beside}" if history.beside else history.service
-    count = f"{len(points)} of {len(history.points)}"
-    return history.cell, service, count, *ends, history.word, _levels(history) or history.reason or NOTHING
+    service = f"{trend.service} vs {trend.beside}" if trend.beside else trend.service
+    count = f"{len(points)} of {len(trend.points)}"
+    return trend.cell, service, count, *ends, trend.word, _levels(trend) or trend.reason or NOTHING
 
 
-def _levels(history: Trend) -> str:
+def _levels(trend: Trend) -> str:
     return "; ".join(
         f"{_percent(change.ratio)} from {change.run} on"
         + ("" if change.word == CHANGED else f": {change.word}")
         + (f" ({change.reason})" if change.reason else "")
-        for change in history.changes
+        for change in trend.changes
     )
 
 
-def _picture(history: Trend) -> TrendPicture:
-    words = f"{history.word}: {_levels(history) or history.reason}".removesuffix(": ")
-    return trend_picture(_whose(history), words, history)
+def _picture(trend: Trend) -> TrendPicture:
+    words = f"{trend.word}: {_levels(trend) or trend.reason}".removesuffix(": ")
+    return trend_picture(_whose(trend), words, trend)

@@ -1,7 +1,7 @@
-"""A comparison as a comment for a pull request, and an exit status by policy: `pr-comment`.
+"""The pull request comment, and whether a policy fails: `pr-comment`.
 
-Of one run: the verdicts of its pairs, A being what was, B what is proposed. Of two runs there is no verdict, since they
-were not loaded in the same seconds: their figures stand side by side where `comparable` allows it, and nothing more.
+For one run: the verdicts on its pairs, A being the base and B the head. For two runs there is no verdict, since they
+were not measured side by side: their figures are listed next to each other if the runs are comparable.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from bench.stats.estimates import percent_of
 from bench.validity.run_records import service_names
 
 MOST_BYTES = 65_536
-"""What GitHub takes as one comment is that many characters; bytes are never fewer."""
+"""GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
 MOST_ROWS = (30, 10, 3, 0)
-"""Rows of a table, and fewer where they are too long."""
+"""Rows of a table; the next value is tried if the comment is too long."""
 MOST_WORD = 200
-"""Characters of one name or reason."""
+"""Most characters of one name or reason."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
-"""What a reader of a change has to know first."""
+"""Verdicts in the order of their importance to a reviewer."""
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
-"""What would end a span of code, or a cell; GitHub's rules for a backslash before either differ."""
+"""Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 WHY_NO_VERDICT = "verdicts need base and head as pairs of one run (docs/ci.md)"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A pair with its verdict, and those of its services that were not loaded."""
+    """A pair with its verdict, and those of its services that could not be measured."""
 
     pair: PlannedPair
     found: Verdict
@@ -49,19 +49,19 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """The verdict's word without its cause."""
+        """The verdict without its cause."""
         return INVALID if self.found.word.startswith(INVALID) else self.found.word
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What ends with exit status 1; `slower` where B is slower by more than `percent`."""
+    """What gives exit status 1; `slower` if B is slower by more than `percent`."""
 
     name: str
     percent: float = 0.0
 
-    def broken_by(self, row: Row) -> bool:
-        """Whether one pair breaks it; of a service that was not loaded nothing is valid."""
+    def violated_by(self, row: Row) -> bool:
+        """Whether one pair violates it; a service that could not be measured counts as invalid."""
         if self.name == SLOWER:
             return row.kind == SLOWER and _slower(row.found) > self.percent
         return self.name == row.kind.replace(" ", "-") or (self.name == INVALID and bool(row.failed))
@@ -69,14 +69,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """Its Markdown, and the pairs or cells that broke a policy."""
+    """Its Markdown, and the number of pairs or cells that violate a policy."""
 
     text: str
-    broken: int
+    violations: int
 
 
 def parse_policy(text: str) -> Policy:
-    """The policy of its words; UserError when it is none."""
+    """Parse a policy; UserError if it is none."""
     found = POLICY.match(text)
     if not found or (found[2] and found[1] != SLOWER):
         raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable")
@@ -84,13 +84,13 @@ def parse_policy(text: str) -> Policy:
 
 
 def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
-    """The comment on a run's pairs; UserError where it has none."""
+    """The comment on a run's pairs; UserError if it has none."""
     if any(policy.name == "not-comparable" for policy in policies):
-        raise UserError("--fail-on not-comparable is about two runs, and one was given")
+        raise UserError("--fail-on not-comparable needs two runs, and one was given")
     source = read_run(str(folder))
     judged = judge_pairs(pairs_of(source.facts), read_records(folder))
     if not judged.pairs:
-        raise UserError(f"{folder.name} has no pairs, and so no verdicts: measure with --mode duet (docs/ci.md)")
+        raise UserError(f"{folder.name} has no pairs and so no verdicts: measure with --mode duet (docs/ci.md)")
     failures = {name: failed for name in service_names(source) if (failed := read_service(source.path, name).failure)}
     return verdict_comment(folder.resolve().name, judged, policies, failures)
 
@@ -98,9 +98,9 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
 def verdict_comment(
     run: str, judged: Judged, policies: Sequence[Policy], failures: Mapping[str, tuple[str, str]]
 ) -> Comment:
-    """Pure: the headline, a row for each pair, those without a difference folded away, and what the policies say.
+    """Pure: a headline, a row per pair (those without a difference folded away), and the result of each policy.
 
-    `failures` has the services that were not loaded: outcome and detail.
+    `failures` has outcome and detail of the services that could not be measured.
     """
     every = [
         Row(pair, found, tuple(name for name in (pair.a, pair.b) if name in failures))
@@ -112,34 +112,36 @@ def verdict_comment(
     head = [
         f"### {_headline(counts)}",
         "",
-        f"Run {code(run)}: what is proposed against what was, both loaded in the same seconds.",
+        f"Run {code(run)}: head against base, measured side by side.",
     ]
     if counts[INVALID] or counts[NOT_ENOUGH]:
-        head += ["`invalid` and `not enough data` are no verdicts: of these pairs nothing is known."]
+        head += ["`invalid` and `not enough data` are not verdicts: whether these pairs differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
-    head += [f"Not loaded: {code(name)}, {code(': '.join(failures[name]))}." for name in [*lost][: MOST_ROWS[0]]]
-    broken = {policy: sum(policy.broken_by(row) for row in every) for policy in policies}
-    foot = [_policy_line(policy, count, counts) for policy, count in broken.items()]
+    head += [f"Not measured: {code(name)}, {code(': '.join(failures[name]))}." for name in [*lost][: MOST_ROWS[0]]]
+    violations = {policy: sum(policy.violated_by(row) for row in every) for policy in policies}
+    foot = [_policy_line(policy, count, counts) for policy, count in violations.items()]
     first = [row for kind in ORDER if kind != NO_DIFFERENCE for row in rows[kind]]
     same = rows[NO_DIFFERENCE]
-    return Comment(_fit(head, [("", first), (f"{len(same)} with {NO_DIFFERENCE}", same)], foot), sum(broken.values()))
+    return Comment(
+        _fit(head, [("", first), (f"{len(same)} with {NO_DIFFERENCE}", same)], foot), sum(violations.values())
+    )
 
 
 def _headline(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in ORDER if counts[kind])
-    return f"{total} {'pair' if total == 1 else 'pairs'}: {told}"
+    by_kind = ", ".join(f"{counts[kind]} {kind}" for kind in ORDER if counts[kind])
+    return f"{total} {'pair' if total == 1 else 'pairs'}: {by_kind}"
 
 
 def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
-    asked = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
+    option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
     unknown = counts[INVALID] + counts[NOT_ENOUGH]
-    silent = f"; it says nothing of the {unknown} without a verdict" if policy.name == SLOWER and unknown else ""
-    return f"{asked}: {f'broken by {count}' if count else 'not broken'}{silent}."
+    silent = f"; pairs without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
+    return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
 def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Row]]], foot: Sequence[str]) -> str:
-    """The whole comment, with fewer rows where it would be too long."""
+    """The whole comment, with fewer rows if it would be too long."""
     for most in MOST_ROWS:
         lines = [*head]
         for title, rows in parts:
@@ -160,21 +162,21 @@ def _text(lines: Sequence[str], foot: Sequence[str]) -> str:
 def _table(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
-    lines = ["| proposed | was | under | verdict | by | mind |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| head | base | load | verdict | metric | remarks |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         pair, found = row.pair, row.found
-        mind = "; ".join([*([found.reason] if found.reason else []), *found.flags])
+        remarks = "; ".join([*([found.reason] if found.reason else []), *found.flags])
         words = code(found.words()) if row.kind == INVALID else found.words()
-        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.judge), code(mind)]
+        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.metric), code(remarks)]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
 def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
-    """The comment on two runs: what may stand side by side, and no verdict."""
+    """The comment on two runs: figures if the runs are comparable, and no verdict."""
     for policy in policies:
         if policy.name in (SLOWER, "not-enough-data"):
-            raise UserError(f"--fail-on {policy.name} cannot be told from two runs: {WHY_NO_VERDICT}")
+            raise UserError(f"--fail-on {policy.name} does not work with two runs: {WHY_NO_VERDICT}")
     verdict = compatibility_of(*(read_facts(str(folder)) for folder in folders))
     records = [read_records(folder) for folder in folders]
     return side_by_side([folder.resolve().name for folder in folders], verdict, records, policies)
@@ -183,39 +185,39 @@ def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
 def side_by_side(
     names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
 ) -> Comment:
-    """Pure: goodput of the cells that both runs have, where nothing forbids to look at both."""
-    told = [f"- {code(found.line())}" for found in verdict.differences]
+    """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
+    differences = [f"- {code(found.line())}" for found in verdict.differences]
     head = [
-        f"### No verdict: two runs{'' if verdict.comparable else ', and not comparable'}",
+        f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
         "",
-        f"{code(names[0])} and {code(names[1])} were not loaded in the same seconds: what differs may be the hour. "
-        f"To know, {WHY_NO_VERDICT}.",
+        f"{code(names[0])} and {code(names[1])} were not measured side by side, so a difference may come from the"
+        f" host: {WHY_NO_VERDICT}.",
     ]
     solo = [[record for record in every if record.mode == "solo"] for every in records]
     cells = [{_key(cell): cell for cell in cells_of(every, Context((), None))} for every in solo]
     both = [key for key in cells[0] if key in cells[1]]
     invalid = [key for key in both if any(group[key].goodput is None for group in cells)]
-    broken = 0
+    violations = 0
     foot = []
     for policy in policies:
         count = len(invalid) if policy.name == INVALID else int(not verdict.comparable)
-        foot.append(f"`--fail-on {policy.name}`: {f'broken by {count}' if count else 'not broken'}.")
-        broken += count
+        foot.append(f"`--fail-on {policy.name}`: {f'violated by {count}' if count else 'passed'}.")
+        violations += count
     rows = [_row(key, [group[key] for group in cells]) for key in both] if verdict.comparable else []
     for most in MOST_ROWS:
-        lines = [*head, *([""] if told else []), *told[:most]]
-        lines += _more(told, most, "differences: see scripts/compare-runs.sh --check")
+        lines = [*head, *([""] if differences else []), *differences[:most]]
+        lines += _more(differences, most, "differences: see scripts/compare-runs.sh --check")
         if rows:
             lines += [
                 "",
-                "| service | under | requests/s, first run | requests/s, second run |",
+                "| service | load | requests/s, first run | requests/s, second run |",
                 "| --- | --- | --- | --- |",
             ]
             lines += [*rows[:most], *_more(rows, most, "cells: see the runs' reports")]
         text = _text(lines, foot)
         if len(text.encode()) <= MOST_BYTES:
             break
-    return Comment(text, broken)
+    return Comment(text, violations)
 
 
 def _more(rows: Sequence[object], most: int, where: str) -> list[str]:
@@ -232,14 +234,14 @@ def _row(key: tuple[str, str], both: Iterable[Cell]) -> str:
 
 
 def _slower(found: Verdict) -> float:
-    """By how many percent A does more than B, as the verdict's own words say it."""
+    """By how many percent B is slower than A, as the verdict says it."""
     return 0.0 if found.estimate is None else percent_of(-found.estimate.mean)
 
 
 def code(text: str) -> str:
-    """`text` as one short span of code, in which GitHub sees no link, name, number of an issue, or HTML.
+    """`text` as one short code span, in which GitHub sees no link, mention, issue number or HTML.
 
-    What does not show, or turns the direction of writing, becomes a mark that does.
+    Characters that are invisible or change the text direction are replaced by a visible one.
     """
     line = " ".join(text.split())
     shown = "".join("\ufffd" if unicodedata.category(mark)[0] == "C" else mark for mark in line)

@@ -1,4 +1,4 @@
-"""report.md: what ran, what is missing and why, then the preset's tables."""
+"""report.md: conclusions, setup, missing results, verdicts, then the preset's tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Template
 
 from bench.analysis.cells import Context
-from bench.analysis.conclusions import by_question, conclusions, floor_words
+from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.pair_analysis import Judged
 from bench.analysis.reference_results import reference_results
@@ -49,20 +49,9 @@ KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]
 )
 
 
-def report(
-    source: Run,
-    services: Mapping[str, ServiceFacts],
-    records: Sequence[Record],
-    judged: Judged | None = None,
-    latencies: Mapping[Key, Latencies] | None = None,
-) -> str:
-    """The report of a run as Markdown."""
-    return markdown(report_content(source, services, records, judged or Judged(), latencies or {}))
-
-
-def markdown(words: Mapping[str, Any]) -> str:
-    """What `content` gave, as Markdown."""
-    return _template().render(words)
+def markdown(content: Mapping[str, Any]) -> str:
+    """The content of a report as Markdown."""
+    return _template().render(content)
 
 
 def report_content(
@@ -72,21 +61,21 @@ def report_content(
     judged: Judged,
     latencies: Mapping[Key, Latencies],
 ) -> dict[str, Any]:
-    """What the report says, by the names that its templates use."""
+    """The content of the report, by the names that its templates use."""
     solo = [record for record in records if record.mode == "solo"]
     facts = source.facts
-    comparison = reference_results().get(str(facts.get("published")))
-    context = Context(tuple(services), comparison, latencies)
+    reference = reference_results().get(str(facts.get("published")))
+    context = Context(tuple(services), reference, latencies)
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
-    # Wherever there are such cells, whatever the preset's tables are: each is empty without them.
+    # For every preset: these tables are empty if the run has no such cells.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return {
-        "answers": by_question(conclusions(judged, records)),
-        "floor": floor_words(judged),
+        "conclusions": by_question(conclusions(judged, records)),
+        "noise_floor": noise_floor_words(judged),
         "title": facts.get("title") or facts.get("preset") or "Run",
         "facts": [*_facts(facts, records), *_jit(facts, services)],
         "services": _services(facts, services, records),
-        "comparison": comparison,
+        "reference": reference,
         "planned": len(records),
         "measured": sum(record.outcome == MEASURED for record in records),
         "valid": sum(record.valid for record in records),
@@ -111,7 +100,7 @@ def _template() -> Template:
 
 
 def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
-    """What a reader needs to place the figures, as (name, value)."""
+    """The setup of the run as (name, value)."""
     for name in ("preset", "mode", "rounds", "seed"):
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
@@ -123,23 +112,23 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     for name in ("containers", "engine"):
         yield name, str(facts.get(name) or "unknown")
     host = mapping(facts.get("host"))
-    told = [f"{key} {'not known' if host[key] is None else host[key]}" for key in host if key != "missing"]
-    yield "host", ", ".join(told) or "unknown"
-    knobs = mapping(facts.get("knobs"))
-    yield "knobs", ", ".join(f"{key}={knobs[key]}" for key in knobs if knobs[key] != "") or "unknown"
+    known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
+    yield "host", ", ".join(known) or "unknown"
+    settings = mapping(facts.get("knobs"))
+    yield "settings", ", ".join(f"{key}={settings[key]}" for key in settings if settings[key] != "") or "unknown"
     versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
-    yield "tools", ", ".join(versions) or "none has run"
+    yield "tools", ", ".join(versions) or "none"
 
 
 def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
-    """Where the JIT that was asked for is at work, and where it is not: the setting alone says nothing."""
+    """Whether the requested JIT is really enabled, as reported by each interpreter."""
     if mapping(facts.get("knobs")).get("PYTHON_JIT") != "1":
         return
     states: dict[str, list[str]] = {}
     for name, service in services.items():
-        states.setdefault(service.jit or "not known", []).append(name)
-    told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    yield "PYTHON_JIT=1, as each interpreter tells", told or "no service"
+        states.setdefault(service.jit or "unknown", []).append(name)
+    listed = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    yield "PYTHON_JIT=1, as reported by the interpreters", listed or "no services"
 
 
 def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:
@@ -155,24 +144,24 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
         rows.append(
             (
                 name,
-                service.python_build or f"not known: {service.missing['python_build']}",
-                f"{base}, {service.base_label or 'pulled, or not known: ' + service.missing['base_label']}",
+                service.python_build or f"unknown: {service.missing['python_build']}",
+                f"{base}, {service.base_label or 'pulled or unknown: ' + service.missing['base_label']}",
                 ", ".join(versions) or NOTHING,
                 _image(service),
             )
         )
-    columns = ("service", "Python", "base, and how it was made", "versions", "image")
+    columns = ("service", "Python", "base and how it was built", "versions", "image")
     return Table("Services", columns, tuple(rows), labels=len(columns))
 
 
 def _image(service: ServiceFacts) -> str:
     if service.image_id is None:
-        return f"not known: {service.missing['image_id']}"
+        return f"unknown: {service.missing['image_id']}"
     return service.image_id.removeprefix("sha256:")[:12]
 
 
 def _causes(records: Sequence[Record]) -> Table | None:
-    """Every cause with its count, by service, and the facts of its first measurement."""
+    """Every cause with its count by service, and the details of its first occurrence."""
     counts: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
     for record in records:
@@ -184,8 +173,8 @@ def _causes(records: Sequence[Record]) -> Table | None:
     rows = tuple(
         (cause, service, str(counts[cause, service]), examples[cause, service]) for cause, service in sorted(counts)
     )
-    columns = ("cause", "service", "measurements", "the first of them")
-    return Table("Not measured, or not valid", columns, rows, labels=4) if rows else None
+    columns = ("cause", "service", "measurements", "first occurrence")
+    return Table("Not measured or not valid", columns, rows, labels=4) if rows else None
 
 
 def _skipped(facts: Mapping[str, Any]) -> Table | None:
@@ -194,4 +183,4 @@ def _skipped(facts: Mapping[str, Any]) -> Table | None:
         words = [str(skip.get(key) or NOTHING) for key in ("service", "scenario", "tool", "cause")]
         rows.append(tuple(words))
     columns = ("service", "scenario", "tool", "cause")
-    return Table("Skipped by the plan", columns, tuple(rows), labels=4) if rows else None
+    return Table("Not planned", columns, tuple(rows), labels=4) if rows else None

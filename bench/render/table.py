@@ -1,4 +1,4 @@
-"""A table of finished words, as Markdown."""
+"""A table of formatted text, as Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of finished words; the first `labels` columns and `prose` are words (left), the others figures (right)."""
+    """Rows of formatted text; the first `labels` columns and those in `prose` are left-aligned, the others right."""
 
     title: str
     columns: tuple[str, ...]
@@ -34,5 +34,5 @@ def _line(words: tuple[str, ...] | list[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as one line of Markdown that means only itself."""
+    """`text` as one line of Markdown, escaped."""
     return " ".join(text.split()).translate(_ESCAPES)

@@ -1,4 +1,4 @@
-"""A history as a small picture: static SVG by leather, which has no script and takes its colours from the page."""
+"""A trend as a small picture: static SVG by leather, without scripts, coloured by the page."""
 
 from __future__ import annotations
 
@@ -18,61 +18,61 @@ from bench.core.formats import number
 
 WIDTH, HEIGHT = 420, 200
 LINE, LEVEL, BAR = "#2a78c2", "#c2571a", "#8a8a8a"
-"""Told apart by width and place too; each has a contrast of 3 to 1 or more on white and on black."""
+"""They also differ in width and position; each has a contrast of at least 3 to 1 on white and on black."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPicture:
-    """An SVG, its title, what it shows in words, and the same for whom does not see it; no SVG without two points."""
+    """An SVG with title, description and alternative text; without two points the SVG is empty."""
 
     title: str
     words: str
-    told: str
+    alt: str
     svg: str
 
 
-def trend_picture(title: str, words: str, history: Trend) -> TrendPicture:
-    """The points of a history with their intervals and the levels between its changes."""
-    known = [(place, point) for place, point in enumerate(history.points, 1) if point.value is not None]
-    figures = ", ".join("none" if point.value is None else number(point.value) for point in history.points)
-    told = f"{title}: {words}. From the first run to the last: {figures}."
-    return TrendPicture(title, words, told, _svg(history) if len(known) > 1 else "")
+def trend_picture(title: str, words: str, trend: Trend) -> TrendPicture:
+    """The points of a trend with their intervals, and the levels between its changes."""
+    known = [(place, point) for place, point in enumerate(trend.points, 1) if point.value is not None]
+    figures = ", ".join("none" if point.value is None else number(point.value) for point in trend.points)
+    alt = f"{title}: {words}. From the first run to the last: {figures}."
+    return TrendPicture(title, words, alt, _svg(trend) if len(known) > 1 else "")
 
 
 class _Layers(leather.Shape):  # type: ignore[misc]
-    """Several series as one: leather writes a legend for two, and the page says once what the lines are."""
+    """Several series drawn as one: leather adds a legend if there are two, and the page explains the lines once."""
 
     def __init__(self, layers: Sequence[tuple[Any, Sequence[Any]]]) -> None:
         self.layers = layers
 
     def validate_series(self, series: Any) -> None:
-        """Any will do: it only sets the scales."""
+        """Accept any series: it only sets the scales."""
 
     def to_svg(  # noqa: PLR0917 -- leather's signature
         self, width: int, height: int, x_scale: Any, y_scale: Any, series: Any, palette: Any
     ) -> Any:
-        """Each layer's own drawing, the first one behind."""
+        """Draw the layers, the first one at the back."""
         group = ElementTree.Element("g")
         for shape, points in self.layers:
             group.append(shape.to_svg(width, height, x_scale, y_scale, leather.Series(list(points)), palette))
         return group
 
 
-def _svg(history: Trend) -> str:
+def _svg(trend: Trend) -> str:
     _theme()
-    every = [(place, point.value) for place, point in enumerate(history.points, 1)]
+    every = [(place, point.value) for place, point in enumerate(trend.points, 1)]
     known = [(place, value) for place, value in every if value is not None]
-    low, high = _ends([point for point in history.points if point.value is not None])
+    low, high = _ends([point for point in trend.points if point.value is not None])
     bars = [
         (leather.Line(BAR, 3), [(place, max(low, point.low)), (place, min(high, point.high))])
-        for place, point in enumerate(history.points, 1)
+        for place, point in enumerate(trend.points, 1)
         if point.low is not None and point.high is not None
     ]
-    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(history)]
-    # The line has a gap where a run has no value.
+    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(trend)]
+    # The line has a gap for a run without a value.
     drawn: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LINE, 1.5), every), (leather.Dots(LINE, 3), known)]
     chart = leather.Chart()
-    # The ends set the scale, with round numbers on it.
+    # The ends set the scale; leather puts round numbers on it.
     chart.add_series(leather.Series([*known, (1, low), (1, high)]), _Layers([*bars, *levels, *drawn]))
     chart.set_y_axis(leather.Axis(tick_formatter=lambda value, *_: f"{float(value):,g}"))
     chart.set_x_scale(leather.Linear(0.5, len(every) + 0.5))
@@ -89,19 +89,19 @@ def _theme() -> None:
     theme.tick_font_char_width = 8
 
 
-def _levels(history: Trend) -> Iterator[list[tuple[int, float]]]:
-    """Each level from its first run to its last, where there is a change at all."""
-    if not history.changes:
+def _levels(trend: Trend) -> Iterator[list[tuple[int, float]]]:
+    """Each level from its first run to its last, if there are changes."""
+    if not trend.changes:
         return
-    starts = [1, *(history.runs.index(change.run) + 1 for change in history.changes), len(history.runs) + 1]
+    starts = [1, *(trend.runs.index(change.run) + 1 for change in trend.changes), len(trend.runs) + 1]
     for first, last in pairwise(starts):
-        logs = [math.log(point.value) for point in history.points[first - 1 : last - 1] if point.value]
+        logs = [math.log(point.value) for point in trend.points[first - 1 : last - 1] if point.value]
         level = math.exp(math.fsum(logs) / len(logs))
         yield [(first, level), (last - 1, level)]
 
 
 def _ends(points: list[CellFigure]) -> tuple[float, float]:
-    """The axis: all values, and intervals as far as they do not dwarf them."""
+    """The ends of the axis: all values, and the intervals as long as they do not dwarf the values."""
     values = [point.value for point in points if point.value is not None]
     low, high = min(values), max(values)
     room = max(high - low, 0.05 * high)
@@ -116,7 +116,7 @@ def _places(count: int) -> list[int]:
 
 
 def _plain(svg: str) -> str:
-    """With a view box that scales and has room for the halves of labels at its edges, and numbers of two places."""
+    """The SVG with a scalable view box that has room for labels at the edges, and numbers with two decimals."""
     svg = re.sub(r"(\.\d\d)\d+(?=[\" ])", r"\1", svg)
     return svg.replace(
         f'width="{WIDTH}" height="{HEIGHT}"', f'viewBox="0 -8 {WIDTH} {HEIGHT + 16}" aria-hidden="true"', 1

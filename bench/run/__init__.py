@@ -1,1 +1,1 @@
-"""A run's folder: made, written, read, and the provenance of what is in it."""
+"""A run's folder: making, writing and reading it, and the provenance of its figures."""

@@ -1,4 +1,4 @@
-"""A run's folder: made, and found by name."""
+"""Makes a run's folder, and finds one by name."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ RESULTS = Path("results")
 
 
 def make_folder(label: str, wanted: Path | None = None) -> Path:
-    """A new folder for a run; UserError where it cannot be made."""
+    """Make a new folder for a run; UserError where that fails."""
     folder = wanted or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{label}"
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
-        raise UserError(f"{folder} is there already: wait a second, or move it away") from error
+        raise UserError(f"{folder} already exists: wait a second, or move it") from error
     except OSError as error:
-        raise UserError(f"cannot make {folder}: {error.strerror}; results/ must be yours to write") from error
+        raise UserError(f"cannot make {folder}: {error.strerror}; results/ must be writable") from error
     return folder
 
 
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
-    """The folder of a run that has the file `needs`, by its name or path; UserError when it is not one."""
+    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`."""
     for folder in (Path(name), RESULTS / Path(name).name):
         if name and (folder / "run.json").is_file() and (folder / needs).is_file():
             return folder

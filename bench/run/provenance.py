@@ -1,4 +1,4 @@
-"""The machine and the project's state as run.json keeps them; what cannot be read is null, with its reason."""
+"""The state of the machine and of the project, for run.json; what cannot be read is null, with the reason."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench import __version__
+
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
-# Intel's own driver says whether turbo is off, the others whether boost is on.
 TURBO = ((f"{CPU}/intel_pstate/no_turbo", "0"), (f"{CPU}/cpufreq/boost", "1"))
-HIDDEN = "this machine does not tell (a virtual one hides it)"
+"""(file, content that means on): intel_pstate reports whether turbo is off, other drivers whether boost is on."""
+HIDDEN = "this machine does not report it (virtual machines often hide it)"
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
 
 def host_facts(root: Path = Path("/")) -> dict[str, Any]:
-    """CPU, memory in bytes, kernel, and what makes a CPU faster or slower: what a reader needs to place the figures."""
+    """CPU, memory in bytes, kernel, and what changes a CPU's speed. `root` is where the host's files are."""
     info = _read(root / "proc/cpuinfo") or ""
     model = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     flags = re.search(r"^flags\s*:\s*(.+)$", info, re.MULTILINE)
@@ -41,7 +43,7 @@ def host_facts(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str | None]:
-    """Commit and branch, as the script that has git says, else as the files of .git do."""
+    """Commit and branch from the environment (scripts have git), else from the files in .git (this image has none)."""
     commit, branch = environ.get("BENCH_COMMIT"), environ.get("BENCH_BRANCH")
     if not commit:
         commit, branch = _head(root / ".git")
@@ -49,7 +51,7 @@ def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str |
 
 
 def _head(git: Path) -> tuple[str | None, str | None]:
-    """(commit, branch) of a repository's HEAD; None where it has none, or its files are elsewhere (a work tree's)."""
+    """(commit, branch) of a repository's HEAD; None where there is none, or .git is only a link (a work tree)."""
     head = _read(git / "HEAD") or ""
     reference = head.partition("ref: ")[2]
     if not reference:
@@ -81,21 +83,21 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         ),
     ),
 }
-"""What decides a figure: how raw output comes about, and how it is judged. What only shows figures is not in it."""
+"""What affects a figure: how raw output is produced, and how it is judged. Code that only shows figures is left out."""
 
 HARNESS = tuple(part for parts in STAGES.values() for part in parts)
 
 
 def part_hashes() -> dict[str, str]:
-    """sha256 of each part of the project that decides a figure, over the names and content of its files.
+    """sha256 of each part of the project that affects a figure, over the names and content of its files.
 
-    Comments and docstrings do not count: words neither refuse `--resume` nor forbid a comparison.
+    Comments and docstrings do not count, so that rewording neither blocks `--resume` nor makes runs incompatible.
     """
     return {part: _part_hash(Path(part)) for part in HARNESS}
 
 
 def harness_hash(hashes: Mapping[str, str] | None = None) -> str:
-    """sha256 of all parts together, or of those whose hashes are given."""
+    """sha256 over the hashes of the given parts (None: all of them)."""
     hashes = part_hashes() if hashes is None else hashes
     return hashlib.sha256("".join(f"{part} {value}\n" for part, value in hashes.items()).encode()).hexdigest()
 
@@ -109,7 +111,7 @@ def _part_hash(top: Path) -> str:
 
 
 def content(path: Path) -> bytes:
-    """What a file does: Python as its syntax tree without docstrings, the rest without lines of comment alone."""
+    """What is hashed of a file: Python as its syntax tree without docstrings, the rest without comment lines."""
     data = path.read_bytes()
     if path.suffix == ".py":
         try:
@@ -129,14 +131,15 @@ def _without_docstrings(tree: ast.Module) -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """What run.json says of the harness, its images, the engine and the host."""
+    """The parts of run.json on the harness, its images, the engine and the host."""
     state = checkout(os.environ)
     hashes = part_hashes()
     stages = {name: harness_hash({part: hashes[part] for part in parts}) for name, parts in STAGES.items()}
     images = dict(pair.split("=", 1) for pair in os.environ.get("BENCH_IMAGES", "").split() if "=" in pair)
     return {
         "harness": {
-            # No git beside `docker-compose up bench`: the commit has to do.
+            "release": __version__,
+            # `docker compose up bench` has no git to describe the checkout with.
             "version": os.environ.get("BENCH_VERSION") or (state["commit"] or "unknown")[:12],
             "hash": harness_hash(hashes),
             **state,

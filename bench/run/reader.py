@@ -1,7 +1,7 @@
-"""A results folder as typed values: what was planned, and what each measurement left behind.
+"""The run reader: a results folder as typed values.
 
-Every reader here takes whatever is on the disk: a file that is missing, cut off or not what it should be
-becomes a value that says so, never an exception. Only a folder that is no results folder at all is refused.
+It accepts whatever is on disk: a file that is missing, truncated or malformed becomes a value that says so, never an
+exception. Only a folder that is not a results folder is refused.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
 
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
-"""A container's counters before and after a window."""
+"""A container's counters: (before, after) a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """What one measurement left: `meta` and `tool` are None when their file is absent, `faults` say what is wrong."""
+    """The raw files of a measurement. `meta`, `tool`, `lag` and `knee` are None if missing; `faults`: what is wrong."""
 
     started: bool
     meta: Mapping[str, Any] | None
@@ -37,21 +37,21 @@ class Raw:
     faults: tuple[str, ...]
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
-    """Counters of what stands beside the server."""
+    """The counters of the database and the upstream, before and after."""
     own_database: bool = False
-    """Whether the database's were saved: each side of a pair that asks one has its own."""
+    """Whether the database's counters are this measurement's own: each side of a pair that uses one has its own."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
 
     @property
     def sha256(self) -> str | None:
-        """Of the output, as it came."""
+        """The hash of the raw output."""
         return None if self.output is None else hashlib.sha256(self.output).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """What is known of one service: null facts have their reason in `missing`; `packages` maps names to versions."""
+    """Facts about one service. Those that are None have a reason in `missing`; `packages` maps names to versions."""
 
     name: str
     image_id: str | None = None
@@ -66,12 +66,12 @@ class ServiceFacts:
     missing: Mapping[str, str] = field(default_factory=dict)
     image_bytes: int | None = None
     idle: Mapping[str, str] = field(default_factory=dict)
-    """Its counters when it was ready and idle."""
+    """The container's counters when the service was ready and idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A results folder: run.json, the planned measurements in order, and what could not be read."""
+    """A results folder: run.json (`facts`), the planned measurements in order, and what could not be read."""
 
     path: str
     facts: Mapping[str, Any]
@@ -81,17 +81,17 @@ class Run:
 
 
 def read_run(path: str) -> Run:
-    """Read run.json and plan.jsonl; UserError when `path` is no results folder."""
+    """Read run.json and plan.jsonl; UserError where `path` is not a results folder."""
     if not Path(path).is_dir():
-        raise UserError(f"no results folder '{path}'; give one of: ls results/")
+        raise UserError(f"'{path}' is not a folder; choose one of: ls results/")
     settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
     if settings is None or plan is None:
         missing = "run.json" if settings is None else "plan.jsonl"
-        raise UserError(f"'{path}' is not a results folder: it has no {missing}; give one of: ls results/")
+        raise UserError(f"'{path}' is not a results folder: it has no {missing}; choose one of: ls results/")
     faults = []
     facts = as_object(settings)
     if facts is None:
-        faults.append("run.json: not a JSON object; what ran is known from plan.jsonl alone")
+        faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
@@ -111,7 +111,7 @@ def read_run(path: str) -> Run:
 
 
 def read_raw(run: str, planned: Measurement) -> Raw:
-    """What the measurement left in its folder."""
+    """The raw files in the measurement's folder."""
     folder = f"{run}/{planned.dir}"
     name = "output.json" if planned.tool == "vegeta" else "output.txt"
     faults: list[str] = []
@@ -119,7 +119,7 @@ def read_raw(run: str, planned: Measurement) -> Raw:
     tool = _read_object(f"{folder}/tool.json", "tool.json", faults)
     output = read_bytes(f"{folder}/{name}")
     if meta is not None and meta.get("id") != planned.id:
-        faults.append(f"meta.json is that of measurement {shortened(meta.get('id'))}")
+        faults.append(f"meta.json belongs to measurement {shortened(meta.get('id'))}")
     return Raw(
         started=meta is not None or tool is not None or output is not None or os.path.isdir(folder),
         meta=meta,
@@ -138,15 +138,15 @@ def read_raw(run: str, planned: Measurement) -> Raw:
 
 
 def read_service(run: str, name: str) -> ServiceFacts:
-    """What `raw/services/NAME` tells of a service."""
+    """The facts about a service in `raw/services/NAME`."""
     folder = f"raw/services/{name}"
     missing: dict[str, str] = {}
     image = read_bytes(f"{run}/{folder}/image.json")
     image_id, made = _image(image)
-    base_label = made or _system(read_bytes(f"{run}/{folder}/os-release.txt"))
+    base_label = made or _pretty_name(read_bytes(f"{run}/{folder}/os-release.txt"))
     for fact, value in (("image_id", image_id), ("base_label", base_label)):
         if value is None:
-            missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not tell")
+            missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not say")
     build = read_bytes(f"{run}/{folder}/python.txt")
     python_build = " ".join(build.decode("utf-8", "replace").split()) if build else None
     jit = _jit(read_bytes(f"{run}/{folder}/jit.txt"))
@@ -194,7 +194,7 @@ def _ends(folder: str, name: str) -> Ends:
 
 
 def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
-    """`key value` lines; the value of `null` is the reason why there are none."""
+    """The `key value` lines of a counters file; the value of `null` says why there are none."""
     if data is None:
         return {"null": f"the {whose}'s counters were not saved"}
     pairs = (line.partition(" ") for line in data.decode("utf-8", "replace").splitlines())
@@ -202,7 +202,7 @@ def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
 
 
 def _image(data: bytes | None) -> tuple[str | None, str | None]:
-    """(image id, how its base was made here) of `docker image inspect`; a pulled base has no such label."""
+    """(image id, how its base was built locally) from `docker image inspect`; pulled bases have no such label."""
     try:
         value = json.loads(data or b"null")
     except (ValueError, RecursionError):
@@ -222,26 +222,26 @@ def _image_bytes(data: bytes | None) -> int | None:
     return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
 
 
-def _system(data: bytes | None) -> str | None:
-    """What a base calls itself in os-release: one that was made elsewhere is not taken for the official one."""
+def _pretty_name(data: bytes | None) -> str | None:
+    """PRETTY_NAME of os-release, so that a base that was built elsewhere is not mistaken for an official one."""
     found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
     return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
 
 
 def _jit(data: bytes | None) -> str | None:
-    """CPython's JIT in words, as its interpreter told; None when nothing did."""
+    """The state of CPython's JIT as its interpreter reports it; None if unknown."""
     if data is None:
         return None
-    told = _counters(data)
-    if "null" in told:
-        return told["null"]
-    if told.get("available") != "True":
-        return "no JIT" if told.get("available") == "False" else None
-    return {"True": "JIT on", "False": "JIT off"}.get(told.get("enabled", ""), "JIT built in, not known whether on")
+    reported = _counters(data)
+    if "null" in reported:
+        return reported["null"]
+    if reported.get("available") != "True":
+        return "no JIT" if reported.get("available") == "False" else None
+    return {"True": "JIT on", "False": "JIT off"}.get(reported.get("enabled", ""), "JIT built in, unknown whether on")
 
 
 def _packages(frozen: bytes) -> dict[str, str]:
-    """The `name==version` lines of pip freeze, names as the package indexes normalise them."""
+    """The `name==version` lines of pip freeze, by normalised name."""
     lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
     return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
 

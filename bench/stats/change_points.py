@@ -1,13 +1,13 @@
-"""Where the level of a history changed: one value a run, in the order of the runs.
+"""Change points of a trend: one value per run, in the order of the runs.
 
-ruptures finds the places: of all ways to cut the series once (a step) or twice (a step that was taken back), that
-with the least squares left inside its parts (its optimal kernel search, linear kernel). Whether the places mean
-anything is a test: F of that cut against the F that the same search finds in as many values of plain noise. So it is
-paid for that the best place was looked for (Worsley 1979; Andrews 1993, the sup-F test), and no penalty has to be
-guessed. Both ways of cutting are tried, so the lesser p counts twice.
+ruptures finds the best segmentation with one change (a step) or two (a step and its reversal): that with the smallest
+sum of squares within the segments (optimal kernel search, linear kernel). Its significance is a test of the
+segmentation's F against the F that the same search finds in as many values of pure noise. That accounts for having
+searched for the best place (sup-F test; Worsley 1979, Andrews 1993), and needs no penalty to be chosen. One and two
+changes are both tried, so the smaller p is doubled (Bonferroni).
 
-Whether runs of the same thing differ is asked of the runs alone. How well a run knows its own value is left out: what
-differs between two runs of an unchanged program is part of the noise, and rounds do not show it.
+Only the spread between runs counts. The precision of each run's value is ignored: differences between two runs of an
+unchanged program are noise that rounds within a run do not show.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from typing import Any
 from bench.stats.estimates import ERRORS, LEAST_SPREAD
 
 LEAST_RUNS = 8
-"""A history of fewer is not searched: a step of three standard deviations is found in five runs once in five times."""
+"""Shorter trends are not searched: in 5 runs, a step of 3 standard deviations is found only 1 time in 5."""
 LEAST_PART = 2
-"""Runs at one level, so that one wild run is none; of ten runs and more, one for each ten beside it."""
+"""The shortest segment, so that one outlier is not a level; one run longer for every 10 runs of the trend."""
 LEAST_INNER = 5
-"""Runs of a part that is searched again, between two changes that are known."""
+"""The shortest segment that is searched for further changes."""
 CUTS = (1, 2)
+"""Numbers of changes that are tried."""
 SERIES = 20_000
-"""Series of noise that a search is held against: the least p is 1 in 10,000."""
+"""Simulated noise series that a search is compared with: the smallest p is 1 in 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoints:
-    """The best cut: the first index of each new level, and its p under no change at all."""
+    """The best segmentation: the first index of each new level, and its p value if nothing changed."""
 
     places: tuple[int, ...]
     p: float
 
 
 def search(values: Sequence[float]) -> ChangePoints:
-    """The places at which the level changed at best, with the p value of their being noise; none in copies."""
+    """The most likely change points with their p value; none in fewer than 5 values, or in identical ones."""
     if len(values) < LEAST_INNER or max(values) - min(values) < LEAST_SPREAD:
         return ChangePoints((), 1.0)
     import numpy as np
@@ -48,7 +49,7 @@ def search(values: Sequence[float]) -> ChangePoints:
     row = np.asarray([values], dtype=float)
     best = ChangePoints((), 1.0)
     for cuts in CUTS:
-        if len(values) - cuts - 1 < 2 or (cuts + 1) * _part(len(values)) > len(values):
+        if len(values) - cuts - 1 < 2 or (cuts + 1) * _shortest_segment(len(values)) > len(values):
             continue
         places = _places(row, cuts)
         noise = _noise(len(values), cuts)
@@ -59,44 +60,44 @@ def search(values: Sequence[float]) -> ChangePoints:
     return best
 
 
-def within(values: Sequence[float], found: ChangePoints, most: float = ERRORS) -> tuple[int, ...]:
-    """All places: those found, and those of the parts between them, each searched again.
+def within(values: Sequence[float], found: ChangePoints, errors: float = ERRORS) -> tuple[int, ...]:
+    """All change points: `found`, and those that are found by searching each segment again.
 
-    All searches of parts together have an error of `most`: each spends its share, by as many parts as there could be.
+    The searches of segments share an error rate of `errors`: it is divided by the largest possible number of segments.
     """
-    most /= max(1, len(values) // LEAST_INNER)
-    places, todo = set(found.places), _parts(0, len(values), found.places)
+    errors /= max(1, len(values) // LEAST_INNER)
+    places, todo = set(found.places), _segments(0, len(values), found.places)
     while todo:
         first, last = todo.pop()
         inner = search(values[first:last])
-        if inner.places and inner.p <= most:
+        if inner.places and inner.p <= errors:
             added = [first + place for place in inner.places]
             places |= set(added)
-            todo += _parts(first, last, added)
+            todo += _segments(first, last, added)
     return tuple(sorted(places))
 
 
-def _parts(first: int, last: int, places: Sequence[int]) -> list[tuple[int, int]]:
+def _segments(first: int, last: int, places: Sequence[int]) -> list[tuple[int, int]]:
     ends = [first, *places, last]
     return list(pairwise(ends))
 
 
-def _part(count: int) -> int:
-    """The fewest runs at one level: the longer a history, the more wild runs happen to stand side by side in it."""
+def _shortest_segment(count: int) -> int:
+    """The fewest runs at one level: the longer a trend, the more likely are adjacent outliers."""
     return max(LEAST_PART, 1 + count // 10)
 
 
 def _places(rows: Any, cuts: int) -> Any:
-    """[series, runs] -> [series, cuts]: where each is cut best."""
+    """[series, runs] -> [series, cuts]: the best change points of each."""
     import numpy as np
     from ruptures import KernelCPD
 
-    search_one = KernelCPD(kernel="linear", min_size=_part(rows.shape[1]))
+    search_one = KernelCPD(kernel="linear", min_size=_shortest_segment(rows.shape[1]))
     return np.array([search_one.fit(row[:, None]).predict(n_bkps=cuts)[:-1] for row in rows])
 
 
 def _f(rows: Any, places: Any) -> Any:
-    """[series, runs], [series, cuts] -> [series]: the F statistic of the parts' means, infinite without a rest."""
+    """[series, runs], [series, cuts] -> [series]: F statistic of the segment means (infinite without residuals)."""
     import numpy as np
 
     count, cuts = rows.shape[1], places.shape[1]
@@ -105,14 +106,14 @@ def _f(rows: Any, places: Any) -> Any:
     ends = np.concatenate([np.zeros((len(rows), 1), int), places, np.full((len(rows), 1), count)], axis=1)
     parts = np.diff(np.take_along_axis(sums, ends, axis=1), axis=1)
     between = (parts**2 / np.diff(ends, axis=1)).sum(axis=1)
-    rest = (rows**2).sum(axis=1) - between
+    within_segments = (rows**2).sum(axis=1) - between
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (between / cuts) / (rest / (count - cuts - 1))
+        return (between / cuts) / (within_segments / (count - cuts - 1))
 
 
 @cache
 def _noise(count: int, cuts: int) -> Any:
-    """The F of the best cut of `SERIES` series of normal noise, the same for any mean and spread."""
+    """F of the best segmentation of `SERIES` series of normal noise; independent of their mean and spread."""
     import numpy as np
 
     rows = np.random.default_rng(count).normal(size=(SERIES, count))

@@ -1,12 +1,12 @@
-"""What the rounds of one pair say about its ratio.
+"""Estimates of the ratio of a pair from its rounds.
 
-Every round gives one value, d = ln(B/A) of a speed: more is better for B, and 0 is no difference. All that is
-judged is judged on this scale, where swapping A and B only turns the sign. In words it is percent: `+8.8 %` says that
-B does 8.8 % more than A out of the same time, `-8.8 %` that A does 8.8 % more than B.
+Each round gives one value, d = ln(B/A) of a speed: positive if B is better, 0 if there is no difference. All decisions
+are made on this scale, where swapping A and B only changes the sign. It is printed in percent: `+8.8 %` means that B
+does 8.8 % more than A in the same time, `-8.8 %` that A does 8.8 % more than B.
 
-The rounds are looked at when there are 8, 16 and 30 of them and at no other time. Each look may spend a third of the
-5 %, so that p times three is a p value whatever made the measuring stop at one of them (Bonferroni: the chance that
-any look is below its third is at most the sum). More values than a look needs are left out of it.
+There are interim looks at 8, 16 and 30 rounds and at no other time. Each look may use a third of the 5 % error rate,
+so three times p is a valid p value whichever look ends the measuring (Bonferroni). Rounds beyond a look do not enter
+it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from statistics import fmean, median, stdev
 from bench.plan.interim_looks import LOOKS
 
 ERRORS = 0.05
-"""Share of wrong differences that all looks together may give."""
+"""The largest probability of a false difference, over all looks together."""
 CONFIDENCE = 1 - ERRORS / len(LOOKS)
-"""Of the interval at one look; the intervals of all three looks hold the truth together in 95 %."""
+"""Of the interval at one look; those of all three looks cover the true value simultaneously in 95 % of cases."""
 LEAST_SPREAD = 1e-9
-"""Standard deviation below which rounds are copies of each other: a measurement has noise."""
+"""A smaller standard deviation means that values are copies of each other: measurements have noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """1 or -1 where all of it lies above or below 0, else 0."""
+        """1 or -1 if the whole interval lies above or below 0, else 0."""
         return (self.low > 0) - (self.high < 0)
 
     def within(self, most: float) -> bool:
-        """Whether all of it is nearer to 0 than `most`."""
+        """Whether the whole interval is closer to 0 than `most`."""
         return -most < self.low and self.high < most
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of n values with its standard error, and the paired t test's p that there is no difference.
+    """The mean of n values, with its standard error and the p value of a paired t test against no difference.
 
-    Two values that differ are the least that has an error; without one, nothing is known (p is 1, the interval all).
+    A standard error needs at least two different values; without one p is 1 and the interval infinite.
     """
 
     values: tuple[float, ...]
@@ -81,23 +81,23 @@ class Estimate:
 
     @cached_property
     def error(self) -> float | None:
-        """Standard error of the mean; None where the values show no noise."""
+        """Standard error of the mean; None where there is no spread to compute it from."""
         if self.n < 2 or (spread := stdev(self.values)) < LEAST_SPREAD:
             return None
         return spread / math.sqrt(self.n)
 
     @cached_property
     def p(self) -> float:
-        """Two-sided p value of the paired t test, at this one look."""
+        """Two-sided p value of the paired t test, not corrected for the number of looks."""
         if self.error is None:
             return 1.0
-        from scipy.stats import ttest_1samp  # scipy.stats takes most of a second to load
+        from scipy.stats import ttest_1samp  # imported here: it takes most of a second
 
         return float(ttest_1samp(self.values, 0.0).pvalue)
 
     @cached_property
     def hodges_lehmann(self) -> float:
-        """The median of all means of two values (Walsh averages): what a few wild rounds do not move."""
+        """The Hodges-Lehmann estimate (median of the means of all pairs of values), which outliers hardly affect."""
         return median((one + other) / 2 for one, other in combinations_with_replacement(self.values, 2))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
@@ -111,37 +111,28 @@ class Estimate:
 
 
 def estimate(values: Iterable[float]) -> Estimate | None:
-    """The estimate of these values, or None where there are none."""
+    """The estimate of these values; None where there are none."""
     kept = tuple(values)
     return Estimate(kept) if kept else None
 
 
 def log_ratio(b: float | None, a: float | None) -> float | None:
-    """ln(B/A); None where one of them is unknown, or nothing that has a logarithm."""
+    """ln(B/A); None unless both are positive and finite."""
     if a is None or b is None or not (0 < a < math.inf and 0 < b < math.inf):
         return None
     return math.log(b) - math.log(a)
 
 
 def percent_of(d: float) -> float:
-    """How much more the better one does, in percent; negative where that is A."""
+    """How much more the better side does, in percent; negative if that is A."""
     return math.copysign(100 * math.expm1(abs(d)), d) if abs(d) < 700 else math.copysign(math.inf, d)
 
 
 def last_look(n: int) -> int | None:
-    """The look that n rounds have reached, as its number of rounds; None before the first."""
+    """The last look that n rounds have reached, in rounds; None before the first."""
     return max((look for look in LOOKS if look <= n), default=None)
 
 
-def final_look(n: int) -> int | None:
-    """The same where no more rounds will come.
-
-    All n of them are then looked at in place of the look that is not reached any more. That is sound only where
-    something else than the values ended the measuring (`--max-time`, a number of rounds that was asked for).
-    """
-    return min(n, LOOKS[-1]) if n >= LOOKS[0] else None
-
-
 def corrected(at_one_look: Estimate) -> float:
-    """The p value that holds whatever made the measuring stop: for the number of looks."""
+    """The p value corrected for the number of looks."""
     return min(1.0, len(LOOKS) * at_one_look.p)

@@ -1,1 +1,1 @@
-"""The validity gate: which measurements may be believed."""
+"""The validity rules: which measurements count, and why the others do not."""

@@ -1,11 +1,11 @@
-"""The validity gate: the causes for which one measurement, judged by itself, may not be believed.
+"""The validity rules of a single measurement.
 
-What is invalid is not slow: it is shown with its cause and never ranked. Every rule here reads the tool's output,
-the plan's line and the counters of one measurement; those that need other measurements or the host's counters are in
-`report.gate`.
+Invalid does not mean slow: an invalid measurement is shown with its causes and never ranked. The rules here read the
+tool's output, the plan and the counters of one measurement; those that need other measurements or the host's counters
+are in `run_rules`.
 
-A closed loop with an asked rate (hey's `-q`) is held to its connections: the rate is a ceiling, and what the
-server did not answer in time is not sent, so only more than the ceiling is a load that nobody asked for.
+A closed loop with a rate (hey's `-q`) is judged by its connections: the rate is a limit that a slow server keeps it
+below, so only exceeding it is a deviation from the plan.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, att
 from bench.records.record import MEASURED, Cause
 
 MAX_LITTLE = 0.20
-"""Relative distance allowed between connections / goodput and the mean latency."""
+"""The largest relative difference between connections / goodput and the mean latency."""
 
-# Half a unit of the last digit that each tool prints: of its duration and of its mean latency, in seconds.
+# Half a unit of the last digit that each tool prints of its duration and of its mean latency, in seconds.
 _DURATION_DIGIT = {"wrk": 0.005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
 _LATENCY_DIGIT = {"wrk": 0.000005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
 _RATE_DIGIT = 0.005
@@ -35,22 +35,22 @@ _CLIENT_FAULTS = (
     (
         re.compile(rb"no such host|server misbehaving|unable to resolve|name or service not known|"
                    rb"temporary failure in name resolution", re.I),
-        "the server's name was not resolved",
+        "the server's name could not be resolved",
     ),
 )  # fmt: skip
-_WRK_ASKED = re.compile(rb"^Running (\d+)([smh]) test @ .*\n +(\d+) threads? and (\d+) connections?$", re.M)
-_AB_ASKED = re.compile(rb"^Concurrency Level: +(\d+)$", re.M)
+_WRK_LOAD = re.compile(rb"^Running (\d+)([smh]) test @ .*\n +(\d+) threads? and (\d+) connections?$", re.M)
+_AB_LOAD = re.compile(rb"^Concurrency Level: +(\d+)$", re.M)
 _WRK_UNIT_S = {b"s": 1, b"m": 60, b"h": 3600}
 
 
 def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
-    """Every cause that speaks against the measurement; empty: it is valid."""
+    """The causes why a measurement is not valid, by itself; empty if it is."""
     if evidence.outcome != MEASURED:
         return (Cause(evidence.outcome, evidence.detail), *_client_fault(evidence), *_server(evidence))
     return (
         *_errors(evidence),
         *_client_fault(evidence),
-        *_asked(evidence),
+        *_load(evidence),
         *_server(evidence),
         *_arithmetic(evidence),
         *_output(evidence),
@@ -61,24 +61,24 @@ def _errors(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     if parsed is None:
         return
-    attempts = attempts_of(evidence.asked.tool, parsed)
+    attempts = attempts_of(evidence.planned.tool, parsed)
     good = parsed.ok_range[1] if parsed.ok is None and parsed.ok_range else parsed.ok
     if attempts is None or good is None:
         return
     bad = attempts - good
-    if evidence.asked.tool == "wrk":
-        # An answer that came after the timeout is among wrk's requests.
+    if evidence.planned.tool == "wrk":
+        # wrk counts answers that came after the timeout among its requests.
         bad = min(attempts, bad + (parsed.errors.timeout or 0))
     if good == 0:
-        yield Cause("errors", f"not one good answer to {attempts} attempts")
+        yield Cause("errors", f"none of {attempts} attempts got a good answer")
     elif bad > MAX_ERRORS * attempts:
         yield Cause("errors", f"{bad} of {attempts} attempts ({bad / attempts:.2%}){_kinds(parsed)}")
 
 
 def _kinds(parsed: Parsed) -> str:
     kinds = {kind: getattr(parsed.errors, kind) for kind in ("connect", "read", "write", "timeout", "non2xx")}
-    told = ", ".join(f"{kind} {number}" for kind, number in kinds.items() if number)
-    return f": {told}" if told else ""
+    listed = ", ".join(f"{kind} {number}" for kind, number in kinds.items() if number)
+    return f": {listed}" if listed else ""
 
 
 def _client_fault(evidence: Evidence) -> Iterator[Cause]:
@@ -90,57 +90,57 @@ def _client_fault(evidence: Evidence) -> Iterator[Cause]:
         yield Cause("client fault", f"{connect} connects failed")
 
 
-def _asked(evidence: Evidence) -> Iterator[Cause]:
+def _load(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     sent = () if parsed is None else _sent(evidence, parsed)
     late = () if evidence.lag is None else evidence.lag.faults()
-    details = (*_asked_level(evidence.asked, evidence.output), *sent, *late)
+    details = (*_load_reported(evidence.planned, evidence.output), *sent, *late)
     if details:
         yield Cause("not the asked load", "; ".join(details))
 
 
-def _asked_level(asked: Measurement, output: bytes) -> Iterator[str]:
-    """What the tool itself says that it was told to do, and how it rounds it."""
-    if asked.tool == "wrk" and (found := _WRK_ASKED.search(output)):
+def _load_reported(planned: Measurement, output: bytes) -> Iterator[str]:
+    """Where the load that the tool says it ran differs from the plan, because the tool rounds."""
+    if planned.tool == "wrk" and (found := _WRK_LOAD.search(output)):
         seconds, threads, connections = int(found[1]) * _WRK_UNIT_S[found[2]], int(found[3]), int(found[4])
-        if asked.duration_s is not None and seconds != asked.duration_s:
-            yield f"wrk was told {seconds} s, asked were {asked.duration_s:g}"
+        if planned.duration_s is not None and seconds != planned.duration_s:
+            yield f"wrk ran for {seconds} s instead of {planned.duration_s:g}"
         used = connections // threads * threads if threads else 0
-        if used != asked.connections:
-            yield f"wrk used {used} connections over {threads} threads, asked were {asked.connections}"
-    if asked.tool == "ab" and (found := _AB_ASKED.search(output)) and int(found[1]) != asked.connections:
-        yield f"ab used {int(found[1])} connections, asked were {asked.connections}"
+        if used != planned.connections:
+            yield f"wrk used {used} connections over {threads} threads instead of {planned.connections}"
+    if planned.tool == "ab" and (found := _AB_LOAD.search(output)) and int(found[1]) != planned.connections:
+        yield f"ab used {int(found[1])} connections instead of {planned.connections}"
 
 
 def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Numbers, times and rates that differ from what was asked."""
-    asked, sent = evidence.asked, evidence.sent_rate
-    attempts = attempts_of(asked.tool, parsed)
-    if asked.count is not None and attempts is not None and attempts != asked.count:
-        yield f"{attempts} requests, asked were {asked.count}" + _hey_rounds(asked, attempts)
-    duration = attack_s(asked, parsed)
-    if asked.count is None and asked.duration_s is not None and duration is not None:
-        # A tool looks at its clock every 0.1 s and waits for the answers under way.
-        latest = 1.05 * asked.duration_s + 0.2 + (parsed.latency_s.max or 0)
-        if not 0.98 * asked.duration_s - 0.01 <= duration <= latest:
-            yield f"{duration:.4g} s of load, asked were {asked.duration_s:g}"
-    if asked.rate is not None and sent is not None:
-        too_few = asked.open_loop and sent < MIN_SENT * asked.rate
-        if too_few or sent > (2 - MIN_SENT) * asked.rate:
-            yield f"{sent:.6g} requests/s sent, asked were {asked.rate:g}"
+    """Request counts, durations and rates that differ from the plan."""
+    planned, sent = evidence.planned, evidence.sent_rate
+    attempts = attempts_of(planned.tool, parsed)
+    if planned.count is not None and attempts is not None and attempts != planned.count:
+        yield f"{attempts} requests instead of {planned.count}" + _hey_rounds(planned, attempts)
+    duration = attack_s(planned, parsed)
+    if planned.count is None and planned.duration_s is not None and duration is not None:
+        # Tools check the time every 0.1 s, and then wait for outstanding answers.
+        latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)
+        if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
+            yield f"{duration:.4g} s of load instead of {planned.duration_s:g}"
+    if planned.rate is not None and sent is not None:
+        too_few = planned.open_loop and sent < MIN_SENT * planned.rate
+        if too_few or sent > (2 - MIN_SENT) * planned.rate:
+            yield f"{sent:.6g} requests/s sent instead of {planned.rate:g}"
 
 
-def _hey_rounds(asked: Measurement, attempts: int) -> str:
-    each = asked.count // asked.connections if asked.count and asked.connections else 0
-    if asked.tool != "hey" or attempts != each * (asked.connections or 0):
+def _hey_rounds(planned: Measurement, attempts: int) -> str:
+    each = planned.count // planned.connections if planned.count and planned.connections else 0
+    if planned.tool != "hey" or attempts != each * (planned.connections or 0):
         return ""
-    return f" (hey sends {each} on each of {asked.connections} connections)"
+    return f" (hey sends {each} on each of {planned.connections} connections)"
 
 
 def _server(evidence: Evidence) -> Iterator[Cause]:
     details = []
     if evidence.oom_kills:
-        details.append(f"{evidence.oom_kills} processes killed for want of memory")
+        details.append(f"{evidence.oom_kills} processes killed by the out-of-memory killer")
     if evidence.restarts:
         details.append(f"restarted {evidence.restarts} times")
     if evidence.lost and not evidence.stopped:
@@ -159,35 +159,35 @@ def _arithmetic(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     if parsed is None:
         return
-    details = (*_rates(evidence, parsed), *_counts(evidence.asked, parsed), *_little(evidence, parsed))
+    details = (*_rates(evidence, parsed), *_counts(evidence.planned, parsed), *_little(evidence, parsed))
     if details:
         yield Cause("arithmetic", "; ".join(details))
 
 
 def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Requests, duration and rate must agree as closely as the printed digits let them."""
-    tool, duration, rate = evidence.asked.tool, parsed.duration_s, parsed.rps
+    """Requests, duration and rate must agree as closely as the printed digits allow."""
+    tool, duration, rate = evidence.planned.tool, parsed.duration_s, parsed.rps
     counted = _counted_in_rate(tool, parsed)
     if counted is not None and duration is not None and rate is not None:
         digit = _DURATION_DIGIT.get(tool, 0.0)
         most = counted / (duration - digit) if duration > digit else float("inf")
         least = counted / (duration + digit) if duration + digit > 0 else 0.0
         if not 0.999 * least - _RATE_DIGIT <= rate <= 1.001 * most + _RATE_DIGIT:
-            yield f"{counted} requests in {duration:.6g} s are not {rate:.6g} a second"
+            yield f"{counted} requests in {duration:.6g} s are not {rate:.6g} per second"
     if evidence.wall_s is not None and duration is not None and duration > 1.01 * evidence.wall_s + 0.05:
         yield f"{duration:.4g} s of load in {evidence.wall_s:.4g} s by the clock"
 
 
 def _counted_in_rate(tool: str, parsed: Parsed) -> int | None:
-    """The requests that the tool's own rate counts: hey's all attempts, vegeta's those with a 2xx or 3xx."""
+    """The requests in the tool's own rate: all attempts (hey), those with a 2xx or 3xx (vegeta), else all completed."""
     status = parsed.errors.status
     if tool == "vegeta":
         return None if status is None else sum(n for code, n in status.items() if code[:1] in ("2", "3"))
     return parsed.attempts if tool == "hey" else parsed.requests
 
 
-def _counts(asked: Measurement, parsed: Parsed) -> Iterator[str]:
-    """Parts are not more than their whole, and percentiles rise."""
+def _counts(planned: Measurement, parsed: Parsed) -> Iterator[str]:
+    """No part may exceed the whole, and percentiles must not decrease."""
     status, requests = parsed.errors.status, parsed.requests
     if requests is not None:
         parts = (parsed.ok or 0) + (parsed.errors.non2xx or 0)
@@ -195,31 +195,31 @@ def _counts(asked: Measurement, parsed: Parsed) -> Iterator[str]:
             yield f"{parsed.ok} good and {parsed.errors.non2xx} bad answers among {requests}"
         if parsed.attempts is not None and parsed.attempts < requests:
             yield f"{requests} answers to {parsed.attempts} attempts"
-    if asked.tool == "vegeta" and status is not None and sum(status.values()) != parsed.attempts:
+    if planned.tool == "vegeta" and status is not None and sum(status.values()) != parsed.attempts:
         yield f"{sum(status.values())} results by status, {parsed.attempts} requests"
     known = [(key, getattr(parsed.latency_s, key)) for key in ("min", "p50", "p75", "p90", "p95", "p99", "max")]
     rising = [(key, value) for key, value in known if value is not None]
-    slack = 2 * _LATENCY_DIGIT.get(asked.tool, 0.0)
+    slack = 2 * _LATENCY_DIGIT.get(planned.tool, 0.0)
     for (low_key, low), (high_key, high) in pairwise(rising):
         if low > 1.01 * high + slack:
             yield f"latency {low_key} {low:.4g} s is above {high_key} {high:.4g} s"
 
 
 def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Little's law of a closed loop: connections = goodput x mean latency."""
-    asked, goodput, mean = evidence.asked, evidence.goodput, parsed.latency_s.mean
-    if asked.connections is None or not goodput or mean is None or not parsed.requests:
+    """Little's law for a closed loop: connections = goodput x mean latency."""
+    planned, goodput, mean = evidence.planned, evidence.goodput, parsed.latency_s.mean
+    if planned.connections is None or not goodput or mean is None or not parsed.requests:
         return
-    expected = asked.connections / goodput
-    # What is under way when the tool stops is waited for and not counted: up to one request a connection.
-    slack = (MAX_LITTLE + asked.connections / parsed.requests) * expected + _LATENCY_DIGIT.get(asked.tool, 0.0)
-    # wrk adds to its distribution the samples that a stall kept it from taking: its mean may be more, never less.
-    too_long = mean > expected + slack and asked.tool != "wrk"
-    # Under an asked rate, connections also wait for their turn: the latency may be less, never more.
-    too_short = mean < expected - slack and asked.rate is None
+    expected = planned.connections / goodput
+    # The tool waits for requests that are open when it stops, but does not count them: up to one a connection.
+    slack = (MAX_LITTLE + planned.connections / parsed.requests) * expected + _LATENCY_DIGIT.get(planned.tool, 0.0)
+    # wrk corrects its distribution for coordinated omission: its mean may be larger, but not smaller.
+    too_long = mean > expected + slack and planned.tool != "wrk"
+    # With a rate limit, connections also pause between requests: the latency may be lower, but not higher.
+    too_short = mean < expected - slack and planned.rate is None
     if too_long or too_short:
-        told = f"{asked.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
-        yield f"{told}, mean latency is {mean:.4g} s"
+        law = f"{planned.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
+        yield f"{law}, mean latency is {mean:.4g} s"
 
 
 def _output(evidence: Evidence) -> Iterator[Cause]:
@@ -228,9 +228,9 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
     if parsed is None:
         details.append("no output was saved")
     elif parsed.report != "complete":
-        details.append(f"{parsed.report}: {parsed.failure or 'no reason known'}")
+        details.append(f"{parsed.report}: {parsed.failure or 'unknown reason'}")
     elif parsed.ok is None:
-        details.append(f"does not tell how many answers were good: {_between(parsed)}")
+        details.append(f"does not say how many answers were good: {_between(parsed)}")
     if evidence.exit_status is None:
         details.append("the tool's exit status was not saved")
     elif evidence.exit_status:

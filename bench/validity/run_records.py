@@ -1,4 +1,4 @@
-"""All records of a run, judged: each by the rules of one measurement, then together by the rules of a run."""
+"""The judged records of a run: each by the rules of one measurement, then all by the rules of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.validity.measurement_rules import causes_of
 from bench.validity.run_rules import apply_run_rules, noise_limits_of
 
 Seen = Callable[[Raw], object]
-"""Called with the raw files of each measurement, so that nobody reads them twice."""
+"""Called with the raw files of each measurement, so that they are read only once."""
 
 NULL_FACTS = ServiceFacts(
     name="null",
@@ -27,22 +27,22 @@ NULL_FACTS = ServiceFacts(
 
 
 def service_names(source: Run) -> list[str]:
-    """Every service of the run: run.json's order first, then those that only the plan knows."""
+    """The services of a run: those in run.json, in its order, then those that only the plan names."""
     listed = [name for name in mapping(source.facts.get("services")) if "/" not in name and name != ".."]
     named = [*listed, *(planned.service for planned in source.planned if planned.mode != "null")]
     return list(dict.fromkeys(named))
 
 
 def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
-    """The run's records after both passes of the validity gate."""
+    """The records of a run after all validity rules."""
     return apply_run_rules(build_records(source, services, seen), noise_limits_of(mapping(source.facts.get("knobs"))))
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
-    """One record for each planned measurement, in plan order, whatever became of it.
+    """A record for each planned measurement, in the order of the plan, judged by itself.
 
-    A pair that has its verdict is not measured on: windows that never began have no record, nor have the controls of
-    rounds that were there for pairs alone.
+    Measuring a pair ends with its verdict: its windows that never started have no record, nor have the controls of
+    rounds that were only for pairs.
     """
     harness = harness_of(source.facts)
     solo_rounds = whole(source.facts.get("rounds")) or 0
@@ -59,13 +59,13 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 def judged_record(
     planned: Measurement, raw: Raw, service: ServiceFacts, harness: str = "", settings_sha256: str = ""
 ) -> Record:
-    """The record of one measurement, judged by itself: pure."""
+    """The record of one measurement, judged by itself."""
     evidence = evidence_of(planned, raw, service)
     causes = causes_of(evidence)
     return make_record(evidence, raw, service, causes, harness=harness, settings_sha256=settings_sha256)
 
 
 def harness_of(facts: Mapping[str, Any]) -> str:
-    """The harness's version and content hash in one word, as run.json has them."""
+    """`VERSION HASH` of the harness of a run, from run.json; the hash is shortened."""
     harness = mapping(facts.get("harness"))
     return f"{harness.get('version', 'unknown')} {str(harness.get('hash', ''))[:12]}".strip()

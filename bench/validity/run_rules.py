@@ -1,76 +1,74 @@
-"""The second pass of the gate: causes that need several records of a run, or the counters of the host.
+"""The validity rules of a run: causes that need several records, or the counters of the host.
 
-- `loadgen-bound`: what was measured may be the load generator. Its goodput is above half of what the same tool reached
-  against the null server in this run, or its tool waited for a CPU, or its CPUs were busy. The null server's own
-  measurements are there to be bound by it: they are exempt, and noise does not void them either.
-- `host`: the hypervisor, or programs that are no part of the measurement, took CPU time in one of a round's windows.
-  That voids the solo figures of the whole round: who is left out must be decided by the rule, never by the result.
+- `loadgen-bound`: the figure may be the load generator's. The goodput is more than half of what the same tool reached
+  against the null server in this run, or the tool waited for a CPU, or its CPUs were busy. Measurements of the null
+  server are meant to be bound by the load generator: they are exempt, from noise too.
+- `host`: in one of a round's windows the hypervisor, or programs outside the measurement, took CPU time. All solo
+  figures of that round are discarded: what is left out must depend on the rule, never on the result.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"
-"""The service that answers statically: what a tool reaches against it is the tool's own ceiling."""
+"""The null server, which returns static responses: a tool's goodput against it is the tool's own ceiling."""
 MAX_OF_CEILING = 0.50
-"""Share of the tool's ceiling that a service's goodput may reach."""
+"""The largest goodput of a service, as a share of the tool's ceiling."""
 MAX_BUSY = 0.85
-"""Share of the load generator's CPUs that its work may take."""
-
-Predicate = Callable[[Record], bool]
+"""The largest share of its CPUs that the load generator may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseLimits:
-    """Shares of a window that may be lost to the hypervisor, to other programs, and to the tool's waiting for a CPU."""
+    """The largest shares of a window lost to the hypervisor, to other programs, and to waiting for a CPU."""
 
     steal: float = 0.01
     foreign: float = 0.05
     wait: float = 0.10
 
 
-def noise_limits_of(knobs: Mapping[str, Any]) -> NoiseLimits:
-    """The limits as the run's knobs have them, in percent; the default for what is no number."""
+def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
+    """The limits of a run's settings, which are in percent; the defaults where they are not numbers."""
     default = NoiseLimits()
     return NoiseLimits(
-        _share(knobs.get("MAX_STEAL"), default.steal),
-        _share(knobs.get("MAX_FOREIGN_CPU"), default.foreign),
-        _share(knobs.get("MAX_LOADGEN_WAIT"), default.wait),
+        _ratio(settings.get("MAX_STEAL"), default.steal),
+        _ratio(settings.get("MAX_FOREIGN_CPU"), default.foreign),
+        _ratio(settings.get("MAX_LOADGEN_WAIT"), default.wait),
     )
 
 
 def alone(record: Record) -> bool:
-    """Whether one service was under load by itself."""
+    """Whether the service was alone under load."""
     return record.mode != "duet"
 
 
-def apply_run_rules(records: Iterable[Record], limits: NoiseLimits, is_solo: Predicate = alone) -> list[Record]:
-    """The records of a run with the causes that only all of them together show.
+def apply_run_rules(records: Iterable[Record], limits: NoiseLimits) -> list[Record]:
+    """The records of a run with the causes of the rules here added.
 
-    What others took of the machine, the load generator's CPUs among it, hits both sides of a pair alike: a pair's
-    windows are held to the tool's ceiling alone, and show nothing of others, since each side is another to the other.
+    Noise affects both sides of a pair alike, so pairs are judged by the tool's ceiling only. Nor do they show noise:
+    each side is foreign load to the other.
     """
     every = list(records)
     ceilings = ceilings_of(every)
-    noise = noisy_rounds([record for record in every if is_solo(record)], limits)
-    return [_with(record, ceilings, noise if is_solo(record) else None, limits) for record in every]
+    noise = noisy_rounds([record for record in every if alone(record)], limits)
+    return [_judged(record, ceilings, noise if alone(record) else None, limits) for record in every]
 
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Requests/s that tools reached against the null server: by (tool, scenario), and the best of each tool."""
+    """Goodput against the null server in requests/s: by (tool, scenario), and the highest of each tool."""
 
     cells: Mapping[tuple[str, str], float]
     tools: Mapping[str, float]
 
     def of(self, record: Record) -> tuple[float, str] | None:
-        """The ceiling for a record and the scenario that it was found with; None where there is none."""
+        """(ceiling, the scenario that it was measured with) for a record; None where there is none."""
         cell = self.cells.get((record.tool, record.scenario))
         if cell is not None:
             return cell, record.scenario
@@ -79,9 +77,9 @@ class Ceilings:
 
 
 def ceilings_of(records: Iterable[Record]) -> Ceilings:
-    """The best of each tool's valid measurements of the null server.
+    """The highest of each tool's valid measurements of the null server.
 
-    One that kept up with the rate that was asked for says nothing of how much higher the tool would have come.
+    One that reached its target rate is no ceiling: the tool could have sent more.
     """
     cells: dict[tuple[str, str], float] = {}
     tools: dict[str, float] = {}
@@ -98,12 +96,12 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
 
 
 def noisy_rounds(records: Iterable[Record], limits: NoiseLimits) -> dict[int, str]:
-    """The rounds that are void, each with the measurements that showed it."""
-    shown: defaultdict[int, list[str]] = defaultdict(list)
+    """The rounds to discard, each with the measurements that showed noise."""
+    noisy: defaultdict[int, list[str]] = defaultdict(list)
     for record in records:
-        if record.outcome == MEASURED and (told := ", ".join(_noise(record, limits))):
-            shown[record.round].append(f"{record.id} {told}")
-    return {number: _some(details) for number, details in shown.items()}
+        if record.outcome == MEASURED and (noise := ", ".join(_noise(record, limits))):
+            noisy[record.round].append(f"{record.id} {noise}")
+    return {number: _shortened(details) for number, details in noisy.items()}
 
 
 def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
@@ -113,13 +111,13 @@ def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
         yield f"foreign CPU {record.foreign_ratio:.1%}"
 
 
-def _some(details: Sequence[str], most: int = 3) -> str:
+def _shortened(details: Sequence[str], most: int = 3) -> str:
     rest = len(details) - most
-    return "; ".join(details[:most]) + (f"; and {rest} more of the round" if rest > 0 else "")
+    return "; ".join(details[:most]) + (f"; and {rest} more in this round" if rest > 0 else "")
 
 
-def _with(record: Record, ceilings: Ceilings, noise: Mapping[int, str] | None, limits: NoiseLimits) -> Record:
-    """`noise` is None for one side of a pair."""
+def _judged(record: Record, ceilings: Ceilings, noise: Mapping[int, str] | None, limits: NoiseLimits) -> Record:
+    """The record with its causes; `noise` maps noisy rounds to details, and is None for a side of a pair."""
     if record.outcome != MEASURED or record.service == NULL:
         return record
     starved = () if noise is None else _starved(record, limits)
@@ -144,7 +142,7 @@ def _starved(record: Record, limits: NoiseLimits) -> Iterator[str]:
         yield f"{record.tool} waited for a CPU {record.loadgen_wait_ratio:.1%} of the window"
 
 
-def _share(value: Any, default: float) -> float:
+def _ratio(value: Any, default: float) -> float:
     try:
         share = float(value) / 100
     except (TypeError, ValueError):

@@ -140,7 +140,7 @@ teardown() { rm -rf results/20000101-*; }
 	cp -r "$run_folder" "$copy"
 	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"
 	run -1 scripts/compare-runs.sh --check "$run_folder" "$copy"
-	[[ $output == *"forbids  plan.jsonl: as planned, then changed since"*"not comparable: "*warmup_s* ]]
+	[[ $output == *"incompatible: plan.jsonl: as planned vs modified"*"not comparable: "*warmup_s* ]]
 	run -2 scripts/compare-runs.sh "$run_folder" "$copy"
 	[[ $output == *"20000101-000000-other has the same measurements as "* ]]
 }

@@ -330,7 +330,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	pretend_capacity 600
 	plan "{$knee,\"knee_share\":0.5}"
 	run -12 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: no knee of json was found in this run, of which this level is a share' ]]
+	[[ ${lines[-1]} == 'measure: this level is a share of a knee, but none of json was found in this run' ]]
 	pretend vegeta <<<"[[ \$1 != attack ]]"
 	plan "{$knee}"
 	run -12 "$measure" prepare "$run_dir"

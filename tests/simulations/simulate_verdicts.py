@@ -110,12 +110,12 @@ def simulate(
         for look in LOOKS:
             rounds = [held if index in stopped else look for index, held in enumerate(rounds)]
             table = [
-                Comparison(a="A", b="B", judge=Metric.CPU, values=tuple(map(float, row[:n])), limits=limits)
+                Comparison(a="A", b="B", metric=Metric.CPU, values=tuple(map(float, row[:n])), limits=limits)
                 for row, n in zip(values, rounds, strict=True)
             ]
             found = verdicts(table)
             tally.lost += sum(found[index].word != word for index, word in stopped.items())
-            stopped |= {index: verdict.word for index, verdict in enumerate(found) if verdict.settled}
+            stopped |= {index: verdict.word for index, verdict in enumerate(found) if verdict.decided}
             if len(stopped) == len(truths):
                 break
         differences = false = missed = 0

@@ -78,9 +78,9 @@ def write(folder: Path) -> Path:
         names[line["pair"]][line["side"]] = line["service"]
     cell = {"scenario": "json", "tool": "wrk", "level": "c64", "waits": False}
     pairs = [{"name": name} | sides | cell for name, sides in names.items()]
-    knobs = {"WORKERS": "1", "SERVER_CPUS": "0", "MAX_FOREIGN_CPU": "5", "MAX_STEAL": "1"}
+    settings = {"WORKERS": "1", "SERVER_CPUS": "0", "MAX_FOREIGN_CPU": "5", "MAX_STEAL": "1"}
     tables = ["tldr", "summary", "levels", "vegeta", "wrk-latency"]
-    write_run(folder, [*solo, *duets], pairs=pairs, title="A made-up run for the page", tables=tables, knobs=knobs)
+    write_run(folder, [*solo, *duets], pairs=pairs, title="A made-up run for the page", tables=tables, knobs=settings)
     rng, clock = random.Random(3), Clock()
     for line in solo:
         _write_solo(folder, line, rng, clock)

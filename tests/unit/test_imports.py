@@ -27,7 +27,8 @@ ORDER = (
 
 def modules() -> dict[str, Path]:
     found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in (ROOT / "bench").rglob("*.py")}
-    return {name.removesuffix(".__init__"): path for name, path in found.items() if name != "bench.__main__"}
+    tops = ("bench.__init__", "bench.__main__")
+    return {name.removesuffix(".__init__"): path for name, path in found.items() if name not in tops}
 
 
 def imported(path: Path, known: set[str]) -> set[str]:

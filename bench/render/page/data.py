@@ -1,7 +1,7 @@
 """The page's data: cells, measurements, services, pairs and controls as columns, ready for JSON.
 
-Statistics are made here and drawn there: the page's scripts filter, sort and draw, and compute no figure. Words that
-come again and again (services, causes) stand once in `words`, and columns hold their places in it.
+Statistics are computed here: the page's scripts only filter, sort and draw. Repeated words (services, causes) are
+stored once in `words`, and columns hold their index in it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from bench.core.files import as_object, items, mapping, read_bytes
 from bench.plan.levels import SEARCHED
 from bench.plan.measurement import MODES
 from bench.records.record import Record
-from bench.render.page.text import rounded, short
+from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of
 
 CONFIDENCE = 0.95
-"""Of the intervals of a mean over the rounds; a verdict has its own."""
+"""Confidence of the interval of a mean over the rounds; a verdict has its own."""
 
 
 COORDINATES = ("service", "server", "framework", "python", "base", "scenario", "tool", "level", "mode")
 
 
 class Words:
-    """Each word once, by its place."""
+    """Each word once, by its index."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
 
     def __call__(self, word: str) -> int:
-        """The word's place."""
+        """The index of the word."""
         return self.places.setdefault(word, len(self.places))
 
 
@@ -63,7 +63,7 @@ def page_data(
         "measurements": _measurements(groups, records, windows, limits, words),
         "curves": _curves(groups, latencies),
     }
-    told = {
+    facts = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
         "name": str(source.facts.get("run") or "run"),
@@ -71,24 +71,24 @@ def page_data(
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
         "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
         "pairs": [*judged.lines()],
-        "floor": _floor(judged),
+        "floor": _noise_floor(judged),
     }
-    return rounded(told | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
+    return rounded(facts | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
 
 
 def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
-    """Cells with the places of their records; the two sides of a pair are cells of their own, as is the null server."""
+    """Cells with the indices of their records; each side of a pair is its own cell, and so is the null server."""
     groups: dict[tuple[str | None, ...], list[tuple[int, Record]]] = {}
     for place, record in enumerate(records):
         key = (record.mode, record.pair, record.side, record.scenario, record.tool, record.level, record.service)
         groups.setdefault(key, []).append((place, record))
-    # Those that were alone first.
+    # Solo windows first.
     order = sorted(groups, key=lambda key: (MODES.index(str(key[0])), *(natural(word or "") for word in key)))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """The t interval of the mean over the rounds; None where one round, or copies, say nothing of noise."""
+    """The t interval of the mean over the rounds; None for a single round or identical rounds."""
     if len(values) < 2 or (spread := stdev(values)) == 0:
         return None
     half = _quantile(len(values) - 1) * spread / math.sqrt(len(values))
@@ -98,7 +98,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 @cache
 def _quantile(freedom: int) -> float:
-    from scipy.special import stdtrit  # t.ppf itself, without the most of a second that scipy.stats takes to load
+    from scipy.special import stdtrit  # t.ppf itself, without scipy.stats, which takes most of a second to load
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
@@ -123,7 +123,7 @@ def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, An
 
 
 def _checks(run: str, name: str) -> dict[str, Any] | None:
-    """What the contract's checks of a service said; None where they were not saved."""
+    """The result of the contract's checks of a service; None if it was not saved."""
     saved = as_object(read_bytes(f"{run}/raw/services/{name}/verify.json") or b"")
     if saved is None:
         return None
@@ -148,7 +148,7 @@ def _cells(
         first = cell.first
         values = [record.goodput for record in cell.valid if record.goodput is not None]
         ceiling = ceilings.of(first)
-        # Each side of a pair has half of the CPUs: its rate and its latency are no figures of the service.
+        # Each side of a pair has half of the CPUs: its rate and latency are not figures of the service.
         own = first.mode != "duet"
         bounds = (own and interval(values)) or (None, None)
         p99 = _p99(cell, latencies) if own else (None, None, None, False)
@@ -179,10 +179,10 @@ def _cells(
 
 
 def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, float | None, float | None, bool]:
-    """(p99, least, greatest of the rounds, whether the rounds are merged) in seconds.
+    """(p99, lowest and highest of the rounds, whether the rounds are merged) in seconds.
 
-    Of an open loop the merged one. A closed loop's tool prints no distribution that could be merged, and percentiles
-    are not averaged: the middle round stands for the others, with the least and the greatest.
+    For an open loop, the p99 of the merged rounds. A closed-loop tool prints no distribution to merge, and percentiles
+    are never averaged: the median round is shown, with the lowest and the highest.
     """
     if cell.first.connections is None:
         keys = list(dict.fromkeys(map(key_of, cell.valid)))
@@ -195,7 +195,7 @@ def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, 
 
 
 def _knee(cell: Cell) -> list[Any] | None:
-    """[requests/s, later rounds in which it held, later rounds] of a cell that searched for its knee and found one."""
+    """[requests/s, number of later rounds in which it held, number of later rounds] if the cell has a knee."""
     if not cell.first.level.startswith(SEARCHED):
         return None
     found, held, later = confirmed(cell.records)
@@ -211,7 +211,7 @@ def _measurements(
 ) -> dict[str, list[Any]]:
     cell_of = {place: number for number, (_, places) in enumerate(groups) for place in places}
     starts = [window.start_ns for window in windows if window.start_ns is not None]
-    # One time for all is no time: nothing could be told from it.
+    # If all times are the same, they carry no information.
     first = min(starts) if len(set(starts)) > 1 else None
     rows = [
         {
@@ -242,27 +242,23 @@ def _noisy(record: Record, limits: NoiseLimits) -> bool:
 
 
 def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> dict[str, list[Any]]:
-    """By the number of a cell: its merged distribution as [share, seconds], where it was all at one rate."""
+    """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
     found: dict[str, list[Any]] = {}
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(key_of, cell.valid)))
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
-            found[str(number)] = [[_brief(share), _brief(s)] for share, s in latencies[keys[0]].curve]
+            found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found
 
 
-def _floor(judged: Judged) -> dict[str, float]:
-    """By judge: the largest difference that a service showed from itself, as a ratio less 1."""
+def _noise_floor(judged: Judged) -> dict[str, float]:
+    """The noise floor by metric: the largest difference of an A/A pair, as a ratio minus 1."""
     found: dict[Metric, float] = {}
-    for _, judge, difference, _ in judged.controls:
+    for _, metric, difference, _ in judged.controls:
         if difference is not None:
-            found[judge] = max(found.get(judge, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
-    return {str(judge): value for judge, value in found.items()}
+            found[metric] = max(found.get(metric, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
+    return {str(metric): value for metric, value in found.items()}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [_brief(row[name]) for row in rows] for name in rows[0]} if rows else {}
-
-
-def _brief(value: Any) -> Any:
-    return float(f"{value:.6g}") if type(value) is float else value
+    return {name: [brief(row[name]) for row in rows] for name in rows[0]} if rows else {}

@@ -1,8 +1,8 @@
-"""What a row of the page opens to: each measurement's facts and raw output, deflated in parts.
+"""The details of each row of the page: a measurement's facts and raw output, deflated in parts.
 
-A part is opened only when one of its rows is, so that the page stays quick to read; base64 in a data block, since a
-page that is opened from a disk can ask for no second file. Raw output is cut where the page would grow too large, the
-same limit for all, and what was cut is counted. Unseen characters are named by the page itself, when it shows them.
+A part is only inflated when one of its rows is opened, so that the page loads quickly. Parts are base64 in a data
+block, since a page opened from disk cannot load a second file. If the page would be too large, raw output is cut with
+one limit for all, and what is left out is counted. The page itself makes invisible characters visible.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.records.record import Record
-from bench.render.page.text import rounded
+from bench.render.page.text import brief, rounded
 from bench.render.page.windows import MOST_KEPT, WindowDetails
 
 IN_A_PART = 100
-"""Measurements: a part is then some 300 kB of JSON, which a browser opens in a few milliseconds."""
+"""Measurements per part: about 300 kB of JSON, which a browser inflates in a few milliseconds."""
 CUTS = (MOST_KEPT, 16_384, 4_096, 1_024, 256, 0)
-"""Most characters of one raw output, the first that fits."""
+"""Most characters of one raw output: the first value for which the page fits."""
 SAMPLE = 10
-"""Of so many parts one is made to see whether a cut can be enough."""
+"""One of this many parts is built to estimate whether a cut is enough."""
 MOST_FACTS = 20_000
-"""Characters of a measurement's facts above which each of its words is cut."""
+"""If a measurement's facts have more characters, each text in them is cut."""
 KEPT = (
     "id",
     "raw_file",
@@ -54,11 +54,11 @@ KEPT = (
     "lag_s",
     "nulls",
 )
-"""Fields of the record that are shown as they are; the others are in the page's own columns."""
+"""Fields of the record shown unchanged; the others are in the page's own columns."""
 
 
 def parts(records: Sequence[Record], windows: Sequence[WindowDetails], most_bytes: int) -> list[str]:
-    """The parts in the order of the records, as base64; within `most_bytes` where raw output alone is too much."""
+    """The parts in the order of the records, as base64; at most `most_bytes` if cutting raw output is enough."""
     longest = max((window.output.characters for window in windows if window.output), default=0)
     facts = [*map(_facts, records)]
     made: list[str] = []
@@ -82,22 +82,18 @@ def _parts(facts: Sequence[str], windows: Sequence[WindowDetails], most: int, st
             f'{{"raw":{_dumps(window.output and window.output.cut(most))},{entry[1:]}'
             for entry, window in zip(facts[group], windows[group], strict=True)
         )
-        # Half of a character is none that could be written.
+        # Lone surrogates cannot be encoded.
         data = f"[{','.join(entries)}]".encode("utf-8", "replace")
         yield base64.b64encode(zlib.compress(data, 6)).decode()
 
 
 def _facts(record: Record) -> str:
-    """A JSON object; its numbers have the digits that the page shows, and some more."""
-    told = {name: _brief(getattr(record, name)) for name in KEPT}
-    told["latency_s"] = {name: _brief(value) for name, value in record.latency_s.items()}
-    told["errors"] = {kind: count for kind, count in record.errors.items() if count}
-    text = _dumps(told)
-    return text if len(text) <= MOST_FACTS else _dumps(rounded(told))
-
-
-def _brief(value: Any) -> Any:
-    return float(f"{value:.6g}") if type(value) is float else value
+    """A JSON object; numbers have a few more digits than the page shows."""
+    facts = {name: brief(getattr(record, name)) for name in KEPT}
+    facts["latency_s"] = {name: brief(value) for name, value in record.latency_s.items()}
+    facts["errors"] = {kind: count for kind, count in record.errors.items() if count}
+    text = _dumps(facts)
+    return text if len(text) <= MOST_FACTS else _dumps(rounded(facts))
 
 
 def _dumps(value: Any) -> str:

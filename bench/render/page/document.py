@@ -1,7 +1,7 @@
-"""index.html as one file: the report's words and tables as HTML, the data, the style, the scripts and the library.
+"""index.html as one file: the report's text and tables as HTML, the data, the style, the scripts and the library.
 
-The page may load nothing (its Content-Security-Policy names what may run by its hash, and no address), so that text
-of a run can neither be run nor reach anyone. Without scripts it still has the answers and all tables.
+The page is self-contained. Its Content-Security-Policy allows its own scripts by hash and no requests, so text from a
+run can neither run as a script nor send anything. Without JavaScript it still shows the conclusions and all tables.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from bench.run.reader import Run, ServiceFacts
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
-"""As their packages have them; vendor/README.md says which."""
+"""Unchanged files of their packages; vendor/README.md has the versions."""
 MOST_BYTES = 2_950_000
-"""What the page is to stay below by cutting raw output, for as long as the rest of it allows."""
+"""Target size of the page: raw output is cut to stay below it, as far as the rest of the page allows."""
 
 
 def html(
@@ -64,13 +64,13 @@ DETAILS = "<!-- details -->"
 
 
 def app() -> str:
-    """The page's own scripts as one: later files use what earlier ones declare."""
+    """The page's own scripts as one, in order: later files use what earlier ones declare."""
     files = sorted((HERE / "app").glob("*.js"))
     return "\n".join(['"use strict";', "(() => {", *(file.read_text("utf-8") for file in files), "})();", ""])
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """A Content-Security-Policy under which these scripts run, and nothing else does or is loaded."""
+    """A Content-Security-Policy that allows these scripts to run and nothing else to run or load."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{found}'" for found in hashes)
     return (
@@ -80,11 +80,11 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def json_block(value: Any) -> Markup:
-    """JSON that ends no script element, whatever is in it."""
+    """JSON that cannot end its script element, whatever it contains."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark in ("<", ">", "&", "\u2028", "\u2029"):
         text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return Markup(text)  # no mark of HTML is left in it
+    return Markup(text)  # no HTML character is left in it
 
 
 def _details(found: Sequence[str]) -> str:
@@ -96,7 +96,7 @@ def _template() -> Template:
     templates = environment(
         HERE,
         autoescape=True,
-        # Whatever is printed is text of the run, unless it says that it is HTML.
+        # Everything printed is text of the run unless it is marked as HTML.
         finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
     )
     return templates.get_template("index.html.jinja")

@@ -1,4 +1,4 @@
-"""Text of a run for a page: nothing in it is unseen, turned round or without an end."""
+"""Text of a run for the page: invisible characters are shown, and long text is cut."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from functools import lru_cache
 from typing import Any
 
 MOST = 2000
-"""Characters of a single word of the report; raw output has a limit of its own."""
+"""Most characters of one text of the report; raw output has its own limit."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""Controls, marks of direction, what has no width, and halves of characters."""
+"""Control characters, direction marks, zero-width characters and lone surrogates."""
 
 
 @lru_cache(maxsize=1 << 14)
 def visible(text: str) -> str:
-    r"""`text` with its unseen characters named: a mark that turns the line round becomes `<U+202E>`, in `⟨ ⟩`."""
+    r"""`text` with its invisible characters named: a right-to-left override becomes `⟨U+202E⟩`."""
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
 def cut(text: str, most: int) -> str:
-    """`text`, its middle left out and counted where it is longer than `most` characters."""
+    """`text`; if it is longer than `most` characters, its middle is replaced by a count."""
     if len(text) <= most:
         return text
     head = most * 2 // 3
@@ -31,17 +31,22 @@ def cut(text: str, most: int) -> str:
 
 
 def left_out(characters: int) -> str:
-    """What stands for them."""
+    """The text that replaces them."""
     return f" […{characters:,} characters left out…] "
 
 
 def short(text: str, most: int = MOST) -> str:
-    """`text` made visible, and cut."""
+    """`text` cut and with invisible characters shown."""
     return visible(cut(text, most))
 
 
+def brief(value: Any) -> Any:
+    """A float with six significant digits; anything else unchanged."""
+    return float(f"{value:.6g}") if type(value) is float else value
+
+
 def rounded(value: Any) -> Any:
-    """JSON with floats of six significant digits, and every text made visible and short."""
+    """A JSON value with floats of six significant digits and every text made visible and short."""
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else None
     if isinstance(value, str):

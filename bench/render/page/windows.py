@@ -1,4 +1,4 @@
-"""What the page shows of a measurement beside its record: when it was, the pressure on the host, its raw output."""
+"""What the page shows of a measurement besides its record: start time, CPU pressure on the host, raw output."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from bench.render.page.text import left_out
 from bench.run.reader import Raw
 
 MOST_KEPT = 65_536
-"""Characters of a raw output that are kept for the page; its file has all of it."""
+"""Most characters of a raw output that the page keeps; the file has all of it."""
 _STALLED = re.compile(r"^some .*\btotal=(\d{1,18})$", re.M | re.A)
-"""Pressure stall information of the CPUs: microseconds in which at least one task waited for one."""
+"""CPU pressure stall information: microseconds in which at least one task waited for a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Of a raw output of so many characters its beginning and its end, which are all of it where it is short."""
+    """The beginning and the end of a raw output; `head` is all of it if it is short."""
 
     characters: int
     head: str
     tail: str = ""
 
     def cut(self, most: int) -> str:
-        """At most so many characters of it; what is left out is counted."""
+        """At most `most` characters; what is left out is counted."""
         if self.characters <= min(most, MOST_KEPT):
             return self.head
         head, tail = most * 2 // 3, most - most * 2 // 3
@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class WindowDetails:
-    """`start_ns` by the host's clock; `pressure_ratio` the part of the window in which some task waited for a CPU."""
+    """`start_ns` by the host's clock; `pressure_ratio`: share of the window in which some task waited for a CPU."""
 
     start_ns: int | None
     pressure_ratio: float | None
@@ -45,7 +45,7 @@ class WindowDetails:
 
 
 def window_details_of(raw: Raw) -> WindowDetails:
-    """What the measurement's files tell; None for whatever is not there."""
+    """Read the measurement's files; None for what is missing."""
     tool = raw.tool or {}
     wall_s = span_s(tool.get("start_ns"), tool.get("end_ns"))
     stalled = [_stalled_us(mapping(tool.get(when)).get("pressure_cpu")) for when in ("before", "after")]
@@ -56,7 +56,7 @@ def window_details_of(raw: Raw) -> WindowDetails:
 
 
 def output_of(data: bytes) -> Output:
-    """The output as text, whatever is in it."""
+    """The output as text; invalid UTF-8 is replaced."""
     text = data.decode("utf-8", "replace")
     if len(text) <= MOST_KEPT:
         return Output(len(text), text)

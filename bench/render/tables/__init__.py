@@ -1,1 +1,1 @@
-"""The tables of report.md, one module for each kind."""
+"""The tables of report.md, one module per kind."""

@@ -1,8 +1,8 @@
-"""What a service costs beside its requests/s: CPU for each good answer, memory, start-up, the size of its image."""
+"""What a service costs: CPU time per successful response, memory, start-up, image size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from bench.analysis.cells import Cell, Context, cells_of, natural
@@ -12,21 +12,21 @@ from bench.render.table import Table
 
 MB = 1_000_000
 SERVICE_NOTES = (
-    "Idle is what the service held when it was ready and nothing was asked of it, without files that the kernel may "
-    "drop; the peak is the kernel's own count, such files in it, the greatest of the valid measurements.",
-    "Start-up is from the container's start to the first good answer that the load generator saw: median, least and "
-    "greatest. Its first look comes some tenths of a second after the start, so that the truth may be less.",
+    "Idle memory is measured when the service is ready, before any load, without reclaimable page cache. Peak memory"
+    " is the kernel's counter, including page cache; the highest of the valid measurements.",
+    "Start-up is from the container's start to the first successful response: median, lowest and highest. The first "
+    "request is sent some tenths of a second after the start, so this is an upper bound.",
 )
 
 
 def costs(records: Sequence[Record], context: Context) -> list[Table]:
-    """One table of the services, and one of CPU time for each tool and level: services down, scenarios across.
+    """One table of the services, and one of CPU time per tool and level, with a row per service.
 
-    Where no CPU time at all was counted, one sentence says why.
+    If there is no CPU time at all, one sentence says why.
     """
     valid = [record for record in records if record.valid]
     if valid and all(record.cpu_per_success_s is None for record in valid):
-        return [_services(records, context, f"CPU time is not known: {valid[0].nulls['cpu_per_success_s']}.")]
+        return [_services(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     cells = cells_of(records, context)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -48,11 +48,11 @@ def _services(records: Sequence[Record], context: Context, *notes: str) -> Table
             _figure(own, "start_s", _seconds),
             _figure(own, "image_bytes", _megabytes),
         )
-        for name in _in_order(by_service, context)
+        for name in context.in_order(by_service)
         for own in (by_service[name],)
     ]
-    columns = ("service", "idle memory", "peak memory", "start-up, at most", "image")
-    return Table("What each service costs", columns, tuple(rows), notes=(*SERVICE_NOTES, *notes))
+    columns = ("service", "idle memory", "peak memory", "start-up", "image size")
+    return Table("Costs of each service", columns, tuple(rows), notes=(*SERVICE_NOTES, *notes))
 
 
 def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:
@@ -60,9 +60,9 @@ def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Tabl
     grid = {(cell.service, cell.first.scenario): _cpu_words(cell) for cell in cells}
     rows = tuple(
         (name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios))
-        for name in _in_order({cell.service for cell in cells}, context)
+        for name in context.in_order(cell.service for cell in cells)
     )
-    title = f"{tool} {level}: CPU time of a request (requests/s per core)"
+    title = f"{tool} {level}: CPU time per request (requests/s per core)"
     return Table(title, ("service", *scenarios), rows)
 
 
@@ -76,16 +76,11 @@ def _cpu_words(cell: Cell) -> str:
 
 
 def _figure(records: Sequence[Record], name: str, write: Callable[[Sequence[float]], str]) -> str:
-    """One figure of a service's records in words, or why there is none."""
+    """One figure of a service's records, or why there is none."""
     values = [value for record in records if (value := getattr(record, name)) is not None]
     if values:
         return write(values)
     return records[0].nulls[name] if records else "no valid measurement"
-
-
-def _in_order(names: Iterable[str], context: Context) -> list[str]:
-    place = {name: index for index, name in enumerate(context.order)}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 def _megabytes(sizes: Sequence[float]) -> str:

@@ -1,8 +1,8 @@
-"""The same cell by several tools: what each says, and where they disagree by more than their own noise.
+"""The same cell measured by several tools: the figures of each, and disagreements beyond their noise.
 
-A tool's interval is the t interval of its mean over the rounds; of rates and times on the scale of logarithms, where
-noise is a factor, so that the mean is the geometric one. Two tools disagree on a figure where their intervals do
-not meet and their means are at least `LEAST` apart: both are printed, so that a reader can check it by eye.
+The interval is the t interval of the mean over the rounds; for rates and times it is computed on logarithms, so that
+the mean is geometric. Two tools disagree on a figure if their intervals do not overlap and their means differ by at
+least `LEAST`: both are shown, so that a reader can check it.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from bench.records.record import Record
 from bench.render.table import Table
 
 NOTE = (
-    f"With each (geometric) mean its {CONFIDENCE:.0%} interval over the rounds. Tools disagree where their intervals do"
-    f" not meet and the means are {LEAST:.0%} apart or more. ab prints whole milliseconds and hey tenths: half of that"
-    " is in the intervals of their latencies."
+    f"Each (geometric) mean has its {CONFIDENCE:.0%} interval over the rounds. Tools disagree if their intervals do"
+    f" not overlap and their means differ by {LEAST:.0%} or more. ab prints latencies in whole milliseconds and hey in"
+    " tenths; their intervals include that rounding."
 )
 RATE_NOTE = (
-    "vegeta sends at its rate whatever comes back, so that its good answers per second are what was asked and no peak:"
-    " its success share is the figure, beside hey's, the one closed loop that can be held to a rate."
+    "vegeta sends at its target rate regardless of the responses, so its goodput is that rate and not a peak. Compare"
+    " its success share with hey's, the only closed loop that accepts a target rate."
 )
 
 
 def four_tools(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each cell and way of loading it, and one of all disagreements."""
+    """A table per cell and kind of load, and one of all disagreements."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells_of(records, context):
         groups.setdefault((cell.service, cell.first.scenario, _load(cell.first)), []).append(cell)
     tables = [_table(key, cells) for key, cells in groups.items()]
     rows = tuple(row for key, cells in groups.items() for row in disagreements(key, cells))
     columns = ("service", "scenario", "load", "figure", "tools", "known cause")
-    told = (NOTE,) if rows else (NOTE, "They disagree nowhere.")
-    return [*tables, Table("Where the tools disagree", columns, rows, labels=len(columns), notes=told)]
+    notes = (NOTE,) if rows else (NOTE, "There are no disagreements.")
+    return [*tables, Table("Disagreements between tools", columns, rows, labels=len(columns), notes=notes)]
 
 
 def _load(record: Record) -> str:
-    """The same words for tools that were asked for the same."""
+    """The load, in the same words for every tool."""
     if record.rate is not None:
-        return f"{number(record.rate)}/s asked"
-    asked = f", {number(record.count)} requests" if record.count else ""
-    return f"{record.connections} connections{asked}"
+        return f"target {number(record.rate)}/s"
+    count = f", {number(record.count)} requests" if record.count else ""
+    return f"{record.connections} connections{count}"
 
 
 def _table(key: tuple[str, str, str], cells: Sequence[Cell]) -> Table:
     figures = (*figures_of(cells), CLIENT)
-    columns = ("tool", "valid rounds", *(compared.name for compared in figures), "not valid because")
+    columns = ("tool", "valid rounds", *(compared.name for compared in figures), "why not valid")
     rows = [
         (
             cell.first.tool,

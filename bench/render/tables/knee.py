@@ -1,4 +1,4 @@
-"""The knee of each service: the highest rate that holds, beside the most that closed loops got out of it."""
+"""The knee of each service: the highest rate that holds, next to its peak goodput in closed loops."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bench.records.record import Record
 from bench.render.table import Table
 
 NOTE = (
-    "The knee is the highest rate at which p99 stays within the limit, at most 0.1 % are errors and at least 99 % of"
-    f" the rate is sent; {100 * (APART - 1):.0f} % more does not hold, in two trials. It is confirmed when it holds in"
-    f" {CONFIRMATIONS} later rounds or more, and in each of them. Every trial is in the raw files. Peak goodput is the"
-    " best mean of the run's closed loops."
+    "The knee is the highest rate at which p99 stays within the limit, with at most 0.1 % errors and at least 99 % of"
+    f" the rate sent; {100 * (APART - 1):.0f} % more failed in two trials. It is confirmed if it holds in all later"
+    f" rounds, at least {CONFIRMATIONS}. Every trial is in the raw files. Peak goodput is the highest mean of the"
+    " run's closed loops."
 )
 
 
 def knee(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario and limit."""
+    """A table per scenario and limit."""
     cells = cells_of(records, context)
     peaks: dict[tuple[str, str], Cell] = {}
     for cell in cells:
@@ -42,9 +42,9 @@ def _table(
     scenario: str, level: str, cells: Sequence[Cell], peaks: Mapping[tuple[str, str], Cell], context: Context
 ) -> Table:
     limit = level.removeprefix(f"{SEARCHED}p99-").removesuffix("ms")
-    columns = ("service", "knee/s", "later rounds", "p99 there", "peak goodput/s", "knee of peak", "confirmed")
+    columns = ("service", "knee/s", "later rounds", "p99 at the knee", "peak goodput/s", "knee / peak", "confirmed")
     rows = tuple(_row(cell, peaks.get((cell.service, scenario)), context) for cell in cells)
-    return Table(f"{scenario}: knee at p99 of {limit} ms", columns, rows, notes=(NOTE,), prose=("confirmed",))
+    return Table(f"{scenario}: knee (p99 ≤ {limit} ms)", columns, rows, notes=(NOTE,), prose=("confirmed",))
 
 
 def _row(cell: Cell, peak: Cell | None, context: Context) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Latency of the open loop: the rounds of each cell merged, and what is too little to tell said."""
+"""Latency of open loops: percentiles of each cell's merged rounds, or why one is missing."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from bench.records.record import Record
 from bench.records.send_lag import BEYOND, SHARES, least_requests
 from bench.render.table import Table
 
-CAUSE = "not valid because"
+CAUSE = "why not valid"
 NOTE = (
-    "Open loop: requests leave at their rate whatever the answers do. The distributions of all valid rounds are merged,"
-    f" no percentile is averaged, and a timeout counts as long as the timeout. {BEYOND} requests must lie above a"
-    f" percentile in each round: p99 needs {least_requests(0.99):,}, p99.9 {least_requests(0.999):,}."
+    "Open loop: requests are sent at the target rate regardless of the responses. The distributions of all valid"
+    " rounds are merged (percentiles are never averaged), and a timeout counts with its full length. A percentile"
+    f" needs {BEYOND} requests above it in each round: p99 needs {least_requests(0.99):,} requests, p99.9"
+    f" {least_requests(0.999):,}."
 )
 
 
 def latency(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario; cells at the rate that a search found stand in the knee's table."""
-    asked = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
+    """A table per scenario; cells at a knee are in the knee table instead."""
+    given = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
     groups: dict[str, list[Cell]] = {}
-    for cell in cells_of(asked, context):
+    for cell in cells_of(given, context):
         groups.setdefault(cell.first.scenario, []).append(cell)
     return [_table(scenario, cells, context) for scenario, cells in groups.items()]
 
 
 def _table(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
-    columns = ("service", "level", "asked/s", *SHARES, "max", "requests", CAUSE)
+    columns = ("service", "level", "target/s", *SHARES, "max", "requests", CAUSE)
     rows = [row for cell in cells for row in _rows(cell, context)]
     kept, kept_rows = without_empty(columns, rows, [CAUSE])
     return Table(f"{scenario}, vegeta, open loop: latency", kept, kept_rows, labels=2, notes=(NOTE,), prose=(CAUSE,))
 
 
 def _rows(cell: Cell, context: Context) -> list[list[str]]:
-    """One row a rate: rounds may have searched for theirs."""
+    """One row per rate: rounds that search for their knee may have different rates."""
     rows = []
     for key in dict.fromkeys(map(key_of, cell.valid)):
         found, rate = context.latencies.get(key), key[3]
@@ -53,8 +54,8 @@ def _place(cell: Cell, rate: float | None) -> list[str]:
 
 
 def words(found: Latencies) -> list[str]:
-    """The percentiles and the maximum, or why there is none."""
-    told = [
+    """The percentiles and the maximum, or why they are missing."""
+    percentiles = [
         found.missing[name] if value is None else milliseconds(value) for name, value in found.percentiles_s.items()
     ]
-    return [*told, found.missing.get("max", "") if found.max_s is None else milliseconds(found.max_s)]
+    return [*percentiles, found.missing.get("max", "") if found.max_s is None else milliseconds(found.max_s)]

@@ -1,4 +1,4 @@
-"""Requests/s by scenario and level, variants side by side: versions of one package, Pythons, or services."""
+"""Requests/s by scenario and level, with a column per package version, Python or service."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bench.matrix.model import PACKAGE
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED = "as published"
+REFERENCE = "reference"
 
 
 def levels(records: Sequence[Record], context: Context) -> list[Table]:
-    """Two sets of tables where the run varies versions or Pythons of a stack, else one table of services a tool."""
+    """A set of tables per varied axis (package version, Python); else one table of services per tool."""
     cells = cells_of(records, context)
     tables: list[Table] = []
     if len({cell.first.package for cell in cells}) > 1:
@@ -31,7 +31,7 @@ def _tables(
     column: Callable[[Record], str],
     fixed: Callable[[Record], str],
 ) -> list[Table]:
-    """One table for each stack, base, tool and value of what is not compared."""
+    """One table per stack, base, tool and value of the other axis."""
     groups: dict[tuple[str, str, str, str], list[Cell]] = {}
     for cell in cells:
         record = cell.first
@@ -47,7 +47,7 @@ def _by_service(cells: Iterable[Cell], context: Context) -> list[Table]:
     for cell in cells:
         groups.setdefault(cell.first.tool, []).append(cell)
     return [
-        _side_by_side(f"Services side by side, {tool}", group, context, "stack", lambda record: record.service)
+        _side_by_side(f"All services, {tool}", group, context, "stack", lambda record: record.service)
         for tool, group in groups.items()
     ]
 
@@ -63,32 +63,32 @@ def _side_by_side(
         grid.setdefault((cell.first.scenario, cell.first.level), {})[column(cell.first)] = cell
     columns = ["scenario", "level", order[0]]
     for name in order[1:]:
-        columns += [name, f"{name} to {order[0]}"]
-    columns.append(AS_PUBLISHED)
+        columns += [name, f"{name} vs {order[0]}"]
+    columns.append(REFERENCE)
     rows = []
     for (scenario, level), row in grid.items():
         base = row.get(order[0])
         words = [scenario, level, _words(base)]
         for name in order[1:]:
             words += [_words(row.get(name)), difference_words(base, row.get(name))]
-        rows.append([*words, _published(context, axis, scenario, level)])
-    kept, kept_rows = without_empty(columns, rows, [AS_PUBLISHED])
-    return Table(f"{title}: requests/s", kept, kept_rows, labels=2, prose=(AS_PUBLISHED,))
+        rows.append([*words, _reference(context, axis, scenario, level)])
+    kept, kept_rows = without_empty(columns, rows, [REFERENCE])
+    return Table(f"{title}: requests/s", kept, kept_rows, labels=2, prose=(REFERENCE,))
 
 
 def _words(cell: Cell | None) -> str:
     return NOTHING if cell is None else cell.rate_words()
 
 
-def _published(context: Context, axis: str, scenario: str, level: str) -> str:
-    """Ratios that were published along this axis; versions and Pythons have other names there."""
-    if context.published is None:
+def _reference(context: Context, axis: str, scenario: str, level: str) -> str:
+    """The ratios of the reference comparison along this axis; versions and Pythons have other names there."""
+    if context.reference is None:
         return NOTHING
     words = []
-    for group in context.published.along(axis, scenario, level):
+    for group in context.reference.along(axis, scenario, level):
         ratios = [(figure.name, group.ratio(figure, "goodput")) for figure in group.figures[1:]]
-        told = ", ".join(f"{name} {percent(ratio)}" for name, ratio in ratios if ratio is not None)
-        words.append(f"{group.of}: {told} to {group.figures[0].name}")
+        listed = ", ".join(f"{name} {percent(ratio)}" for name, ratio in ratios if ratio is not None)
+        words.append(f"{group.of}: {listed} vs {group.figures[0].name}")
     return "; ".join(words) or NOTHING
 
 

@@ -1,4 +1,4 @@
-"""Every round beside the others with their average, and the CPU time that a request costs."""
+"""The figure of every round, their mean, and the CPU time per request."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bench.core.formats import NOTHING, milliseconds, number, percent
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED = "average, as published"
-NOTE = "CPU/request is the CPU time of the service, and of the database where it is asked, over the good answers."
-OPTIONAL = (AS_PUBLISHED, "CPU/request", "CPU to the first")
+REFERENCE = "mean, reference"
+NOTE = "CPU/request is the CPU time of the service, and of its database if used, per successful response."
+OPTIONAL = (REFERENCE, "CPU/request", "CPU vs first")
 
 
 def repeats(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario and tool of the closed loops."""
+    """A table per scenario and closed-loop tool."""
     cells = cells_of((record for record in records if record.connections is not None), context)
     return [
         _table(list(group), context)
@@ -36,8 +36,8 @@ def repeats(records: Sequence[Record], context: Context) -> list[Table]:
 
 def _table(cells: Sequence[Cell], context: Context) -> Table:
     rounds = sorted({record.round for cell in cells for record in cell.records})
-    columns = ["level", "service", *(f"round {number}" for number in rounds), "average", "least to greatest"]
-    columns += ["average to the first", AS_PUBLISHED, "CPU/request", "CPU to the first"]
+    columns = ["level", "service", *(f"round {number}" for number in rounds), "mean", "lowest to highest"]
+    columns += ["mean vs first", REFERENCE, "CPU/request", "CPU vs first"]
     rows = []
     for _, group in groupby(cells, key=lambda cell: cell.first.level):
         level = list(group)
@@ -45,21 +45,21 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
         rows += [_row(cell, base, rounds, context) for cell in [base, *(cell for cell in level if cell is not base)]]
     first = cells[0].first
     kept, kept_rows = without_empty(columns, rows, OPTIONAL)
-    return Table(f"{first.scenario}, {first.tool}: requests/s of each round", kept, kept_rows, labels=2, notes=(NOTE,))
+    return Table(f"{first.scenario}, {first.tool}: requests/s by round", kept, kept_rows, labels=2, notes=(NOTE,))
 
 
 def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> list[str]:
     by_round = {record.round: record for record in cell.records}
-    average, published = cell.goodput, reference_ratio(cell, context)
+    mean, reference = cell.goodput, reference_ratio(cell, context)
     other = cell is not base
     return [
         cell.first.level,
         cell.service,
         *(_one(by_round.get(number)) for number in rounds),
-        cell.state if average is None else number(average),
+        cell.state if mean is None else number(mean),
         span(cell.valid, goodput, number),
         difference_words(base, cell) if other else NOTHING,
-        percent(published) if published is not None and other else NOTHING,
+        percent(reference) if reference is not None and other else NOTHING,
         milliseconds(cell.mean_of(_cpu)),
         difference_words(base, cell, _cpu) if other else NOTHING,
     ]

@@ -1,4 +1,4 @@
-"""Requests/s of every service by scenario, a table for each tool and level."""
+"""Requests/s of every service by scenario, one table per tool and level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.render.table import Table
 
 
 def summary(records: Sequence[Record], context: Context) -> list[Table]:
-    """Services down, scenarios across."""
+    """A row per service, a column per scenario."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells_of(records, context):
         groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
@@ -21,8 +21,9 @@ def summary(records: Sequence[Record], context: Context) -> list[Table]:
 
 def _table(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:
     scenarios = sorted({cell.first.scenario for cell in cells}, key=natural)
-    place = {name: index for index, name in enumerate(context.order)}
-    services = sorted({cell.service for cell in cells}, key=lambda name: (place.get(name, len(place)), name))
     grid = {(cell.service, cell.first.scenario): cell.rate_words() for cell in cells}
-    rows = tuple((name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios)) for name in services)
+    rows = tuple(
+        (name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios))
+        for name in context.in_order(cell.service for cell in cells)
+    )
     return Table(f"{tool} {level}: requests/s", ("service", *scenarios), rows)

@@ -1,4 +1,4 @@
-"""One line a service: requests/s from the best to the least; what is not valid stands below, unranked."""
+"""One row per service: requests/s from highest to lowest; services without a valid result follow, unranked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
 
-AS_PUBLISHED, OF_ASKED, CAUSE = "as published", "of the asked rate", "not ranked because"
+REFERENCE, OF_TARGET, CAUSE = "reference", "of target rate", "why not ranked"
 
 
 def tldr(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table for each scenario and level of the first closed-loop tool: an open loop's rate is asked, not reached."""
+    """A table per scenario and level of the first closed-loop tool: the rate of an open loop is given, not a result."""
     closed = [record for record in records if record.connections is not None]
     if not closed:
         return []
@@ -30,25 +30,28 @@ def _table(cells: Sequence[Cell], context: Context) -> Table:
         (cell for cell in cells if cell.goodput is not None), key=lambda cell: (-(cell.goodput or 0), cell.service)
     )
     base = base_of(ranked, context) if ranked else None
-    to_base = f"to {base.service}" if base else "ratio"
-    columns = ["service", "requests/s", OF_ASKED, to_base, AS_PUBLISHED, CAUSE]
+    to_base = f"vs {base.service}" if base else "ratio"
+    columns = ["service", "requests/s", OF_TARGET, to_base, REFERENCE, CAUSE]
     rows = [_row(cell, base, context) for cell in [*ranked, *(cell for cell in cells if cell.goodput is None)]]
     kept, kept_rows = without_empty(columns, rows, columns[1:])
     first = cells[0].first
     notes: tuple[str, ...] = ()
     if first.rate is not None and any((cell.goodput or 0) >= 0.99 * first.rate for cell in ranked):
-        notes = (f"Services at the asked {number(first.rate)}/s were held there: between them nothing is shown.",)
+        notes = (
+            f"Services at the target of {number(first.rate)}/s were limited by it, so they cannot be ranked among"
+            " each other.",
+        )
     title = f"TL;DR: {first.scenario}, {first.tool} {first.level}"
     return Table(title, kept, kept_rows, notes=notes, prose=(CAUSE,))
 
 
 def _row(cell: Cell, base: Cell | None, context: Context) -> list[str]:
-    asked, goodput = cell.first.rate, cell.goodput
+    target, goodput = cell.first.rate, cell.goodput
     ratio = difference(base, cell)
     return [
         cell.service,
         NOTHING if goodput is None else cell.rate_words(),
-        share(goodput / asked) if asked and goodput is not None else NOTHING,
+        share(goodput / target) if target and goodput is not None else NOTHING,
         times(ratio.ratio if ratio else None),
         times(reference_ratio(cell, context)),
         cell.details if goodput is None else NOTHING,

@@ -59,7 +59,7 @@ def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys:
         assert [build_verb([one]), build_verb([other])] == [0, 0]
     status, lines = told(one, other, capsys)
     assert status == 1
-    assert lines[0].startswith("forbids  version of wrk: 1.0, then 1.0, 2.0")
+    assert lines[0].startswith("incompatible: version of wrk: 1.0 vs 1.0, 2.0")
 
 
 def replanned(**changes: Any) -> Callable[[Path, list[dict[str, Any]]], None]:
@@ -95,8 +95,8 @@ HARNESS = FACTS["harness"]
         ("image of bench/loadgen", None, {"harness": HARNESS | {"images": {"bench/loadgen": "b"}}}),
         ("containers", None, {"containers": "up for the whole run"}),
         ("engine", None, {"engine": "another"}),
-        ("knob WORKERS", None, {"knobs": FACTS["knobs"] | {"WORKERS": "2"}}),
-        ("knob NEW", None, {"knobs": FACTS["knobs"] | {"NEW": "x"}}),
+        ("setting WORKERS", None, {"knobs": FACTS["knobs"] | {"WORKERS": "2"}}),
+        ("setting NEW", None, {"knobs": FACTS["knobs"] | {"NEW": "x"}}),
         ("host cpu", None, {"host": HOST | {"cpu": "another CPU"}}),
         ("host kernel", None, {"host": HOST | {"kernel": "6.12"}}),
         ("host memory_bytes", None, {"host": HOST | {"memory_bytes": 4_000_000_000}}),
@@ -110,12 +110,12 @@ HARNESS = FACTS["harness"]
         ("image of aiohttp-py313-debian", image_of("ef"), {}),
     ],
 )
-def test_what_decides_a_figure_forbids(
+def test_what_affects_a_figure_forbids_a_comparison(
     name: str, change: Any, facts: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, lines = told(make(tmp_path / "a"), make(tmp_path / "b", change, **facts), capsys)
     assert status == 1
-    assert [line for line in lines if line.startswith(f"forbids  {name}: ")]
+    assert [line for line in lines if line.startswith(f"incompatible: {name}: ")]
     assert lines[-1].startswith("not comparable: ")
     assert name in lines[-1]
 
@@ -123,7 +123,7 @@ def test_what_decides_a_figure_forbids(
 def test_the_part_of_the_harness_that_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = HARNESS | {"hash": "1" * 64, "parts": {"loadgen": "1", "services": "3"}}
     _, lines = told(make(tmp_path / "a"), make(tmp_path / "b", harness=changed), capsys)
-    assert lines[0] == "forbids  harness: v1 (000000000000), then v1 (111111111111) (services)"
+    assert lines[0] == "incompatible: harness: v1 (000000000000) vs v1 (111111111111) (services)"
 
 
 def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,8 +135,8 @@ def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: pytest.Ca
     host = HOST | {"memory_bytes": 8_000_004_096}
     status, lines = told(make(tmp_path / "a"), make(tmp_path / "b", change, knobs=knobs, host=host), capsys)
     assert status == 0
-    assert "noted    packages of aiohttp-py313-debian: aiohttp 3.13.5, then aiohttp 3.14.5" in lines
-    assert [line for line in lines if line.startswith("noted    image of aiohttp-py313-debian")]
+    assert "noted: packages of aiohttp-py313-debian: aiohttp 3.13.5 vs aiohttp 3.14.5" in lines
+    assert [line for line in lines if line.startswith("noted: image of aiohttp-py313-debian")]
     assert lines[-1] == "comparable"
 
 
@@ -148,10 +148,10 @@ def test_other_services_and_more_rounds_are_noted(tmp_path: Path, capsys: pytest
     status, found = told(make(tmp_path / "a"), str(tmp_path / "b"), capsys)
     assert status == 0
     assert (
-        "noted    services of one alone: aiohttp-py313-debian, tornado-py313-debian, then bjoern-wsgi-py313-debian"
+        "noted: services in only one run: aiohttp-py313-debian, tornado-py313-debian vs bjoern-wsgi-py313-debian"
         in found
     )
-    assert "noted    rounds: 1, then 2" in found
+    assert "noted: rounds: 1 vs 2" in found
 
 
 def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,10 +161,10 @@ def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: pytest.
     assert told(one, make(tmp_path / "c", sha256=hashes), capsys)[0] == 0
     status, lines = told(one, make(tmp_path / "d", replanned(position=9), sha256=hashes), capsys)
     assert status == 1
-    assert lines[0].startswith("forbids  plan.jsonl: as planned, then changed since")
+    assert lines[0].startswith("incompatible: plan.jsonl: as planned vs modified")
 
 
-def test_an_unreadable_records_file_is_built_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_records_file_is_built_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = make(tmp_path / "a"), make(tmp_path / "b")
     (tmp_path / "b/records.jsonl").write_text('{"schema": 99}\n')
     assert told(one, other, capsys) == (0, ["comparable"])

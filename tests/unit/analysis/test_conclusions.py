@@ -9,7 +9,14 @@ from collections.abc import Sequence
 import pytest
 
 from bench.analysis.comparison import Comparison, Metric
-from bench.analysis.conclusions import MOST_QUESTIONS, Coordinates, by_question, conclusions, floor_words, question
+from bench.analysis.conclusions import (
+    MOST_QUESTIONS,
+    Coordinates,
+    by_question,
+    conclusions,
+    noise_floor_words,
+    question,
+)
 from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.verdicts import verdicts, winner
 from bench.records.record import MEASURED, Record
@@ -31,7 +38,7 @@ PLACES = {
 
 
 class Placed:
-    """The part of a record that answers read."""
+    """The part of a record that conclusions read."""
 
     def __init__(self, service: str, mode: str) -> None:
         self.service, self.mode = service, mode
@@ -48,7 +55,7 @@ def judged(table: Sequence[tuple[str, str, Sequence[float]]], cause: str | None 
     pairs = tuple(
         PlannedPair(f"p{number}", a, b, "json", "wrk", "c64", False) for number, (a, b, _) in enumerate(table, 1)
     )
-    made = [Comparison(a=a, b=b, judge=Metric.GOODPUT, values=tuple(v), cause=cause) for a, b, v in table]
+    made = [Comparison(a=a, b=b, metric=Metric.GOODPUT, values=tuple(v), cause=cause) for a, b, v in table]
     found = verdicts(made)
     winners = ((("json", "wrk", "c64"), winner(made, found)),) if len(made) > 1 else ()
     return Judged(pairs, tuple(made), found, tuple({} for _ in made), (), {}, winners)
@@ -62,14 +69,14 @@ def rounds(percent: float, spread: float = 0.002, n: int = 8, seed: int = 1) -> 
 @pytest.mark.parametrize(
     "a, b, words",
     [
-        ("sync", "gevent", "Which worker model of gunicorn for flask? (Python 3.13, debian)"),
+        ("sync", "gevent", "Which gunicorn worker model for flask? (Python 3.13, debian)"),
         ("sync", "bjoern", "Which server for flask? (Python 3.13, debian)"),
-        ("uvicorn", "h11", "Which kind of uvicorn for asgi? (Python 3.13, debian)"),
+        ("uvicorn", "h11", "Which variant of uvicorn for asgi? (Python 3.13, debian)"),
         ("sync", "bottle", "Which framework on gunicorn-sync? (Python 3.13, debian)"),
         ("sync", "sync314", "Which Python for gunicorn-sync-flask? (debian)"),
-        ("sync", "musl", "Which base for gunicorn-sync-flask? (Python 3.13)"),
+        ("sync", "musl", "Which base image for gunicorn-sync-flask? (Python 3.13)"),
         ("aiohttp1", "aiohttp314", "Which Python for aiohttp with aiohttp==3.13.5? (debian)"),
-        ("aiohttp1", "aiohttp2", "Which version for aiohttp? (Python 3.13, debian)"),
+        ("aiohttp1", "aiohttp2", "Which package version for aiohttp? (Python 3.13, debian)"),
         ("bjoern", "bottle", "Which server and framework? (Python 3.13, debian)"),
         ("musl", "sync314", "Which service?"),
         ("sync", "unknown", "Which service?"),
@@ -80,8 +87,8 @@ def test_a_question_is_what_the_services_differ_in(a: str, b: str, words: str) -
 
 
 def only(table: Judged, names: Sequence[str]) -> str:
-    (answer,) = conclusions(table, records(names))
-    return answer.sentence
+    (conclusion,) = conclusions(table, records(names))
+    return conclusion.sentence
 
 
 def test_the_better_one_comes_first_whichever_way_it_was_measured() -> None:
@@ -89,7 +96,7 @@ def test_the_better_one_comes_first_whichever_way_it_was_measured() -> None:
     back = only(judged([("gevent", "sync", [-value for value in rounds(9)])]), ["sync", "gevent"])
     assert forth == back
     assert forth.startswith("gunicorn-gevent is faster than gunicorn-sync: 9.")
-    assert forth.endswith(" %, 8 rounds).") and "more good answers per second (8." in forth
+    assert forth.endswith(" %, 8 rounds).") and "more successful responses per second (8." in forth
 
 
 def test_a_python_is_named_as_one() -> None:
@@ -98,15 +105,18 @@ def test_a_python_is_named_as_one() -> None:
     )
 
 
-def test_where_the_verdict_is_none_the_sentence_claims_none() -> None:
+def test_without_a_verdict_the_sentence_claims_none() -> None:
     same = only(judged([("sync", "gevent", rounds(0.1))]), ["sync", "gevent"])
     assert same.startswith("No difference shown between gunicorn-sync and gunicorn-gevent (") and "faster" not in same
     wide = only(judged([("sync", "gevent", rounds(2, 0.2))]), ["sync", "gevent"])
-    assert wide.startswith("Not enough data to tell gunicorn-sync from gunicorn-gevent: the interval holds 0")
+    assert wide.startswith("Not enough data to compare gunicorn-sync and gunicorn-gevent: the interval contains 0")
     few = only(judged([("sync", "gevent", rounds(9, n=3))]), ["sync", "gevent"])
-    assert few == "Not enough data to tell gunicorn-sync from gunicorn-gevent: 3 rounds, the first look is at 8."
+    assert few == (
+        "Not enough data to compare gunicorn-sync and gunicorn-gevent:"
+        " 3 of the 8 rounds that the first interim look needs."
+    )
     bad = only(judged([("sync", "gevent", rounds(9))], cause="errors"), ["sync", "gevent"])
-    assert bad == "Nothing can be said of gunicorn-sync and gunicorn-gevent: invalid: errors."
+    assert bad == "No verdict on gunicorn-sync and gunicorn-gevent: invalid: errors."
 
 
 def three(sync_gevent: float, sync_bjoern: float, spread: float = 0.002) -> Judged:
@@ -121,55 +131,59 @@ def three(sync_gevent: float, sync_bjoern: float, spread: float = 0.002) -> Judg
 
 def test_several_services_are_several_questions_where_they_differ_in_other_things() -> None:
     found = conclusions(three(9, 40), records(["sync", "gevent", "bjoern"]))
-    assert [answer.question.partition(" for")[0] for answer in found] == [
-        "Which worker model of gunicorn",
+    assert [conclusion.question.partition(" for")[0] for conclusion in found] == [
+        "Which gunicorn worker model",
         "Which server",
     ]
     assert found[1].sentence.startswith(
-        "bjoern is faster than all 2 others; the nearest with a verdict is gunicorn-gevent: 3"
+        "bjoern is faster than all 2 others; the closest with a verdict is gunicorn-gevent: 3"
     )
-    assert len(found[1].pairs) == 2 and found[1].told
+    assert len(found[1].pairs) == 2 and found[1].decided
 
 
-def test_there_is_no_winner_where_nobody_beats_all_others() -> None:
+def test_there_is_no_winner_unless_one_beats_all_others() -> None:
     found = conclusions(three(9, 9.1), records(["sync", "gevent", "bjoern"]))
     assert "is faster than all" not in found[1].sentence
     assert found[1].sentence.startswith("No single winner")
     nothing = conclusions(three(0.5, 0.7, 0.3), records(["sync", "gevent", "bjoern"]))
-    assert not any(answer.told for answer in nothing)
-    assert nothing[1].sentence == "No single winner can be named; 0 of 2 pairs have a verdict."
+    assert not any(conclusion.decided for conclusion in nothing)
+    assert nothing[1].sentence == "No single winner; 0 of 2 pairs have a verdict."
 
 
-def test_services_measured_alone_get_their_questions_and_no_answer() -> None:
+def test_solo_windows_give_questions_and_no_conclusion() -> None:
     found = conclusions(Judged(), records(["sync", "gevent", "bjoern"], "solo"))
-    assert not any(answer.told for answer in found) and not any("faster" in answer.sentence for answer in found)
+    assert not any(conclusion.decided for conclusion in found) and not any(
+        "faster" in conclusion.sentence for conclusion in found
+    )
     assert found[0].sentence.startswith("No verdict: each service was measured alone")
-    assert {answer.question.partition(" for")[0] for answer in found[1:]} == {
-        "Which worker model of gunicorn",
+    assert {conclusion.question.partition(" for")[0] for conclusion in found[1:]} == {
+        "Which gunicorn worker model",
         "Which server",
     }
     assert conclusions(Judged(), []) == ()
     assert len(conclusions(Judged(), records(["sync"], "solo"))) == 1
 
 
-def test_questions_beyond_some_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_questions_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     many = {f"s{n}": Coordinates("aiohttp", f"f{n // 2}", f"3.{n % 2}", "debian", None) for n in range(40)}
     monkeypatch.setattr("test_conclusions.PLACES", PLACES | many)
     found = conclusions(Judged(), records([*many], "solo"))
     assert len(found) == MOST_QUESTIONS + 1
-    assert found[0].sentence.endswith(" So it is with 22 questions; the first of them:")
+    assert found[0].sentence.endswith(" 22 comparisons have no verdict; the first 6:")
 
 
-def test_answers_stand_under_their_question_once() -> None:
+def test_conclusions_are_grouped_by_question() -> None:
     found = conclusions(three(9, 40), records(["sync", "gevent", "bjoern"]))
     assert [len(group) for _, group in by_question([*found, *found])] == [2, 2]
 
 
-def test_the_floor_is_the_largest_difference_of_a_service_from_itself() -> None:
+def test_the_noise_floor_is_the_largest_difference_of_an_a_a_pair() -> None:
     pair = PlannedPair("aa1", "sync", "sync", "json", "wrk", "c64", False)
     controls = [
         (pair, Metric.GOODPUT, estimate([0.002, 0.004]), 2),
         (pair, Metric.GOODPUT, estimate([-0.02, -0.02]), 2),
     ]
-    assert "by up to 2.0 % by goodput in this run" in floor_words(Judged(controls=tuple(controls)))
-    assert floor_words(Judged()) == ""
+    assert "A/A pairs of this run differ by up to 2.0 % (goodput)." in noise_floor_words(
+        Judged(controls=tuple(controls))
+    )
+    assert noise_floor_words(Judged()) == ""

@@ -1,4 +1,4 @@
-"""Latency over rounds: merged, never averaged, and told only where there are requests enough."""
+"""Latency over rounds: merged, never averaged, and only reported if there are enough requests."""
 
 from __future__ import annotations
 

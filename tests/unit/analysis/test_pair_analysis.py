@@ -1,4 +1,4 @@
-"""From the windows of pairs to verdicts, and to what is not measured on."""
+"""From the windows of pairs to verdicts, and which pairs need no more rounds."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ def test_a_slower_service_is_found_by_its_cpu_in_eight_rounds(tmp_path: Path) ->
     assert found["interval"][0] < found["difference"] < found["interval"][1] < 0
     report = (folder / "report.md").read_text()
     assert "| tornado-py313-debian | aiohttp-py313-debian | slower " in report
-    assert "No service was measured alone." in report
-    # Windows that never began are no records, and no gaps.
+    assert "There are no solo windows." in report
+    # Windows that were never started give no records and are not missing.
     assert len((folder / "records.jsonl").read_text().splitlines()) == 2 * 8 * 4
 
 
-def test_a_service_beside_itself_is_never_faster(tmp_path: Path) -> None:
+def test_identical_services_are_never_faster(tmp_path: Path) -> None:
     pairs = [(f"p{n:03}", "aiohttp", "tornado", SAME, SAME) for n in range(1, 13)]
     found = verdicts_of(write_pairs(tmp_path / "a-run", pairs, 30, 30))
-    assert {line["verdict"] for line in found.values()} <= {"no difference shown", "not enough data"}
+    words = [line["verdict"] for line in found.values()]
+    assert len(words) == 12 and set(words) <= {"no difference shown", "not enough data"}
 
 
 def test_noise_of_the_controls_raises_what_is_called_a_difference(tmp_path: Path) -> None:
@@ -47,10 +48,10 @@ def test_noise_of_the_controls_raises_what_is_called_a_difference(tmp_path: Path
     found = verdicts_of(folder)
     # The service differs from itself by 9 %: 6 % are then no difference.
     assert found["p001 CPU per request"]["verdict"] == "no difference shown"
-    assert "raised by these pairs" in (folder / "report.md").read_text()
+    assert "raised to the noise floor" in (folder / "report.md").read_text()
 
 
-def test_a_service_that_waits_is_judged_by_goodput(tmp_path: Path) -> None:
+def test_goodput_is_the_metric_of_a_service_that_waits(tmp_path: Path) -> None:
     faster = steady(4400, 0.9)
     pairs = [("p001", "aiohttp", "tornado", SAME, faster)]
     found = verdicts_of(write_pairs(tmp_path / "a-run", pairs, 30, 8, scenario="delay-20"))
@@ -64,7 +65,7 @@ def test_the_database_of_a_side_is_part_of_its_cpu_per_request(tmp_path: Path) -
     assert found["goodput_difference"] == pytest.approx(0, abs=0.02)
     # 0.3 s of the database's on either side: 1.2 s to 0.9 s, and not 0.9 s to 0.6 s.
     assert found["cpu_difference"] == pytest.approx(1.2 / 0.9 - 1, abs=0.02)
-    assert "| by goodput | by CPU | rounds |" in (folder / "report.md").read_text()
+    assert "| goodput | goodput per core | rounds |" in (folder / "report.md").read_text()
     for file in folder.rglob("database.*"):
         file.unlink()
     assert verdicts_of(folder)["p001 goodput"]["cpu_difference"] is None
@@ -76,11 +77,11 @@ def test_windows_of_errors_are_an_invalid_pair(tmp_path: Path) -> None:
     assert found["p001 CPU per request"]["verdict"] == "invalid: errors"
 
 
-def test_windows_with_many_connections_for_few_answers_do_not_count(tmp_path: Path) -> None:
+def test_windows_with_too_few_responses_for_their_connections_do_not_count(tmp_path: Path) -> None:
     pairs = [("p001", "aiohttp", "tornado", SAME, SAME)]
     found = verdicts_of(write_pairs(tmp_path / "a-run", pairs, 30, 8, level="c128"))
     assert found["p001 CPU per request"]["rounds"] == 0
-    assert "16 windows with too few answers for their connections" in found["p001 CPU per request"]["flags"]
+    assert "16 windows with too few responses for their connections" in found["p001 CPU per request"]["flags"]
 
 
 def test_all_pairs_of_a_table_give_a_winner(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_all_pairs_of_a_table_give_a_winner(tmp_path: Path) -> None:
     ]
     folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
     verdicts_of(folder)
-    assert "Faster than all others here: tornado-py313-debian." in (folder / "report.md").read_text()
+    assert "Winner: tornado-py313-debian is faster than all others in this table." in (folder / "report.md").read_text()
 
 
 def test_controls_of_rounds_for_pairs_alone_are_no_gaps(tmp_path: Path) -> None:
@@ -107,5 +108,5 @@ def test_controls_of_rounds_for_pairs_alone_are_no_gaps(tmp_path: Path) -> None:
     report = (folder / "report.md").read_text()
     assert "not run" not in report
     assert "| 90,000 | 1 of 1 |" in report
-    assert "No service was measured alone." in report
-    assert "There was one round" not in report
+    assert "There are no solo windows." in report
+    assert "There is only one round" not in report

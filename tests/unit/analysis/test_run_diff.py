@@ -1,4 +1,4 @@
-"""Two runs: each rule with what calls it up and what just does not, and how often they are wrong."""
+"""Two runs: each rule with a case that just meets it and one that just does not, and how often they are wrong."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_interval_within_delta_is_no_difference(change: float) -> None:
 def test_what_reaches_into_the_margin_is_not_enough() -> None:
     row = one_row(a_run(), a_run(0.036, seed=7))
     assert row.word == "not enough data"
-    assert row.reason == "the interval reaches within 3.0 %"
+    assert row.reason == "the interval is not beyond 3.0 %"
     assert row.p > 0.05
 
 
@@ -84,12 +84,12 @@ def test_what_the_null_server_leaves_to_the_host_is_no_change_of_the_cell() -> N
     row = one_row(a_run(), replace(a_run(TEN, seed=7), null=wide))
     assert row.margin is not None and row.margin > 0.05
     assert row.word == "not enough data"
-    assert "that the null server leaves to the host" in row.reason
+    assert "that the host may have caused" in row.reason
     assert row.null_ratio == pytest.approx(math.exp(0.01))
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_without_a_null_server_in_both_nothing_is_said(which: int) -> None:
+def test_without_a_null_server_in_both_there_is_no_verdict(which: int) -> None:
     runs = [a_run(), a_run(2.0, seed=7)]
     runs[which] = replace(runs[which], null={})
     row = one_row(*runs)
@@ -106,7 +106,7 @@ def test_another_tools_null_server_is_a_guard_where_the_own_has_none() -> None:
     assert one_row(replace(one, null=one.null | {NULL: sample(rounds(0.0))}), moved).word == "not comparable: host"
 
 
-def test_the_floor_of_the_pairs_is_the_least_that_is_called_a_difference() -> None:
+def test_a_change_below_the_noise_floor_is_no_difference() -> None:
     floor = {NULL.figure: Thresholds(0.12, 0.12)}
     row = one_row(a_run(), replace(a_run(TEN, seed=7), limits=floor))
     assert row.word == "no difference shown"
@@ -118,7 +118,7 @@ def test_too_few_rounds_have_a_ratio_and_no_verdict(few: int) -> None:
     other = replace(a_run(seed=7), cells={key(1): sample(rounds(1.0, n=max(2, few), seed=7)[:few])})
     row = one_row(a_run(), other)
     assert row.word == "not enough data"
-    assert row.reason == f"{few} valid round{'' if few == 1 else 's'} of the {LEAST_ROUNDS} that each run needs"
+    assert row.reason == f"{few} of the {LEAST_ROUNDS} valid rounds that each run needs"
     assert row.ratio is not None and (row.low is None) == (few == 1)
 
 
@@ -136,19 +136,19 @@ def test_an_invalid_cell_is_shown_with_its_cause_and_never_compared(facts: dict[
         assert word.endswith(runs[0].cells[key(1)].cause or row.after.cause)
 
 
-def test_rounds_that_the_gate_refused_are_told_where_enough_are_left() -> None:
+def test_rounds_that_are_not_valid_are_counted_if_enough_are_left() -> None:
     row = one_row(a_run(), a_run(TEN, seed=7, refused=2, planned=12, cause="errors"))
     assert (row.word, row.after.rounds, row.after.planned, row.after.cause) == (DIFFERS, 10, 12, "errors")
 
 
-def test_a_service_at_the_asked_rate_shows_nothing_of_what_it_can_do() -> None:
+def test_a_service_limited_by_the_target_rate_has_no_verdict() -> None:
     row = one_row(a_run(), a_run(TEN, seed=7, held=True))
-    assert (row.word, row.reason) == ("not enough data", "held at the asked rate")
+    assert (row.word, row.reason) == ("not enough data", "limited by the target rate")
 
 
-def test_rounds_that_are_copies_show_no_noise_to_judge_by() -> None:
+def test_identical_rounds_have_no_verdict() -> None:
     row = one_row(a_run(values=(0.0,) * 10), a_run(seed=7, values=(0.5,) * 10))
-    assert (row.word, row.reason, row.low) == ("not enough data", "the rounds are copies of each other", None)
+    assert (row.word, row.reason, row.low) == ("not enough data", "all rounds are identical", None)
 
 
 def test_a_pairs_ratio_needs_no_null_server() -> None:
@@ -162,7 +162,7 @@ def test_a_pairs_ratio_needs_no_null_server() -> None:
     assert (row.word, row.beside, row.margin) == (DIFFERS, "a", pytest.approx(math.expm1(DELTA)))
 
 
-def test_runs_that_may_not_be_compared_have_no_ratio() -> None:
+def test_incompatible_runs_have_no_ratio() -> None:
     rows = run_differences(a_run(), a_run(TEN, seed=7), "harness, host cpu")
     assert [(row.word, row.ratio) for row in rows] == [("not comparable: harness, host cpu", None)]
 
@@ -224,7 +224,7 @@ def test_the_p_value_holds_at_the_margin() -> None:
     assert 0.005 <= wrong / 500 <= 0.05
 
 
-def test_the_false_ones_would_be_seen() -> None:
+def test_false_differences_would_be_seen() -> None:
     """Without what the null server says, the same host would make differences."""
     rng = np.random.default_rng(1)
     one, other = made_up(rng, [0.0] * 10), made_up(rng, [0.0] * 10, drift=0.1)
@@ -233,10 +233,10 @@ def test_the_false_ones_would_be_seen() -> None:
     assert {row.word for row in run_differences(one, other)} == {"not comparable: host"}
 
 
-def test_a_pair_gives_its_rounds_before_the_first_look() -> None:
-    """Whether more of them follow hangs on what they showed."""
+def test_a_pair_gives_its_rounds_up_to_the_first_interim_look() -> None:
+    """How many follow depends on their result."""
     planned = PlannedPair("p1", "a", "b", "json", "wrk", "c64", waits=False)
-    pair = Comparison(a="a", b="b", judge=Metric.CPU, values=rounds(0.1, n=16), limits=Thresholds())
+    pair = Comparison(a="a", b="b", metric=Metric.CPU, values=rounds(0.1, n=16), limits=Thresholds())
     floor = {Metric.CPU: Thresholds(0.05, 0.05)}
     judged = Judged((planned,), (pair,), verdicts([pair]), ({},), limits=floor)
     found = samples_of("run", [], [], judged)

@@ -25,7 +25,7 @@ def series(*levels: tuple[int, float], noise: float = 0.01, seed: int = 1) -> li
 
 
 def stepped(runs: int, at: int, *, cells: int = 5, seed: int = 1, step: float = STEP) -> list[Samples]:
-    """Histories of noise, the last of which has another level from run `at` on."""
+    """Trends of noise, the last of which has a new level from run `at` on."""
     rng = np.random.default_rng(seed)
     return [
         made_up(rng, [0.005 * float(rng.normal()) for _ in range(cells - 1)] + [step * (run >= at)], name=f"r{run}")
@@ -74,7 +74,7 @@ def test_one_wild_run_is_no_level() -> None:
 
 
 def test_wild_runs_that_happen_to_stand_together_are_no_level() -> None:
-    """The longer a history, the more of them there are: Student's t with 3 degrees of freedom."""
+    """The longer a trend, the more of them there are: Student's t with 3 degrees of freedom."""
     rows = np.random.default_rng(2).standard_t(3, (400, 40))
     assert np.mean([search(row.tolist()).p <= 0.05 for row in rows]) <= 0.07
 
@@ -87,7 +87,7 @@ def test_the_search_finds_places_in_noise_as_often_as_it_says(runs: int) -> None
     assert np.mean(p <= 0.01) <= 0.02
 
 
-# Histories of runs
+# Trends over runs
 
 
 @pytest.mark.parametrize(("runs", "at"), [(8, 4), (9, 7), (12, 2)])
@@ -118,7 +118,7 @@ def test_a_step_that_the_null_server_has_too_may_be_the_hosts() -> None:
     found = trends_of(moved)
     assert changed(found) == []
     assert found[4].word == NO_CHANGE and found[4].changes[0].word == MAYBE_HOST
-    assert found[4].changes[0].reason.startswith("the null server (json wrk c64) moved by -")
+    assert found[4].changes[0].reason.startswith("the null server (json wrk c64) changed by -")
 
 
 def test_without_a_null_server_a_step_may_be_the_hosts() -> None:
@@ -143,19 +143,19 @@ def test_runs_without_a_value_are_gaps_and_the_right_run_is_named() -> None:
     (last,) = [one for one in found if one.service == "service-4"]
     assert [change.run for change in last.changes] == ["r8"]
     causes = {name: point.cause for name, point in zip(last.runs, last.points, strict=True) if point.value is None}
-    assert causes == {"r2": "errors", "r6": "not in this run", "r7": "held at the asked rate"}
+    assert causes == {"r2": "errors", "r6": "not in this run", "r7": "limited by the target rate"}
 
 
 @pytest.mark.parametrize("runs", [1, 4])
-def test_few_runs_are_no_history(runs: int) -> None:
+def test_few_runs_are_no_trend(runs: int) -> None:
     assert trends_of(stepped(runs, 2)) == []
 
 
 @pytest.mark.parametrize("runs", [5, LEAST_RUNS - 1])
-def test_a_short_history_is_shown_and_not_searched(runs: int) -> None:
+def test_a_short_trend_is_shown_and_not_searched(runs: int) -> None:
     found = trends_of(stepped(runs, 3, step=5.0))
     assert {(one.word, one.p, one.changes) for one in found} == {(TOO_FEW, None, ())}
-    assert found[0].reason == f"{runs} runs with a value, changes are looked for in {LEAST_RUNS} or more"
+    assert found[0].reason == f"{runs} runs with a value; the search for changes needs {LEAST_RUNS}"
 
 
 def test_a_line_of_json_has_points_and_changes() -> None:
@@ -165,7 +165,7 @@ def test_a_line_of_json_has_points_and_changes() -> None:
         assert [change["run"] for change in line["changes"]] == [change.run for change in one.changes]
 
 
-def test_histories_without_a_change_are_the_same_in_any_order_of_cells() -> None:
+def test_trends_do_not_depend_on_the_order_of_cells() -> None:
     runs = history(np.random.default_rng(3), 4, 9)
     turned = [replace(run, cells=dict(reversed([*run.cells.items()]))) for run in runs]
     assert sorted(one.p or 0 for one in trends_of(runs)) == sorted(one.p or 0 for one in trends_of(turned))

@@ -141,7 +141,7 @@ def knees(record: Record, *rates: float | None) -> list[Record]:
         ((878, 878, None, 878), "| not measured: 878/s is not confirmed: round 3: p99 2 s |  | 45.0/s | MISSED |"),
         ((878, 878, 878), "| not measured: 878/s is not confirmed: 3 later rounds are needed |  | 45.0/s | MISSED |"),
         ((None, None), "| not measured: p99 2 s |  | 45.0/s | MISSED |"),
-        ((), "| not measured: it is not in this run |  | 45.0/s | MISSED |"),
+        ((), "| not measured: not in this run |  | 45.0/s | MISSED |"),
     ],
 )
 def test_a_knee_holds_where_it_is_near_and_confirmed(
@@ -181,7 +181,7 @@ def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
 def test_what_only_the_whole_run_shows_is_no_measurement_either(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A busy host voids its round, which no measurement by itself can tell."""
+    """A busy host discards its round, which no measurement shows by itself."""
     line = entry("uvicorn-asgi", "stall", "vegeta", "r500", number=1)
     folder = write_run(tmp_path / "run", [line])
     write_measurement(folder, line, output_of(line, 500))
@@ -195,6 +195,6 @@ def test_what_only_the_whole_run_shows_is_no_measurement_either(
 
 
 @pytest.mark.parametrize("argv", [[], ["latency"], ["power", "results/x"], ["latency", "no-such-run"]])
-def test_the_users_faults_are_one_line(argv: list[str]) -> None:
+def test_user_errors_are_refused(argv: list[str]) -> None:
     with pytest.raises(UserError):
         judge_verb(argv)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.core.errors import UserError
-from calibration.pairs import a_try, aa, power
+from calibration.pairs import aa, power, try_of
 
 
 def line(pair: str, verdict: str, percent: int | None = None, difference: float | None = None, rounds: int = 8) -> Any:
@@ -29,12 +29,12 @@ def test_one_wrong_verdict_of_twenty_is_allowed_and_ten_are_not(tmp_path: Path) 
     right = [line(f"p{n}", "no difference shown") for n in range(15)] + [line("p15", "not enough data")] * 4
     text, holds = aa([write(tmp_path, [*right, line("p20", "faster"), line("aa1", "control")])])
     assert holds
-    assert "1 of 20 verdicts are a difference that is none: 5.0%" in text
+    assert "1 of 20 verdicts are a difference where there is none: 5.0%" in text
     (tmp_path / "more").mkdir()
     again = write(tmp_path / "more", right)
     text, holds = aa([str(tmp_path), again])
     assert holds
-    assert "1 of 39 verdicts are a difference" in text
+    assert "1 of 39 verdicts are a difference where there is none" in text
     text, holds = aa([write(tmp_path, [*right[:10], *[line("x", "slower")] * 10])])
     assert not holds
     assert "10 of 20" in text
@@ -47,12 +47,12 @@ def test_a_run_without_verdicts_is_refused(tmp_path: Path) -> None:
 
 def test_the_truth_is_what_was_injected_by_a_whole_request() -> None:
     # 40 us, in a request that takes 500 us of CPU.
-    found = a_try(line("p1", "slower", 10, -0.07), {"p1": 500e-6}, 1.0)
+    found = try_of(line("p1", "slower", 10, -0.07), {"p1": 500e-6}, 1.0)
     assert found is not None
     assert found.truth == pytest.approx(1 / (1 + 40 / 500) - 1)
     assert found.percent == 10
     assert found.load_s == 8 * 2 * 1.0
-    assert a_try(line("p1", "slower"), {"p1": 400e-6}, 1.0) is None
+    assert try_of(line("p1", "slower"), {"p1": 400e-6}, 1.0) is None
 
 
 @pytest.mark.parametrize(

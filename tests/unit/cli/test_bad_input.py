@@ -1,4 +1,4 @@
-"""A selection's faults: one line that names the mend, exit status 2."""
+"""A selection's faults: a one-line error that says how to fix it, exit status 2."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from places import ROOT
 from bench.__main__ import main
 
 FAULTS = {
-    "--stack flask": "unknown stack 'flask'; of ",
+    "--stack flask": "unknown stack 'flask'; closest of ",
     "--tool curl": "there are: wrk, ab, hey, vegeta",
     "--scenario nope": "unknown scenario 'nope'; there are: ",
     "--python 2.7": "there are: 3.9, 3.10",
     "--preset nope": "there are: quick",
     "--frobnicate": "see scripts/matrix.sh --help",
     "--level knee": "give knee:p99=50ms",
-    "--level many": "is no number: give connections",
+    "--level many": "is not a level: give connections",
     "--duration 0.5": "whole seconds",
     "--duration nan": "whole seconds",
     "--rounds 0": "a number from 1 to 99",
-    "--rounds -1": "is no whole number",
-    "--max-time 0": "is no number of minutes above 0",
+    "--rounds -1": "is not a whole number",
+    "--max-time 0": "is not a number of minutes above 0",
     "--mode trio": "there are: solo, duet, both",
     "--server bjoern --framework starlette": "nothing matches",
 }
 
 
 @pytest.mark.parametrize(("selection", "words"), FAULTS.items(), ids=list(FAULTS))
-def test_one_line_names_the_mend(
+def test_one_line_says_how_to_fix_it(
     selection: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert main(["list", *selection.split()]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert re.fullmatch(r"bench: .*\n", told.err)
-    assert words in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch(r"bench: .*\n", printed.err)
+    assert words in printed.err
 
 
 @pytest.mark.parametrize(
-    ("knob", "value", "words"),
-    [("SERVER_CPUS", "4096", "mend it in .env"), ("WORKER_CLASS", "threads", "is not sync or gevent")],
+    ("name", "value", "words"),
+    [("SERVER_CPUS", "4096", "fix it in .env"), ("WORKER_CLASS", "threads", "is not sync or gevent")],
 )
-def test_a_knob_is_named(
-    knob: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_setting_is_named(
+    name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv(knob, value)
+    monkeypatch.setenv(name, value)
     assert main(["list"]) == 2
     assert words in capsys.readouterr().err

@@ -76,7 +76,7 @@ def test_cgroup_v2_counters_are_read_too(folder: Path) -> None:
     write_measurement(folder, line, output_of(line, 4000), tool=ends)
     record = build(folder)[0]
     assert record.loadgen_cpu_s == 2.0
-    assert record.steal_ratio is None and record.nulls["steal_ratio"] == "tool.json does not tell"
+    assert record.steal_ratio is None and record.nulls["steal_ratio"] == "tool.json does not say"
 
 
 def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_reason_of_the_host_script_is_kept(folder: Path) -> None:
     assert record.valid
 
 
-def test_a_counter_that_went_back_tells_nothing(folder: Path) -> None:
+def test_a_counter_that_went_back_is_null(folder: Path) -> None:
     line = lines_of(folder)[0]
     write_measurement(folder, line, output_of(line, 4000), cpu_s=-1)
     assert build(folder)[0].server_cpu_s is None
@@ -119,7 +119,7 @@ def test_what_has_no_complete_record_is_told_apart(folder: Path) -> None:
     assert not any(record.valid for record in records)
     assert "r09-0009" in records[3].causes[0].detail
     report = (folder / "report.md").read_text()
-    assert "4 measurements planned, 1 measured, 0 valid." in report
+    assert "4 measurements planned, 1 completed, 0 valid." in report
     assert "not run" in report and "cut off" in report
 
 
@@ -153,47 +153,12 @@ def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-HOSTILE = [
-    b"",
-    b"\x00" * 4096,
-    b"null",
-    b"[]",
-    b'"x"',
-    b"{",
-    b"[" * 100_000,
-    b'{"schema":1}',
-    "⚡".encode() * 9,
-    b"\xff\xfe",
-]
-
-
-@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("name", ["meta.json", "tool.json", "server.before", "server.after", "output"])
-def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: Path) -> None:
-    for line in lines_of(folder):
-        file = {"vegeta": "output.json"}.get(line["tool"], "output.txt") if name == "output" else name
-        (folder / line["dir"] / file).write_bytes(data)
-    records = build(folder)
-    assert len(records) == 4
-    if name not in {"server.before", "server.after"}:
-        assert not any(record.valid for record in records)
-
-
-@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize(
-    "name", ["image.json", "os-release.txt", "python.txt", "jit.txt", "packages.txt", "failure.json"]
-)
-def test_any_bytes_in_a_services_file_are_no_crash(name: str, data: bytes, folder: Path) -> None:
-    (folder / "raw/services/aiohttp-py313-debian" / name).write_bytes(data)
-    assert len(build(folder)) == 4
-
-
 @pytest.mark.parametrize(
     ("told", "words"),
     [
         ("available True\nenabled True\n", "JIT on"),
         ("available True\nenabled False\n", "JIT off"),
-        ("available True\n", "JIT built in, not known whether on"),
+        ("available True\n", "JIT built in, unknown whether on"),
         ("available False\nenabled False\n", "no JIT"),
         ("null PyPy has a JIT of its own, always on\n", "PyPy has a JIT of its own, always on"),
     ],
@@ -203,77 +168,17 @@ def test_the_jit_is_what_the_interpreter_tells_and_not_what_was_asked(told: str,
     (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "1"}}))
     service = "aiohttp-py313-debian"
     build(folder)
-    assert f"- PYTHON_JIT=1, as each interpreter tells: not known: {service}\n" in (folder / "report.md").read_text()
+    assert (
+        f"- PYTHON_JIT=1, as reported by the interpreters: unknown: {service}\n" in (folder / "report.md").read_text()
+    )
     (folder / f"raw/services/{service}/jit.txt").write_text(told)
     assert str(build(folder)[0].python_build).endswith(f", {words}")
-    assert f"- PYTHON_JIT=1, as each interpreter tells: {words}: {service}\n" in (folder / "report.md").read_text()
+    assert (
+        f"- PYTHON_JIT=1, as reported by the interpreters: {words}: {service}\n" in (folder / "report.md").read_text()
+    )
     (folder / "run.json").write_text(json.dumps(facts | {"knobs": {"PYTHON_JIT": "0"}}))
     build(folder)
     assert "PYTHON_JIT=1" not in (folder / "report.md").read_text()
-
-
-@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_corrupt_run_json_loses_no_measurement(data: bytes, folder: Path) -> None:
-    (folder / "run.json").write_bytes(data)
-    assert all(record.valid for record in build(folder))
-
-
-WRONG_TYPES = {
-    "exit_status": [None, "0", [], {}, True, 1e300, -1],
-    "argv": ["wrk", [], [1], [["x"]], None],
-    "start_ns": ["x", None, -1, 10**40, []],
-    "health_after": [[], "200", {"status": "200"}, {"status": [200]}],
-    "before": [[], {"loadgen": 3}, {"loadgen": {"cpuacct.usage": "-3"}}, {"proc_stat": "cpu " + "9 " * 3}],
-    "tool_version": [3, "", None, ["4.1.0"]],
-}
-
-
-@pytest.mark.parametrize("key", WRONG_TYPES)
-def test_wrong_types_in_tool_json_are_no_figures(key: str, folder: Path) -> None:
-    line = lines_of(folder)[0]
-    for value in WRONG_TYPES[key]:
-        write_measurement(folder, line, output_of(line, 4000), tool={key: value})
-        assert len(build(folder)) == 4
-
-
-def test_lines_of_the_plan_that_are_none_are_named(folder: Path) -> None:
-    good = (folder / "plan.jsonl").read_text()
-    line = json.loads(good.splitlines()[0])
-    bad = [
-        "{",
-        json.dumps(line | {"id": 7}),
-        json.dumps(line | {"id": "r09", "connections": "64"}),
-        json.dumps(line | {"id": "r10", "dir": "../../etc"}),
-        json.dumps(line | {"id": "r11", "tool": "siege"}),
-        json.dumps(line | {"id": "r12", "service": "../x"}),
-        json.dumps(line | {"id": "r13", "round": 0}),
-        json.dumps(line),
-    ]
-    (folder / "plan.jsonl").write_text(good + "\n".join(bad) + "\n")
-    assert len(build(folder)) == 4
-    report = (folder / "report.md").read_text()
-    assert report.count("plan.jsonl, line ") == len(bad)
-    assert "r01-0001 is planned twice" in report
-
-
-def test_a_pipe_or_a_huge_file_in_the_folder_is_no_output(folder: Path) -> None:
-    wrk, hey, *_ = lines_of(folder)
-    (folder / wrk["dir"] / "output.txt").unlink()
-    os.mkfifo(folder / wrk["dir"] / "output.txt")
-    with (folder / hey["dir"] / "output.txt").open("r+b") as file:
-        file.truncate(1 << 40)
-    records = build(folder)
-    assert [record.valid for record in records] == [False, False, True, True]
-
-
-def test_a_hostile_detail_stays_in_its_cell(folder: Path) -> None:
-    line = lines_of(folder)[0]
-    detail = "x | y\n\n# A heading\n<script>alert(1)</script> ![](http://x) `" + "z" * 10_000
-    write_measurement(folder, line, output_of(line, 4000), meta={"outcome": "died", "detail": detail})
-    build(folder)
-    report = (folder / "report.md").read_text()
-    assert "<script>" not in report and "\n# A heading" not in report and "![](" not in report
-    assert max(map(len, report.splitlines())) < 1000
 
 
 def test_the_same_raw_files_give_the_same_bytes_elsewhere(folder: Path, tmp_path: Path) -> None:
@@ -330,7 +235,7 @@ def numbers_in(folder: Path) -> int:
     return sum(len(re.findall(rb"\d+", path.read_bytes())) for path in folder.rglob("*") if path.is_file())
 
 
-def test_ten_thousand_measurements_cost_little_more_than_to_read_their_files_and_500_mb(tmp_path: Path) -> None:
+def test_ten_thousand_measurements_cost_at_most_8_times_reading_their_files_and_500_mb(tmp_path: Path) -> None:
     lines = list(many(10_000))
     write_run(tmp_path, lines, tables=["summary", "tldr", "repeats", "vegeta", "wrk-latency"])
     for line in lines:

@@ -121,7 +121,7 @@ def test_errors_end_what_holds(ratio: float, found: bool) -> None:
     [
         ({"sent_ratio": 0.98}, "98.0% of the rate sent"),
         ({"client": ("all 64 workers",)}, "all 64 workers"),
-        ({"due_p99_s": 0.06}, "p99 60 ms from the asked times, 1 ms as sent"),
+        ({"due_p99_s": 0.06}, "p99 60 ms from when requests were due, 1 ms as sent"),
     ],
 )
 def test_where_the_load_generator_ends_there_is_no_knee(fault: dict[str, Any], words: str) -> None:
@@ -141,7 +141,7 @@ def test_a_server_that_never_holds_has_no_knee() -> None:
 def test_a_server_that_always_holds_has_no_knee() -> None:
     step, trials = search(faulty(10**9))
     assert START * 2 <= step.rate <= HIGHEST and len(trials) == math.log2(HIGHEST / START) // 1 + 1
-    assert step.reason == f"it holds at {step.rate}/s, and more is not asked"
+    assert step.reason == f"it holds at {step.rate}/s, the highest rate that is tried"
 
 
 def test_trials_without_figures_do_not_hold() -> None:
@@ -230,7 +230,9 @@ def test_lag_matters_to_the_knee_where_it_takes_p99_over_the_limit(late_ms: int,
     assert lag is not None and list(lag.faults())
     trial = trial_of(1000, parse("vegeta", vegeta_output(1000, 5)["output.json"].encode()), lag)
     assert not list(trial.server_faults(LIMIT_S))
-    assert list(trial.client_faults(LIMIT_S)) == (["p99 61 ms from the asked times, 1 ms as sent"] if found else [])
+    assert list(trial.client_faults(LIMIT_S)) == (
+        ["p99 61 ms from when requests were due, 1 ms as sent"] if found else []
+    )
 
 
 def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL) -> Path:
@@ -296,7 +298,7 @@ def test_a_share_is_of_the_slowest_service(tmp_path: Path, capsys: pytest.Captur
     folder = cell(tmp_path, 1, "fast", "knee70-p99-50ms")
     _, rate, seconds = step_of(capsys, folder, LIMIT_S, 2, 14, 0.7).split()
     assert int(rate) == math.floor(0.7 * slow) and int(rate) * int(seconds) >= REQUESTS
-    with pytest.raises(UserError, match="no knee of json was found"):
+    with pytest.raises(UserError, match="none of json was found"):
         knee_verb([str(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms")), "0.05", "2", "14", "0.7"])
 
 
@@ -323,7 +325,7 @@ def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
 
 
 def told(folder: Path) -> str:
-    table = (folder / "report.md").read_text().partition("knee at p99 of 50 ms")[2].partition("\n#")[0]
+    table = (folder / "report.md").read_text().partition("knee (p99 ≤ 50 ms)")[2].partition("\n#")[0]
     (line,) = (line for line in table.splitlines() if line.startswith("| aiohttp"))
     return line
 
@@ -368,7 +370,11 @@ def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:
 def test_levels_that_ask_for_none_say_so(tmp_path: Path) -> None:
     records_of(tmp_path, [{}])
     other = next(load((tmp_path / "records.jsonl").read_text().splitlines()[1:]))
-    assert (other.tool, other.knee_rate, other.nulls["knee_rate"]) == ("wrk", None, "the level asks for no knee")
+    assert (other.tool, other.knee_rate, other.nulls["knee_rate"]) == (
+        "wrk",
+        None,
+        "the level is not a search for a knee",
+    )
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"rate":"1","seconds":5}', '{"rate":-1,"seconds":5}', "{"])

@@ -1,4 +1,4 @@
-"""Exports: every record in every form, nothing lost on the way, and what docs/exports.md says of them."""
+"""Exports: every record in every format with nothing lost, and what docs/exports.md says about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
@@ -161,7 +160,7 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     assert found["req/s"] == pytest.approx(last.goodput)
     assert found["ns/op"] == pytest.approx(1e9 / last.goodput)
     assert found["cpu-ns/op"] == pytest.approx(1e9 * last.cpu_per_success_s)
-    # A rate that was asked for is no speed.
+    # A target rate is not a speed.
     assert {value.split()[1] for value in by_name[f"BenchmarkQueries20Raw/{stem}/level=r500/tool=vegeta"][1:]} == {
         "cpu-ns/op",
         "peak-B",
@@ -187,7 +186,6 @@ def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Reco
     assert not re.search(r"^(BenchmarkFake|harness: same|run)", made, re.MULTILINE)
 
 
-@pytest.mark.skipif(shutil.which("benchstat") is None, reason="benchstat is in the tests' image")
 def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> None:
     file = tmp_path / "run.txt"
     file.write_bytes(export("gobench", a_run, capfdbinary))
@@ -204,14 +202,14 @@ def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> No
     # Pairs: three samples a side, and more is better.
     rows = benchstat("-filter", ".unit:req/s /pair:p001", "-row", "/pair", "-col", "/side", str(file))
     assert any("n=3" in cell for row in rows for cell in row)
-    # A run beside itself is one table; beside one of another harness it is two, and nothing is compared.
+    # A run and itself share one table; with another harness there are two tables and no comparison.
     other = tmp_path / "other.txt"
     other.write_text(file.read_text().replace("harness: ", "harness: other"))
     both = [benchstat("-filter", ".unit:req/s /tool:wrk", str(file), str(second)) for second in (file, other)]
     assert [any("vs base" in row for row in rows) for rows in both] == [True, False]
 
 
-def test_the_documented_columns_are_those_that_there_are() -> None:
+def test_the_documented_columns_are_complete() -> None:
     text = DOC.read_text()
     made = re.sub(r"(?s)(<!-- from .*? -->\n\n).*?(\n?<!-- end -->)", rf"\1{re.escape(table())}\2", text)
     made = made.replace("\\", "")
@@ -228,7 +226,7 @@ def test_the_documented_columns_are_those_that_there_are() -> None:
         (["csv", "no-run"], "'no-run' is not a results folder"),
     ],
 )
-def test_what_cannot_be_exported_is_said_in_a_line(
+def test_what_cannot_be_exported_is_a_one_line_error(
     argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", *argv]) == 2
@@ -249,7 +247,7 @@ def test_records_of_another_kind_are_refused(
         (folder / name).write_bytes((a_run / name).read_bytes())
     (folder / "records.jsonl").write_bytes(text.encode(errors="surrogateescape"))
     assert main(["export", form, str(folder)]) == 2
-    assert "scripts/report.sh spoilt makes it anew" in capsys.readouterr().err
+    assert "rebuild it with: scripts/report.sh spoilt" in capsys.readouterr().err
     (folder / "records.jsonl").unlink()
     assert main(["export", form, str(folder)]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_a_local_file_adds_a_framework_and_changes_a_default(matrix: Path) -> No
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[[[", "is not valid TOML"), ('[frameworks]\n"Not A Name" = { interface = "wsgi" }\n', "does not fit")],
+    [("[[[", "is not valid TOML"), ('[frameworks]\n"Not A Name" = { interface = "wsgi" }\n', "is not a valid matrix")],
 )
 def test_an_error_in_it_is_reported_with_its_name(matrix: Path, text: str, words: str) -> None:
     matrix.with_name(LOCAL).write_text(text)

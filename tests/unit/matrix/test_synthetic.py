@@ -152,7 +152,7 @@ def test_slower_is_so_much_more_cpu(slower_us: str, busy_ns: int, monkeypatch: p
 
 
 def test_no_other_app_is_asked_for_its_routes() -> None:
-    with pytest.raises(UserError, match="only the apps of self-tests have it"):
+    with pytest.raises(UserError, match="only self-test apps have it"):
         plan(stacks=("aiohttp",), scenarios=("mix",))
     with pytest.raises(UserError, match="it is for self-tests"):
         plan(stacks=("uvicorn-synthetic",), scenarios=("db-raw",))

@@ -62,7 +62,7 @@ def test_memory_start_up_and_image(tmp_path: Path) -> None:
     (saved / "image.json").unlink()
     record = rebuilt(tmp_path)
     assert record.nulls["memory_idle_bytes"] == "no Docker socket"
-    assert record.nulls["start_s"] == "when its container started was not saved"
+    assert record.nulls["start_s"] == "the time when its container started was not saved"
     assert record.nulls["image_bytes"].endswith("image.json is missing")
     (saved / "idle.txt").unlink()
     assert rebuilt(tmp_path).nulls["memory_idle_bytes"] == "the idle service's counters were not saved"
@@ -115,7 +115,7 @@ def test_waits_that_were_not_seen_are_null_with_the_reason(tmp_path: Path) -> No
     assert record.nulls["loadgen_wait_ratio"] == "no thread was seen"
     for waits in ({}, [], {"seen_ns": "1", "waited_ns": "5"}, {"seen_ns": str(9**12), "waited_ns": "-3"}):
         assert (
-            measured(tmp_path, entry(), tool={"waits": waits}).nulls["loadgen_wait_ratio"] == "tool.json does not tell"
+            measured(tmp_path, entry(), tool={"waits": waits}).nulls["loadgen_wait_ratio"] == "tool.json does not say"
         )
 
 
@@ -195,12 +195,12 @@ def test_a_pairs_sides_have_a_database_each_and_share_the_load_generator(tmp_pat
     record = measured(tmp_path, line, tool=facts)
     assert (record.server_cpu_s, record.database_cpu_s, record.successes) == (1.0, 0.3, 20_000)
     assert record.cpu_per_success_s == 1.3 / 20_000
-    assert record.nulls["foreign_ratio"] == "the pair's other side used the host too"
+    assert record.nulls["foreign_ratio"] == "the other side of the pair used the host too"
     # 1.5 s of CPU in 6 s, by two tools with a thread each.
     assert record.loadgen_busy_ratio == pytest.approx(0.125)
     alone = measured(tmp_path / "json", dict(line, scenario="json", database=False))
     assert alone.cpu_per_success_s == 1.0 / 20_000 and alone.foreign_ratio is None
-    assert alone.nulls["database_cpu_s"] == "no answer of the pair needs the database"
+    assert alone.nulls["database_cpu_s"] == "the scenario does not use the database"
 
 
 def test_where_a_pairs_sides_share_the_database_neither_is_charged_with_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where tools disagree on one cell, from raw files that were made up."""
+"""Disagreements between tools on one cell, from made-up raw files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("ve
 
 
 def report_of(folder: Path, rates: Mapping[tuple[str, str], float], *, noise: float = 0.01, rounds: int = 8) -> str:
-    """The report of a run in which each load had these requests/s, give or take `noise`."""
+    """The report of a run with these requests/s per load, varied by `noise`."""
     rng = random.Random(1)
     lines = [
         entry("uvicorn-asgi", "json", tool, level, number=number, round=round)
@@ -32,7 +32,7 @@ def report_of(folder: Path, rates: Mapping[tuple[str, str], float], *, noise: fl
     for line in lines:
         rate = rates[line["tool"], line["level"]]
         rps = rate if line["tool"] == "vegeta" else rate * (1 + noise * rng.uniform(-1, 1))
-        # As much CPU for a request, whoever asks.
+        # The same CPU time per request for all tools.
         write_measurement(folder, line, output_of(line, rps), cpu_s=0.0002 * rps * 5)
     assert build_verb([str(folder)]) == 0
     return (folder / "report.md").read_text()
@@ -43,22 +43,23 @@ AGREED = {load: (200.0 if "r" in load[1] else 4000.0) for load in LOADS}
 
 
 def disagreements(report: str) -> list[str]:
-    table = report.partition("### Where the tools disagree")[2].partition("\n#")[0]
+    table = report.partition("### Disagreements between tools")[2].partition("\n#")[0]
+    assert table.startswith("\n\n| service | scenario |")
     return [line for line in table.splitlines() if line.startswith("| uvicorn-asgi")]
 
 
-def test_tools_that_agree_are_said_to(tmp_path: Path) -> None:
+def test_tools_that_agree_are_reported_so(tmp_path: Path) -> None:
     report = report_of(tmp_path / "run", AGREED)
     assert not disagreements(report)
-    assert "They disagree nowhere." in report
+    assert "There are no disagreements." in report
 
 
 def test_ab_is_slower_and_the_cause_is_known(tmp_path: Path) -> None:
     found = disagreements(report_of(tmp_path / "run", AGREED | {("ab", "c32"): 2500.0}))
     rates = [line for line in found if "| requests/s |" in line]
-    assert len(rates) == 2  # to wrk and to hey
-    assert all("ab is one thread and speaks HTTP/1.0" in line for line in rates)
-    assert any("wrk +59" in line and " to ab" in line for line in rates)
+    assert len(rates) == 2  # vs wrk and vs hey
+    assert all("ab is single-threaded and uses HTTP/1.0" in line for line in rates)
+    assert any("wrk +59" in line and " vs ab" in line for line in rates)
     assert [line for line in found if "| mean latency |" in line and "HTTP/1.0" in line]
 
 
@@ -73,10 +74,10 @@ def test_a_difference_without_a_known_cause_says_so(tmp_path: Path) -> None:
     found = disagreements(report_of(tmp_path / "run", AGREED | {("wrk", "c32"): 4500.0}))
     rates = [line for line in found if "| requests/s |" in line and " ab " not in line]
     assert len(rates) == 1
-    assert NO_CAUSE in rates[0]
+    assert rates[0].endswith(f"| {NO_CAUSE} |")
 
 
-def test_noise_hides_what_it_covers(tmp_path: Path) -> None:
+def test_differences_within_noise_are_no_disagreement(tmp_path: Path) -> None:
     rates = AGREED | {("wrk", "c32"): 4500.0}
     found = disagreements(report_of(tmp_path / "run", rates, noise=0.4))
     assert not [line for line in found if "| 32 connections | requests/s |" in line]
@@ -89,9 +90,9 @@ def test_one_round_disagrees_with_nothing(tmp_path: Path) -> None:
 
 def test_the_rate_that_hey_did_not_keep_is_heys(tmp_path: Path) -> None:
     found = disagreements(report_of(tmp_path / "run", AGREED | {("hey", "c32r200"): 190.0}))
-    held = [line for line in found if "200/s asked" in line and "| requests/s |" in line]
+    held = [line for line in found if "target 200/s" in line and "| requests/s |" in line]
     assert len(held) == 1
-    assert "ceiling of each connection" in held[0]
+    assert "limits the rate per connection" in held[0]
 
 
 def test_bursts_are_a_known_cause_of_cheaper_requests(tmp_path: Path) -> None:
@@ -107,16 +108,16 @@ def test_bursts_are_a_known_cause_of_cheaper_requests(tmp_path: Path) -> None:
     assert "evenly" in found
 
 
-def test_vegeta_stands_beside_no_peak(tmp_path: Path) -> None:
+def test_vegeta_is_not_compared_with_peaks(tmp_path: Path) -> None:
     report = report_of(tmp_path / "run", AGREED)
     peaks = report.partition("json, 32 connections")[2].partition("###")[0]
-    held = report.partition("json, 200/s asked")[2].partition("###")[0]
-    assert "| vegeta |" not in peaks
+    held = report.partition("json, target 200/s")[2].partition("###")[0]
+    assert "| wrk |" in peaks and "| vegeta |" not in peaks
     assert "| vegeta |" in held
-    assert "no peak" in held
+    assert "not a peak" in held
 
 
-def test_what_is_not_valid_is_told_and_not_compared(tmp_path: Path) -> None:
+def test_what_is_not_valid_is_counted_and_not_compared(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     report_of(folder, AGREED)
     for number in range(1, 9):
@@ -124,7 +125,7 @@ def test_what_is_not_valid_is_told_and_not_compared(tmp_path: Path) -> None:
         write_measurement(folder, line, output_of(line, 100 + number, bad=200))
     assert build_verb([str(folder)]) == 0
     report = (folder / "report.md").read_text()
-    assert "0 of 8" in report
+    assert "\n| ab | 0 of 8 |" in report
     assert not disagreements(report)
 
 
@@ -156,7 +157,7 @@ def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
     assert 0.93 <= held / 2000 <= 0.97
 
 
-def test_the_preset_asks_all_four_for_the_same_cells() -> None:
+def test_the_preset_has_the_same_cells_for_all_four_tools() -> None:
     matrix = load_matrix(ROOT / "services/matrix.toml")
     made = make_plan(matrix, Selection(preset="four-tools"), {"WORKER_CLASS": "sync"}, lambda _: True)
     assert made.preset.rounds == 8

@@ -1,6 +1,6 @@
 """The charts of index.html in a browser.
 
-`PAGE_PICTURES=FOLDER python -m pytest tests/unit/test_page.py -k look` saves every chart there.
+`PAGE_PICTURES=FOLDER python -m pytest tests/unit/render/test_page.py -k pictures` saves every chart there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def test_conclusions_come_first_and_every_chart_is_drawn(made: Path, opened: Ope
     page = opened(made)
     main = page.locator("main").inner_text()
     assert main.startswith("Conclusions")
-    assert "gunicorn-gevent is faster than gunicorn-sync: 8.6 % more good answers from the same CPU time" in main
-    assert "Not enough data to tell bjoern from gunicorn-sync" in main
+    assert "gunicorn-gevent is faster than gunicorn-sync: 8.6 % more successful responses per CPU second" in main
+    assert "Not enough data to compare bjoern and gunicorn-sync" in main
     draw_all(page)
     for name in CHARTS:
         chart = page.locator(f"#chart-{name} .plot > *")
@@ -86,7 +86,7 @@ def test_nothing_is_wider_than_the_screen(made: Path, opened: Opened, width: int
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "narrow"])
-def test_every_chart_is_saved_to_look_at(made: Path, opened: Opened, look: str, tmp_path: Path) -> None:
+def test_charts_can_be_saved_as_pictures(made: Path, opened: Opened, look: str, tmp_path: Path) -> None:
     wanted = os.environ.get("PAGE_PICTURES")
     folder = Path(wanted or tmp_path)
     page = opened(made, width=400 if look == "narrow" else 1200, dark=look == "dark")

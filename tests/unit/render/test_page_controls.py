@@ -1,4 +1,4 @@
-"""What one can do on index.html in a browser: filter, sort, open rows, save them, by mouse and by keyboard."""
+"""The controls of index.html in a browser: filter, sort, open rows, save them, by mouse and keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What index.html never does in a browser: run text of a run, reach the network, grow with the run."""
+"""What index.html must never do in a browser: run text of a run as script, use the network, grow without limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comment for a pull request: it says what is known and what is not, and its exit status does what was asked."""
+"""The pull request comment: its verdicts, what it leaves open, and its exit status by policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \
 def verdict(word: str, mean: float | None = None, **changes: Any) -> Verdict:
     found = None if mean is None else Estimate((mean - 0.001, mean + 0.001))
     interval = None if mean is None else Interval(mean - 0.01, mean + 0.01, 0.98)
-    values = {"word": word, "judge": Metric.CPU, "rounds": 8, "estimate": found, "interval": interval}
+    values = {"word": word, "metric": Metric.CPU, "rounds": 8, "estimate": found, "interval": interval}
     values |= {"p": 1.0, "adjusted_p": 1.0, "reason": "", "flags": ()}
     return Verdict(**values | changes)  # type: ignore[arg-type]
 
@@ -39,7 +39,7 @@ def judged(*found: Verdict, name: str = "svc") -> Judged:
 
 def comment(*found: Verdict, policies: tuple[str, ...] = (), **changes: Any) -> tuple[str, int]:
     made = verdict_comment("a-run", judged(*found, **changes), [parse_policy(text) for text in policies], {})
-    return made.text, made.broken
+    return made.text, made.violations
 
 
 def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
@@ -56,11 +56,11 @@ def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
     assert order == ["4", "5", "2", "3", "1", "0"]
     assert text.index("<details>") < text.index("`svc-0`") < text.index("</details>")
     assert "`too wide`" in text
-    assert "no verdicts: of these pairs nothing is known" in text
+    assert "not verdicts: whether these pairs differ is unknown" in text
 
 
 @pytest.mark.parametrize(
-    ("policy", "mean", "broken"),
+    ("policy", "mean", "violations"),
     [
         ("slower", -0.021, 1),
         ("slower:5%", -0.03, 0),
@@ -70,22 +70,22 @@ def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
         ("slower:0.5%", -0.021, 1),
     ],
 )
-def test_slower_is_beyond_what_was_asked(policy: str, mean: float, broken: int) -> None:
-    assert comment(verdict("slower", mean), policies=(policy,))[1] == broken
+def test_slower_fails_beyond_its_percentage(policy: str, mean: float, violations: int) -> None:
+    assert comment(verdict("slower", mean), policies=(policy,))[1] == violations
 
 
 @pytest.mark.parametrize("word", ["faster", "no difference shown", "not enough data", "invalid: errors"])
 def test_only_the_verdict_slower_is_slower(word: str) -> None:
-    """However far the estimate is: the data does not carry it."""
-    text, broken = comment(verdict(word, -0.5), policies=("slower",))
-    assert broken == 0
+    """However large the estimate is: the data does not support a verdict."""
+    text, violations = comment(verdict(word, -0.5), policies=("slower",))
+    assert violations == 0
     unknown = word.startswith(("invalid", "not enough"))
-    assert ("says nothing of the 1 without a verdict" in text) == unknown
-    assert ("of these pairs nothing is known" in text) == unknown
+    assert ("; pairs without a verdict are not covered: 1." in text) == unknown
+    assert ("whether these pairs differ is unknown" in text) == unknown
 
 
 @pytest.mark.parametrize(
-    ("policy", "word", "broken"),
+    ("policy", "word", "violations"),
     [
         ("invalid", "invalid: errors", 1),
         ("invalid", "not enough data", 0),
@@ -94,16 +94,16 @@ def test_only_the_verdict_slower_is_slower(word: str) -> None:
         ("invalid", "slower", 0),
     ],
 )
-def test_what_has_no_verdict_can_fail_too(policy: str, word: str, broken: int) -> None:
-    assert comment(verdict(word, -0.5), policies=(policy,))[1] == broken
+def test_what_has_no_verdict_can_fail_too(policy: str, word: str, violations: int) -> None:
+    assert comment(verdict(word, -0.5), policies=(policy,))[1] == violations
 
 
-def test_a_service_that_was_not_loaded_is_said_and_invalid() -> None:
+def test_a_service_that_was_not_measured_is_reported_and_invalid() -> None:
     failures = {"svc-0": ("failed verification", "not ok 3 echo")}
     found = verdict("not enough data", rounds=0)
     made = verdict_comment("a-run", judged(found), [Policy("invalid")], failures)
-    assert "Not loaded: `svc-0`, `failed verification: not ok 3 echo`." in made.text
-    assert made.broken == 1
+    assert "Not measured: `svc-0`, `failed verification: not ok 3 echo`." in made.text
+    assert made.violations == 1
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_policy_is_read_strictly(text: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         ([], "give one run with pairs, or two runs"),
         (["a", "b", "c"], "give one run with pairs, or two runs"),
@@ -138,11 +138,11 @@ def test_a_policy_is_read_strictly(text: str, capsys: pytest.CaptureFixture[str]
         (["a"], "'a' is not a results folder"),
     ],
 )
-def test_a_wrong_call_is_said_in_a_line(argv: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pr-comment", *argv]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert told in err
+    assert message in err
 
 
 def test_hostile_words_are_spans_of_code() -> None:
@@ -160,12 +160,12 @@ def test_hostile_words_are_spans_of_code() -> None:
 def test_a_comment_always_fits() -> None:
     wide = "\U0001f40d" * 300
     found = [verdict(word, -0.1, reason=wide, flags=(wide,)) for word in ("slower", "no difference shown") * 2000]
-    text, broken = comment(*found, policies=("slower",), name=wide)
+    text, violations = comment(*found, policies=("slower",), name=wide)
     assert len(text.encode()) <= MOST_BYTES
-    assert broken == 2000
+    assert violations == 2000
     assert "4000 pairs: 2000 slower, 2000 no difference shown" in text
     assert "more pairs: see the run's report." in text
-    assert "broken by 2000" in text
+    assert "violated by 2000" in text
 
 
 def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,8 +177,8 @@ def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("### 1 pair: 1 slower\n")
     assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower 2" in out
-    assert "`--fail-on slower:10%`: broken by 1." in out
-    assert "`--fail-on invalid`: not broken." in out
+    assert "`--fail-on slower:10%`: violated by 1." in out
+    assert "`--fail-on invalid`: passed." in out
     assert main(["pr-comment", "--fail-on=slower:50%", str(folder)]) == 0
     assert main(["pr-comment", str(folder)]) == 0
     assert main(["pr-comment", str(folder), "--fail-on", "not-comparable"]) == 2
@@ -207,14 +207,14 @@ def test_two_runs_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert "verdicts need base and head as pairs of one run" in capsys.readouterr().err
 
 
-def test_two_runs_that_may_not_be_compared_show_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_incompatible_runs_show_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = solo(tmp_path / "base", 3000)
     head = solo(tmp_path / "head", 1000, host={"cpu": "another | CPU @octocat", "cpus": 2})
     assert main(["pr-comment", base, head]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("### No verdict: two runs, and not comparable\n")
+    assert out.startswith("### No verdict: two incompatible runs\n")
     assert "3,000" not in out
-    assert "`forbids  host cpu:" in out.replace("forbids host", "forbids  host")
+    assert "`incompatible: host cpu:" in out
     assert "octocat" not in re.sub(r"`[^`]*`", "", out)
     assert main(["pr-comment", base, head, "--fail-on", "not-comparable"]) == 1
 
@@ -230,4 +230,4 @@ def test_a_service_that_failed_is_read_from_the_run(tmp_path: Path, capsys: pyte
     (folder / "raw/services/tornado-py313-debian/failure.json").write_text(json.dumps(failure))
     build_verb([str(folder)])
     assert main(["pr-comment", str(folder), "--fail-on", "invalid"]) == 1
-    assert "Not loaded: `tornado-py313-debian`, `build failed: no wheel`." in capsys.readouterr().out
+    assert "Not measured: `tornado-py313-debian`, `build failed: no wheel`." in capsys.readouterr().out

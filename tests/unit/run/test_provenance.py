@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from bench import __version__
 from bench.cli.arguments import parse_selection
-from bench.cli.plan import _make
+from bench.cli.plan import make_run
 from bench.run.provenance import HARNESS, STAGES, checkout, harness_hash, host_facts, provenance
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -50,7 +51,7 @@ def test_the_script_that_has_git_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_without_git_its_files_tell(packed: bool, tmp_path: Path) -> None:
+def test_without_git_its_files_are_read(packed: bool, tmp_path: Path) -> None:
     write(tmp_path / ".git/HEAD", "ref: refs/heads/gevent\n")
     if packed:
         write(tmp_path / ".git/packed-refs", f"# pack-refs\n{COMMIT} refs/heads/gevent\n")
@@ -73,6 +74,7 @@ def test_run_json_names_the_projects_state_by_content(monkeypatch: pytest.Monkey
     monkeypatch.delenv("BENCH_VERSION", raising=False)
     harness = provenance()["harness"]
     assert (harness["version"], harness["commit"], harness["branch"]) == (COMMIT[:12], COMMIT, "sync")
+    assert harness["release"] == __version__
     assert harness["images"] == {"bench/loadgen:latest": "sha256:ab"}
     assert harness["hash"] == harness_hash()
     assert harness["parts"].keys() == set(HARNESS)
@@ -82,13 +84,12 @@ def test_run_json_names_the_projects_state_by_content(monkeypatch: pytest.Monkey
 def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     options = parse_selection(["--stack", "aiohttp", "--python", "3.13", "--base", "debian"])
-    options.folder = tmp_path / "run"
-    _make(options)
-    hashes = json.loads((options.folder / "run.json").read_text())["sha256"]
+    folder = make_run(options, tmp_path / "run")
+    hashes = json.loads((folder / "run.json").read_text())["sha256"]
     # services.sh says for bash what run.json says.
-    assert hashes.keys() == {p.name for p in options.folder.iterdir()} - {"run.json", "services.sh"}
+    assert hashes.keys() == {p.name for p in folder.iterdir()} - {"run.json", "services.sh"}
     for name, wanted in hashes.items():
-        assert hashlib.sha256((options.folder / name).read_bytes()).hexdigest() == wanted
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == wanted
 
 
 @pytest.mark.parametrize(
@@ -99,8 +100,7 @@ def test_a_second_database_runs_beside_pairs_that_ask_one(
 ) -> None:
     wanted = ["--stack", "uvicorn-starlette,uvicorn-asgi", "--scenario", scenario, "--mode", mode]
     options = parse_selection([*wanted, "--controls", "none"])
-    options.folder = tmp_path / "run"
-    _make(options)
+    make_run(options, tmp_path / "run")
     assert ("  postgres2:\n" in (tmp_path / "run/services.yml").read_text()) == found
 
 

@@ -16,7 +16,6 @@ from bench.stats.estimates import (
     Interval,
     corrected,
     estimate,
-    final_look,
     last_look,
     log_ratio,
     percent_of,
@@ -134,27 +133,10 @@ def test_a_ratio() -> None:
 
 
 @pytest.mark.parametrize(
-    "n, planned, final",
-    [
-        (0, None, None),
-        (7, None, None),
-        (8, 8, 8),
-        (9, 8, 9),
-        (15, 8, 15),
-        (16, 16, 16),
-        (29, 16, 29),
-        (30, 30, 30),
-        (99, 30, 30),
-    ],
+    "n, look", [(0, None), (7, None), (8, 8), (9, 8), (15, 8), (16, 16), (29, 16), (30, 30), (99, 30)]
 )
-def test_rounds_are_looked_at_three_times(n: int, planned: int | None, final: int | None) -> None:
-    assert (last_look(n), final_look(n)) == (planned, final)
-
-
-@pytest.mark.parametrize("n", range(8, 100))
-def test_the_last_look_of_all_is_never_a_fourth(n: int) -> None:
-    taken = {look for look in LOOKS if look <= n} | {final_look(n)}
-    assert len(taken) <= len(LOOKS)
+def test_there_are_three_interim_looks(n: int, look: int | None) -> None:
+    assert last_look(n) == look
 
 
 def test_p_is_corrected_for_the_looks() -> None:

@@ -1,4 +1,4 @@
-"""The gate: each cause with what calls it up, and with what just does not."""
+"""The validity rules of one measurement: each cause just beyond its limit, and just within."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sample(name: str) -> bytes:
 
 
 def changed(text: str, pattern: str, into: str) -> str:
-    """The output with a lie in it."""
+    """The output with one figure falsified."""
     lie, count = re.subn(pattern, into, text, count=1, flags=re.M)
     assert count == 1, pattern
     return lie
@@ -93,7 +93,7 @@ def test_nothing_good_at_all_is_an_error(tmp_path: Path) -> None:
         (AB, "ab/refused", "refused"),
         (HEY, "hey/refused", "refused"),
         (HEY, "hey/nofile-20", "too many open files"),
-        (WRK, "wrk/unresolved", "not resolved"),
+        (WRK, "wrk/unresolved", "could not be resolved"),
     ],
 )
 def test_client_faults_are_told(line: dict[str, Any], name: str, word: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_interrupted_report_looks_whole_and_is_not_the_asked_load(tmp_path: P
 def test_hey_rounds_a_count_to_its_connections(tmp_path: Path) -> None:
     record = judged(tmp_path, COUNTED, sample("hey/rounding-n205-c50"))
     assert causes(record) == ["not the asked load"]
-    assert record.causes[0].detail == "200 requests, asked were 205 (hey sends 4 on each of 50 connections)"
+    assert record.causes[0].detail == "200 requests instead of 205 (hey sends 4 on each of 50 connections)"
     assert judged(tmp_path, COUNTED | {"count": 200}, sample("hey/rounding-n205-c50")).valid
 
 
@@ -252,7 +252,7 @@ def test_an_output_that_cannot_tell_the_good_has_no_goodput(tmp_path: Path) -> N
     record = judged(tmp_path, AB | {"connections": 5, "count": 300}, sample("ab/length-failures"))
     assert "output" in causes(record)
     assert record.goodput is None and record.successes is None
-    assert record.nulls["goodput"] == "between 100 and 300 answers were good, the output cannot tell"
+    assert record.nulls["goodput"] == "between 100 and 300 answers were good, the output is ambiguous"
 
 
 @pytest.mark.parametrize("outcome", ["did not start", "died", "answers wrongly", "load tool failed"])

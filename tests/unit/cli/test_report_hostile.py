@@ -1,0 +1,150 @@
+"""Whatever bytes are in a run's files, `build` gives a record for each planned measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, write_measurement, write_run
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of one measurement of each tool, all in order."""
+    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
+    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
+    write_run(tmp_path / "a-run", lines)
+    for line in lines:
+        write_measurement(tmp_path / "a-run", line, output_of(line, 500 if line["rate"] else 4000))
+    return tmp_path / "a-run"
+
+
+def build(folder: Path) -> list[Record]:
+    assert build_verb([str(folder)]) == 0
+    return list(load((folder / "records.jsonl").read_text().splitlines()))
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+
+
+HOSTILE = [
+    b"",
+    b"\x00" * 4096,
+    b"null",
+    b"[]",
+    b'"x"',
+    b"{",
+    b"[" * 100_000,
+    b'{"schema":1}',
+    "⚡".encode() * 9,
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("name", ["meta.json", "tool.json", "server.before", "server.after", "output"])
+def test_any_bytes_in_a_raw_file_give_a_record(name: str, data: bytes, folder: Path) -> None:
+    for line in lines_of(folder):
+        file = {"vegeta": "output.json"}.get(line["tool"], "output.txt") if name == "output" else name
+        (folder / line["dir"] / file).write_bytes(data)
+    records = build(folder)
+    assert len(records) == 4
+    if name not in {"server.before", "server.after"}:
+        assert not any(record.valid for record in records)
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(
+    "name", ["image.json", "os-release.txt", "python.txt", "jit.txt", "packages.txt", "failure.json"]
+)
+def test_any_bytes_in_a_services_file_still_give_every_record(name: str, data: bytes, folder: Path) -> None:
+    (folder / "raw/services/aiohttp-py313-debian" / name).write_bytes(data)
+    assert len(build(folder)) == 4
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_corrupt_run_json_loses_no_measurement(data: bytes, folder: Path) -> None:
+    (folder / "run.json").write_bytes(data)
+    assert all(record.valid for record in build(folder))
+
+
+WRONG_TYPES = {
+    "exit_status": (["exit_status"], [None, "x", [], {}, True, 1e300]),
+    "argv": (["command"], ["wrk", [], [1], [["x"]], None]),
+    "start_ns": (["loadgen_busy_ratio", "loadgen_wait_ratio"], ["x", None, 10**40, []]),
+    "before": (
+        ["loadgen_cpu_s", "steal_ratio", "foreign_ratio"],
+        [[], {"loadgen": 3}, {"loadgen": {"cpuacct.usage": "-3"}}, {"proc_stat": "cpu " + "9 " * 3}],
+    ),
+    "tool_version": (["tool_version"], [3, "", None, ["4.1.0"]]),
+}
+
+
+@pytest.mark.parametrize("key", WRONG_TYPES)
+def test_wrong_types_in_tool_json_are_null_with_a_reason(key: str, folder: Path) -> None:
+    line, (names, values) = lines_of(folder)[0], WRONG_TYPES[key]
+    for value in values:
+        write_measurement(folder, line, output_of(line, 4000), tool={key: value})
+        record = build(folder)[0]
+        assert [getattr(record, name) for name in names] == [None] * len(names)
+        assert all(record.nulls[name] for name in names)
+
+
+@pytest.mark.parametrize(
+    ("health", "valid"), [([], True), ("200", True), ({"status": "200"}, False), ({"status": [200]}, False)]
+)
+def test_a_malformed_health_check_is_no_check_and_a_status_of_another_type_is_not_200(
+    health: Any, valid: bool, folder: Path
+) -> None:
+    line = lines_of(folder)[0]
+    write_measurement(folder, line, output_of(line, 4000), tool={"health_after": health})
+    record = build(folder)[0]
+    assert record.valid is valid
+    assert [cause.cause for cause in record.causes] == ([] if valid else ["server"])
+
+
+def test_lines_of_the_plan_that_are_none_are_named(folder: Path) -> None:
+    good = (folder / "plan.jsonl").read_text()
+    line = json.loads(good.splitlines()[0])
+    bad = [
+        "{",
+        json.dumps(line | {"id": 7}),
+        json.dumps(line | {"id": "r09", "connections": "64"}),
+        json.dumps(line | {"id": "r10", "dir": "../../etc"}),
+        json.dumps(line | {"id": "r11", "tool": "siege"}),
+        json.dumps(line | {"id": "r12", "service": "../x"}),
+        json.dumps(line | {"id": "r13", "round": 0}),
+        json.dumps(line),
+    ]
+    (folder / "plan.jsonl").write_text(good + "\n".join(bad) + "\n")
+    assert len(build(folder)) == 4
+    report = (folder / "report.md").read_text()
+    assert report.count("plan.jsonl, line ") == len(bad)
+    assert "r01-0001 is planned twice" in report
+
+
+def test_a_pipe_or_a_huge_file_in_the_folder_is_no_output(folder: Path) -> None:
+    wrk, hey, *_ = lines_of(folder)
+    (folder / wrk["dir"] / "output.txt").unlink()
+    os.mkfifo(folder / wrk["dir"] / "output.txt")
+    with (folder / hey["dir"] / "output.txt").open("r+b") as file:
+        file.truncate(1 << 40)
+    records = build(folder)
+    assert [record.valid for record in records] == [False, False, True, True]
+
+
+def test_a_hostile_detail_stays_in_its_cell(folder: Path) -> None:
+    line = lines_of(folder)[0]
+    detail = "x | y\n\n# A heading\n<script>alert(1)</script> ![](http://x) `" + "z" * 10_000
+    write_measurement(folder, line, output_of(line, 4000), meta={"outcome": "died", "detail": detail})
+    build(folder)
+    report = (folder / "report.md").read_text()
+    assert "<script>" not in report and "\n# A heading" not in report and "![](" not in report
+    assert max(map(len, report.splitlines())) < 1000

@@ -1,0 +1,60 @@
+"""Every lock is there and pins what its requirements name."""
+
+from __future__ import annotations
+
+import re
+
+from places import ROOT
+
+from bench.matrix import musl
+from bench.matrix.load import load_matrix
+from bench.matrix.model import python_label
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+
+
+def test_every_lock_is_there_and_names_what_it_locks() -> None:
+    folders = {python_label(python): python for python in MATRIX.pythons}
+    assert {p.name for p in (ROOT / "services/locks").iterdir()} == folders.keys()
+    for label, python in folders.items():
+        folder = ROOT / "services/locks" / label
+        servers, frameworks, packages = MATRIX.needs(python)
+        wanted = {f"server-{n}.txt" for n in servers} | {f"framework-{n}.txt" for n in frameworks}
+        wanted |= {"common-sync.txt", "common-async.txt"} | {f"package-{p}.txt" for p in packages}
+        on_alpine = any((s.python, s.base) == (python, "alpine") and not s.skip for s in MATRIX.services)
+        wanted |= {musl.NAME} if on_alpine else set()
+        assert {p.name for p in folder.glob("*.txt")} == wanted
+        for lock in folder.glob("*-*.txt"):
+            lines = [line for line in lock.read_text().splitlines() if line.strip() and not line.startswith((" ", "#"))]
+            assert all("==" in line.partition(";")[0] for line in lines), lock
+            assert lock.read_text().count("--hash=sha256:") >= len(lines), lock
+
+
+def test_a_lock_holds_every_requirement() -> None:
+    name, checked = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)"), 0
+    for kind in ("server", "framework"):
+        for path in (ROOT / f"services/{kind}s").glob("*/requirements.txt"):
+            lines = [line for line in path.read_text().splitlines() if line and line[0].isalnum()]
+            for line in lines:
+                requirement = name.match(line)
+                assert requirement, line
+                wanted = re.sub(r"[-_.]+", "-", requirement[1]).lower()
+                for python in MATRIX.pythons if ";" not in line else ():
+                    needed = MATRIX.needs(python)[0 if kind == "server" else 1]
+                    if path.parent.name not in needed:
+                        continue
+                    lock = ROOT / f"services/locks/{python_label(python)}/{kind}-{path.parent.name}.txt"
+                    pinned = [
+                        re.sub(r"[-_.]+", "-", p.partition("==")[0]).lower() for p in lock.read_text().splitlines()
+                    ]
+                    assert wanted in pinned, f"{path.parent.name} on {python}: run scripts/lock.sh"
+                    checked += 1
+    assert checked > 200
+
+
+def test_a_version_that_a_python_is_too_old_for_is_skipped_and_not_locked() -> None:
+    service = next(s for s in MATRIX.services if s.name == "aiohttp-py39-debian")
+    assert MATRIX.with_package(service, "aiohttp==3.13.5").skip is None
+    assert MATRIX.with_package(service, "aiohttp==3.14.5").skip == "aiohttp 3.14 needs Python 3.10"
+    assert MATRIX.needs("3.9")[2] == ["aiohttp==3.13.5"]
+    assert MATRIX.needs("3.13")[2] == ["aiohttp==3.13.5", "aiohttp==3.14.5"]

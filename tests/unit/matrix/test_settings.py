@@ -1,0 +1,47 @@
+"""The settings of .env: complete, overridable, and checked."""
+
+from __future__ import annotations
+
+import pytest
+from places import ROOT
+
+from bench.core.errors import UserError
+from bench.matrix.settings import SETTINGS, read_env, read_settings
+
+
+def test_env_holds_every_setting_once_with_a_comment() -> None:
+    lines = (ROOT / ".env").read_text().splitlines()
+    keys = [line.partition("=")[0] for line in lines if "=" in line and not line.startswith("#")]
+    assert sorted(keys) == sorted(SETTINGS)
+    assert read_settings({}, ROOT)["WORKER_CLASS"] in ("sync", "gevent")
+
+
+def test_an_exported_setting_wins_over_the_file() -> None:
+    assert read_settings({"WORKERS": "3"}, ROOT)["WORKERS"] == "3"
+    assert read_settings({"WORKERS": ""}, ROOT)["WORKERS"] == read_env(ROOT / ".env")["WORKERS"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WORKER_CLASS", "threads"),
+        ("WORKERS", "0"),
+        ("WORKERS", "two"),
+        ("WORKERS", "²"),
+        ("SERVER_CPUS", "0-"),
+        ("MEMORY", "lots"),
+        ("BENCH_SUBNET", "10.0.0.1"),
+        ("SELECTION", "$(id)"),
+        ("PYTHON_JIT", "on"),
+        ("PYPY_IMAGE", "a b"),
+        ("COMPOSE_SERVICES", "../compose"),
+        ("PYTHON_IMAGE", "a b"),
+        ("MAX_STEAL", "1 %"),
+        ("MAX_FOREIGN_CPU", "-5"),
+        ("MAX_LOADGEN_WAIT", "1e3"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_it(name: str, value: str) -> None:
+    with pytest.raises(UserError, match=name) as caught:
+        read_settings({name: value}, ROOT)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,139 @@
+"""What ab can print beyond the samples: optional lines, kinds of failure, rates and times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.parse import parse
+
+AB = """\
+This is ApacheBench, Version 2.4-dev <$Revision: 1 $>
+
+Benchmarking ::1 (be patient)
+Finished 60 requests
+
+
+Server Software:
+Server Hostname:        ::1
+Server Port:            8080
+SSL/TLS Protocol:       TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256
+
+Document Path:          /x?a=1
+Document Length:        Variable
+
+Concurrency Level:      2
+Time taken for tests:   61.250 seconds
+Complete requests:      {complete}
+Failed requests:        {failed}
+{optional}Total transferred:      7420 bytes
+Total body sent:        900
+HTML transferred:       300 bytes
+{rest}"""
+
+
+AB_RATES = """\
+Requests per second:    0.98 [#/sec] (mean)
+Time per request:       0.948 [ms] (mean)
+Time per request:       0.474 [ms] (mean, across all concurrent requests)
+Transfer rate:          254.86 [Kbytes/sec] received
+                        272.45 kb/s sent
+                        491.92 kb/s total
+"""
+
+
+AB_TIMES = """
+Connection Times (ms)
+              min  mean[+/-sd] median   max
+Connect:        0    0   0.1      0       0
+Processing:     0 12345 1234567.4      1 1234567
+Waiting:        0    1   0.2      1       1
+Total:          0 12345 1234567.4      1 1234567
+ERROR: The median and mean for the initial connection time are more than twice the standard
+       deviation apart. These results are NOT reliable.
+WARNING: The median and mean for the total time are not within a normal deviation
+        These results are probably not that reliable.
+"""
+
+
+AB_SERVED = """
+Percentage of the requests served within a certain time (ms)
+  50%      1
+  66%      1
+  75%      1
+  80%      1
+  90%  12345
+  95%  12345
+  98%  123456
+  99%  1234567
+ 100%  1234567 (longest request)
+"""
+
+
+def ab(complete: int = 60, failed: int = 0, optional: str = "", rest: str = AB_RATES + AB_TIMES + AB_SERVED) -> Any:
+    return parse("ab", AB.format(complete=complete, failed=failed, optional=optional, rest=rest).encode())
+
+
+def test_ab_optional_lines() -> None:
+    parsed = ab(
+        failed=25,
+        optional="   (Connect: 4, Receive: 5, Length: 10, Exceptions: 6)\n"
+        "Write errors:           3\nNon-2xx responses:      20\nKeep-Alive requests:    0\n",
+    )
+    assert parsed.report == "complete"
+    errors = parsed.errors
+    assert (errors.connect, errors.read, errors.write, errors.non2xx) == (4, 5, 3, 20)
+    assert errors.other == {"length": 10, "exceptions": 6}
+    assert (parsed.ok, parsed.ok_range) == (None, (60 - 20 - 5 - 10 - 6, 60 - 20 - 5))
+    assert parsed.extra == {"failed": 25, "keepalive_requests": 0}
+    assert (parsed.duration_s, parsed.tool_version) == (61.25, "2.4-dev")
+    latency = parsed.latency_s
+    assert (latency.mean, latency.stdev, latency.max) == (12.345, 1234.5674, 1234.567)
+    assert (latency.p50, latency.p95, latency.p99) == (0.001, 12.345, 1234.567)
+
+
+def test_ab_receive_failures_alone_leave_ok_certain() -> None:
+    parsed = ab(failed=8, optional="   (Connect: 0, Receive: 5, Length: 0, Exceptions: 3)\n")
+    assert (parsed.ok, parsed.ok_range) == (55, None)
+
+
+def test_ab_failures_without_their_kinds_are_not_a_report() -> None:
+    parsed = ab(failed=8)
+    assert (parsed.report, parsed.requests, parsed.ok, parsed.errors.read) == ("partial", 60, None, None)
+
+
+def test_ab_that_completed_nothing() -> None:
+    parsed = ab(complete=0, rest="")
+    assert (parsed.report, parsed.requests, parsed.ok, parsed.rps) == ("complete", 0, 0, None)
+    assert set(parsed.latency_s.as_dict().values()) == {None}
+
+
+def test_ab_without_percentiles() -> None:
+    """One request has none; with more, -d cannot be told from a cut, and the figures that are there stay."""
+    assert ab(complete=1, rest=AB_RATES + AB_TIMES).report == "complete"
+    parsed = ab(rest=AB_RATES + AB_TIMES)
+    assert (parsed.report, parsed.ok, parsed.latency_s.mean, parsed.latency_s.p50) == ("partial", 60, 12.345, None)
+
+
+def test_ab_columns_that_ran_together_are_not_split() -> None:
+    times = "\nConnection Times (ms)\n              min   avg   max\nTotal:         11   5612345\n"
+    parsed = ab(rest=AB_RATES + times + AB_SERVED)
+    assert (parsed.report, parsed.latency_s.mean, parsed.latency_s.max) == ("partial", None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "failure", "requests"),
+    [
+        ("Benchmarking h (be patient)...apr_pollset_poll: The timeout specified has expired (70007)\n"
+         "Total of 12 requests completed\n", "timeout", 12),
+        ("Test aborted after 10 failures\n\napr_socket_connect(): Cannot assign requested address (99)\n",
+         "cannot assign requested address", None),
+        ("socket: Too many open files (24)\napr_socket_recv: Connection reset by peer (104)\n",
+         "connection reset by peer", None),
+        ("apr_sockaddr_info_get() for h: Name or service not known (670002)\n", "name or service not known", None),
+    ],
+)  # fmt: skip
+def test_ab_that_gave_up(text: str, failure: str, requests: int | None) -> None:
+    parsed = parse("ab", text.encode())
+    assert (parsed.report, parsed.failure, parsed.requests) == ("absent", failure, requests)

@@ -1,0 +1,104 @@
+"""What hey can print beyond the samples: status codes and kinds of error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.parse import parse
+from bench.parse.text import go_error_kind
+
+HEY = """
+Summary:
+  Total:\t{total} secs
+  Slowest:\t0.0480 secs
+  Fastest:\t0.0000 secs
+  Average:\t0.0260 secs
+  Requests/sec:\t{rps}
+
+
+Response time histogram:
+  0.001 [1]\t|■■■■
+
+
+Latency distribution:
+  10% in 0.0018 secs
+  50% in 0.0000 secs
+  0% in 0.0000 secs
+  99% in 71.0480 secs
+
+Details (average, fastest, slowest):
+  DNS+dialup:\t0.0001 secs, 0.0014 secs, 0.0480 secs
+
+Status code distribution:
+{status}
+{errors}
+
+"""
+
+
+def hey(status: str, errors: str = "", total: str = "1.0000", rps: str = "100.0000") -> Any:
+    if errors:
+        errors = "Error distribution:\n" + errors
+    return parse("hey", HEY.format(status=status, errors=errors, total=total, rps=rps).encode())
+
+
+def test_hey_status_codes() -> None:
+    parsed = hey(
+        "  [200]\t13 responses\n  [204]\t2 responses\n  [302]\t3 responses\n"
+        "  [404]\t4 responses\n  [503]\t5 responses\n"
+    )
+    assert (parsed.report, parsed.requests, parsed.attempts, parsed.ok) == ("complete", 27, 27, 15)
+    assert (parsed.errors.non2xx, parsed.errors.status) == (12, {"200": 13, "204": 2, "302": 3, "404": 4, "503": 5})
+    latency = parsed.latency_s
+    assert (latency.p50, latency.p75, latency.p99, latency.min) == (0.0, None, 71.048, 0.0)
+
+
+def test_hey_errors_that_differ_in_a_port_are_one_kind() -> None:
+    read = 'Get "http://s:8080/": read tcp 10.0.0.1:{0}->10.0.0.2:8080: read: connection reset by peer'
+    parsed = hey(
+        "  [200]\t13 responses\n",
+        "".join(f"  [{count}]\t{read.format(40000 + count)}\n" for count in (1, 2, 3))
+        + '  [4]\tGet "http://s:8080/": dial tcp 10.0.0.2:8080: connect: connection refused\n'
+        + '  [5]\tGet "http://s:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)\n'
+        + '  [6]\tGet "http://s:8080/": http: server gave HTTP response to HTTPS client\n'
+        + '  [7]\tPost "http://s:8080/": write tcp 10.0.0.1:40000->10.0.0.2:8080: write: broken pipe\n',
+    )
+    errors = parsed.errors
+    assert (errors.read, errors.connect, errors.timeout, errors.other, errors.write) == (6, 4, 5, 6, 7)
+    assert (parsed.requests, parsed.attempts, parsed.ok) == (13, 41, 13)
+
+
+def test_hey_that_stopped_keeping_results_says_so() -> None:
+    """Past a million results hey counts on, but tells the codes of the first million only."""
+    kept = hey("  [200]\t1000000 responses\n", total="60.0000", rps="30000.0000")
+    assert kept.extra == {"results_kept": 1_000_000}
+    assert hey("  [200]\t1000000 responses\n", total="50.0000", rps="20000.0000").extra is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('Get "http://h/timeout": dial tcp 1.2.3.4:80: connect: connection refused', "connect"),
+        ('Get "http://h/": dial tcp [::1]:80: connect: connection refused', "connect"),
+        ('Get "http://h/": dial tcp: lookup h: no such host', "connect"),
+        ('Get "http://h/": dial tcp 1.2.3.4:80: socket: too many open files', "connect"),
+        ('Get "http://h/": dial tcp 1.2.3.4:80: connect: cannot assign requested address', "connect"),
+        ('Get "http://h/": dial tcp 0.0.0.0:0->1.2.3.4:80: connect: connection reset by peer', "connect"),
+        ('Get "http://h/": dial tcp 1.2.3.4:80: i/o timeout', "timeout"),
+        ('Get "http://h/": dial tcp 1.2.3.4:80: connect: connection timed out', "timeout"),
+        ('Get "http://h/": net/http: request canceled (Client.Timeout exceeded while awaiting headers)', "timeout"),
+        ('Get "http://h/": net/http: TLS handshake timeout', "timeout"),
+        ("context deadline exceeded (Client.Timeout or context cancellation while reading body)", "timeout"),
+        ('Get "http://h/dial%20": EOF', "read"),
+        ("unexpected EOF", "read"),
+        ('Get "http://h/": http: server closed idle connection', "read"),
+        ("read tcp 1.2.3.4:5->1.2.3.4:80: read: connection reset by peer", "read"),
+        ('Post "http://h/": write tcp 1.2.3.4:5->1.2.3.4:80: write: connection reset by peer', "write"),
+        ('Get "http://h/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"', "other"),
+        ("", "other"),
+    ],
+)
+def test_go_errors(text: str, kind: str) -> None:
+    assert go_error_kind(text) == kind

@@ -1,0 +1,64 @@
+"""Levels: their names, and which tool can generate which."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.plan.levels import parse_level, refusal
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "connections", "count", "rate"),
+    [
+        ("64", "c64", 64, None, None),
+        ("c64", "c64", 64, None, None),
+        ("064", "c64", 64, None, None),
+        ("c16n1000", "c16n1000", 16, 1000, None),
+        ("c100r8000", "c100r8000", 100, None, 8000),
+        ("r500", "r500", None, None, 500),
+    ],
+)
+def test_levels(text: str, name: str, connections: int | None, count: int | None, rate: int | None) -> None:
+    level = parse_level(text)
+    assert (level.name, level.connections, level.count, level.rate) == (name, connections, count, rate)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "limit_s", "share"),
+    [
+        ("knee:p99=50ms", "knee-p99-50ms", 0.05, None),
+        ("knee-p99-50ms", "knee-p99-50ms", 0.05, None),
+        ("knee:p99=2000ms", "knee-p99-2000ms", 2.0, None),
+        ("knee70:p99=8ms", "knee70-p99-8ms", 0.008, 0.7),
+    ],
+)
+def test_levels_that_search_a_knee(text: str, name: str, limit_s: float, share: float | None) -> None:
+    level = parse_level(text)
+    assert (level.name, level.knee_p99_s, level.knee_share, level.open_loop) == (name, limit_s, share, True)
+    assert refusal("vegeta", level, "GET") is None and refusal("wrk", level, "GET")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["knee", "knee:p99=0ms", "knee:p99=2001ms", "knee:p95=50ms", "knee:p99=50", "knee100:p99=50ms", "kneep99=5ms"],
+)
+def test_knees_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="give knee:p99=50ms"):
+        parse_level(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
+def test_levels_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="is not a level"):
+        parse_level(text)
+
+
+def test_no_tool_is_asked_for_what_it_cannot_send() -> None:
+    assert refusal("vegeta", parse_level("64"), "GET")
+    assert refusal("wrk", parse_level("r5"), "GET")
+    assert refusal("wrk", parse_level("c8n80"), "GET")
+    assert refusal("wrk", parse_level("8"), "POST")
+    assert refusal("ab", parse_level("c8r80"), "GET")
+    for tool, level in (("vegeta", "r5"), ("wrk", "8"), ("ab", "c8n80"), ("hey", "c8r80"), ("hey", "c8n80")):
+        assert refusal(tool, parse_level(level), "GET") is None

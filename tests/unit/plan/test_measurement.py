@@ -1,0 +1,84 @@
+"""A measurement and its line of plan.jsonl are the same thing, and a line that is not one says why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from make_run import entry
+from places import ROOT
+
+from bench.matrix.load import load_matrix
+from bench.plan.make import make_plan
+from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.order import measurements
+from bench.plan.selection import Selection
+
+OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot"}
+
+
+@pytest.fixture(scope="module")
+def planned() -> list[Measurement]:
+    wanted = Selection(preset="latency", mode="both", rounds=2, scenarios=("json", "echo", "db-raw"))
+    plan = make_plan(load_matrix(ROOT / "services/matrix.toml"), wanted, {}, lambda service: service.base == "debian")
+    return measurements(plan, 1)
+
+
+def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planned: list[Measurement]) -> None:
+    assert {one.mode for one in planned} == {"solo", "duet", "null"}
+    assert [measurement_of(json.loads(one.to_line())) for one in planned] == planned
+
+
+def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
+    every = [field.name for field in fields(Measurement)]
+    for mode, left_out in (
+        ("duet", set()),
+        ("solo", OF_PAIRS),
+        ("null", OF_PAIRS - {"mode"} | {"database", "knee_p99_s", "knee_share"}),
+    ):
+        keys = {tuple(json.loads(one.to_line())) for one in planned if one.mode == mode}
+        assert keys == {tuple(name for name in every if name not in left_out)}
+
+
+def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:
+    read = measurement_of(entry(tool="vegeta", level="r500"))
+    assert isinstance(read, Measurement)
+    assert (read.mode, read.step, read.threads, read.keepalive) == ("solo", read.id, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"id": ""}, "id is not a name"),
+        ({"id": "a\nb"}, "id is not a name"),
+        ({"service": None}, "service is not a name"),
+        ({"round": 0}, "round is not a positive whole number"),
+        ({"round": True}, "round is not a positive whole number"),
+        ({"round": 1.0}, "round is not a positive whole number"),
+        ({"connections": "64"}, "connections is not a positive whole number"),
+        ({"rate": 0}, "rate is not a positive number"),
+        ({"rate": 1e9}, "rate is not a positive number"),
+        ({"rate": float("nan")}, "rate is not a positive number"),
+        ({"duration_s": -5}, "duration_s is not a positive number"),
+        ({"warmup_s": -1}, "warmup_s is not a number"),
+        ({"database": 1}, "database is not true or false"),
+        ({"mode": "trio"}, "'trio' is not a mode, or a pair's side is missing"),
+        ({"mode": "duet", "pair": "p001"}, "'duet' is not a mode, or a pair's side is missing"),
+        ({"mode": "duet", "side": "a"}, "'duet' is not a mode, or a pair's side is missing"),
+        ({"tool": "curl"}, "the output of 'curl' cannot be read"),
+        ({"dir": "/etc"}, "'/etc' is not a folder of this run"),
+        ({"dir": "raw/../../etc"}, "'raw/../../etc' is not a folder of this run"),
+        ({"service": "a/b", "dir": "raw"}, "'raw' is not a folder of this run"),
+    ],
+)
+def test_a_line_that_is_no_measurement_says_why(changes: dict[str, Any], fault: str) -> None:
+    assert measurement_of(entry() | changes) == fault
+
+
+def test_a_line_without_its_service_is_no_measurement() -> None:
+    line = entry()
+    del line["service"]
+    assert measurement_of(line) == "service is not a name"
+    assert measurement_of(None) == "not a JSON object"

@@ -1,0 +1,104 @@
+"""Rounds, pairs and controls of a plan, in random order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from bench.core.errors import UserError
+from bench.matrix.load import load_matrix
+from bench.plan.cells import Plan
+from bench.plan.make import make_plan
+from bench.plan.order import measurements
+from bench.plan.selection import Selection
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+
+
+def plan(reachable: Any = lambda service: service.base == "debian", **wanted: Any) -> Plan:
+    return make_plan(MATRIX, Selection(**wanted), {"WORKER_CLASS": "sync"}, reachable)
+
+
+def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None:
+    made = plan(preset="quick", rounds=3, tools=("wrk",), controls="none")
+    first, second = measurements(made, 1), measurements(made, 2)
+    assert first == measurements(made, 1)
+    assert [m.dir for m in first] != [m.dir for m in second]
+    assert len({m.id for m in first}) == len(first) == 3 * 24
+    orders = [[m.service + m.scenario for m in first if m.round == n] for n in (1, 2, 3)]
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it() -> None:
+    wanted = ("knee50:p99=50ms", "knee:p99=50ms")
+    made = plan(preset="quick", scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
+    lines = measurements(made, 1)
+    shares = [line.knee_share for line in lines if line.round == 1]
+    assert shares == [None] * 8 + [0.5] * 8
+    assert [line.knee_share for line in lines if line.round == 2] != shares
+    assert {(line.rate, line.knee_p99_s) for line in lines} == {(None, 0.05)}
+    with pytest.raises(UserError, match="knee-p99-50ms, which is not selected"):
+        plan(preset="quick", levels=wanted[:1], tools=("vegeta",))
+
+
+def test_threads_are_the_most_that_divide_the_connections() -> None:
+    made = make_plan(MATRIX, Selection(levels=("6", "7", "64")), {"WORKER_CLASS": "sync"}, lambda _: True, 4)
+    threads = {(line.connections, line.threads) for line in measurements(made, 1) if line.connections}
+    assert threads == {(6, 3), (7, 1), (64, 4)}
+
+
+def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
+    made = plan(scenarios=("json", "simple-request-0", "db-raw", "queries-20-orm", "create-data-1"), tools=("wrk",))
+    asks = {line.scenario: line.database for line in measurements(made, 1) if line.service != "null"}
+    needed = {"db-raw": True, "queries-20-orm": True, "create-data-1": True}
+    assert asks == {"json": False, "simple-request-0": False} | needed
+    assert {r.name for r in MATRIX.routes.values() if r.database} == {
+        name for name, route in MATRIX.routes.items() if route.path.startswith(("/raw/", "/orm/", "/create_data/"))
+    }
+
+
+def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:
+    made = plan(preset="quick", rounds=2)
+    lines = measurements(made, 1)
+    for number in (1, 2):
+        here = [m for m in lines if m.round == number]
+        nulls = [m for m in here if m.mode == "null"]
+        assert sorted(m.tool for m in nulls) == ["ab", "hey", "wrk"]
+        assert {m.service for m in nulls} == {"null"}
+        assert {m.scenario for m in nulls} <= {"json", "plaintext"}
+        (unit,) = {m.unit for m in here if m.mode == "duet"}
+        sides = [m for m in here if m.unit == unit]
+        assert sorted((m.window, m.side) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+        assert len({m.service for m in sides}) == 1
+    assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
+
+
+def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
+    made = plan(
+        stacks=("aiohttp", "uvicorn-asgi", "tornado"),
+        pythons=("3.13",),
+        bases=("debian",),
+        scenarios=("json", "delay-20"),
+        tools=("wrk", "vegeta"),
+        levels=("64", "r500"),
+        mode="duet",
+    )
+    compared = [p for p in made.pairs if not p.control]
+    # An open loop and a load by count have no pairs; the first service of the matrix's order is the baseline.
+    assert [(p.a.scenario, p.a.tool, p.a.level.name) for p in compared] == [
+        ("json", "wrk", "c64"),
+        ("json", "wrk", "c64"),
+        ("delay-20", "wrk", "c64"),
+        ("delay-20", "wrk", "c64"),
+    ]
+    assert len({p.a.service.name for p in compared}) == 1
+    assert {p.a.route.waits for p in made.pairs if p.control} == {True, False}
+    assert made.solo_rounds == 0
+    assert made.rounds == 30
+    lines = measurements(made, 1)
+    assert not [m for m in lines if m.mode == "solo"]
+    first = {m.side for m in lines if m.pair == "p001" and m.slot == 1}
+    assert first == {"a", "b"}, "the slot is random"
