@@ -2,14 +2,17 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE all of them, the first four side by side:
+# Runs the project's tests; without a STAGE the first five, four of them side by side:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
-#   python       the report package and the contract suite (pytest)
-#   shell        the load generator's scripts, with tools that only pretend (bats)
+#   python       unit tests of the Python package (pytest), and its line coverage
+#   shell        unit tests of the scripts with fake load tools and a fake Docker (bats), and their line coverage
 #   contract     every server's bare app and every framework on one Python, and a random sample of all,
 #                against the contract (another sample: CONTRACT_SEED=N; all: scripts/verify.sh --all)
-#   end-to-end   whole runs on real servers, cut runs, faults, bad input (bats)
+#   end-to-end   whole runs on real servers, interrupted runs, faults, bad input (bats); a file that fails beside the
+#                others and passes alone is reported as flaky
+#   mutation     not by default: breaks twenty decisions of the code, one at a time, and counts those that the unit
+#                tests catch
 #
 #   --setup      make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
@@ -22,7 +25,7 @@ while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
-	static | python | shell | contract | end-to-end) stages+=("$1") ;;
+	static | python | shell | contract | end-to-end | mutation) stages+=("$1") ;;
 	*) fail 2 "unknown stage '$1', see --help" ;;
 	esac
 	shift
@@ -41,11 +44,13 @@ done
 wait
 for stage in "${stages[@]}"; do
 	if [[ -e $logs/$stage.out ]]; then cat "$logs/$stage.out"; else run_stage "$stage"; fi
-	[[ ! -e $logs/$stage.failed ]] || failed+=("$stage")
+	[[ -e $logs/$stage.passed ]] || failed+=("$stage")
 done
 for stage in "${failed[@]}"; do
 	echo "# what failed in stage $stage:"
 	grep -E -A8 '^(not ok|FAILED|ERROR|[a-z.]+: )' "$logs/$stage" || tail -n 20 "$logs/$stage"
 done
+mapfile -t flaky < <(grep -s '^# flaky: ' "$logs/end-to-end")
+((${#flaky[@]} == 0)) || printf '%s\n' "${flaky[@]}" "${#flaky[@]} flaky"
 printf '%d passed, %d failed\n' $((${#stages[@]} - ${#failed[@]})) "${#failed[@]}"
 ((${#failed[@]} == 0)) || fail 1 "failed: ${failed[*]}"

@@ -25,19 +25,41 @@ from bench.matrix.model import (
 )
 
 MATRIX = Path("services/matrix.toml")
+LOCAL = "matrix.local.toml"
+"""Beside matrix.toml and not in git: what is added to it, or replaces one of its values."""
+LOCAL = "matrix.local.toml"
+"""Beside matrix.toml, not in git: values that are added to it, or replace one of its values."""
 
 
 def load_matrix(path: Path = MATRIX) -> Matrix:
-    """The matrix in the file; UserError that names the file and the fault where it is not valid."""
+    """The matrix in the file, with `LOCAL` where that exists; UserError that names the file and the fault in it."""
+    local = path.with_name(LOCAL)
+    data = _read(path)
+    if local.exists():
+        data, path = merged(data, _read(local)), local
     try:
-        return parse_matrix(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parse_matrix(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path} is not a valid matrix: {detail}; see `git diff {path}`") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not valid TOML: {error}; fix that line, or `git checkout {path}`") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path} is not a valid matrix: {detail}; see `git diff {path}`") from error
+
+
+def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, table by table; any other value is the second one's."""
+    found = dict(base)
+    for key, value in other.items():
+        both = isinstance(value, dict) and isinstance(found.get(key), dict)
+        found[key] = merged(found[key], value) if both else value
+    return found
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:

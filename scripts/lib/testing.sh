@@ -17,10 +17,11 @@ build_tests() {
 	rm -f "$log"
 }
 
-# run_stage STAGE: its lines, which are kept in $logs, where it also leaves word that it failed.
+# run_stage STAGE: its lines, which are kept in $logs/STAGE; $logs/STAGE.passed is there only when it passed.
 run_stage() {
-	local began=$SECONDS
-	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || touch "$logs/$1.failed"
+	local began=$SECONDS status=0
+	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || status=$?
+	((status != 0)) || touch "$logs/$1.passed"
 	printf '# stage %s: %d s\n' "$1" $((SECONDS - began))
 }
 
@@ -62,9 +63,11 @@ test_static() {
 }
 
 # A file stays with one process: what its tests share (a browser) is made once.
-test_python() { in_tests pytest -p no:cacheprovider --numprocesses 2 --dist loadfile; }
+test_python() { in_tests python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 2 --dist loadfile; }
 
-test_shell() { in_tests bats --tap tests/shell; }
+test_shell() { in_tests python3 tests/support/shell_coverage.py bats --tap tests/shell; }
+
+test_mutation() { in_tests python3 -m tests.mutation; }
 
 test_contract() {
 	local names sample seed=${CONTRACT_SEED:-1}

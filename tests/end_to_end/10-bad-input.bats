@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The user's faults: one line that names the mend, exit status 2, nothing run. Here what the scripts have a part in; what a
-# selection can have wrong is in tests/unit/cli/test_bad_input.py.
+# Wrong input: a one-line error that says how to fix it, exit status 2, nothing run. Here what the scripts have a part in;
+# errors in a selection are in tests/unit/cli/test_bad_input.py.
 
 load common
 
@@ -22,7 +22,7 @@ refused() {
 
 @test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
 
-@test "a knob's value" {
+@test "the value of a setting" {
 	WORKER_CLASS=threads refused "is not sync or gevent" scripts/matrix.sh
 	NOFILE=1e9 refused "NOFILE='1e9' is not a number" scripts/matrix.sh --list
 }
@@ -43,23 +43,15 @@ refused() {
 @test "an unknown tool to parse" { refused "wrk" scripts/parse.sh curl </dev/null; }
 
 @test "a corrupt matrix.toml" {
-	cp services/matrix.toml "$BATS_TEST_TMPDIR/"
-	echo '[[[' >>services/matrix.toml
-	refused "is not valid TOML" scripts/matrix.sh --list
-	sed '/^\[defaults\]/,/^$/d' "$BATS_TEST_TMPDIR/matrix.toml" >services/matrix.toml
+	mv services/matrix.toml "$BATS_TEST_TMPDIR/"
+	echo '[[[' >services/matrix.toml
+	refused "services/matrix.toml is not valid TOML" scripts/matrix.sh --list
+	rm services/matrix.local.toml
+	echo 'schema = 1' >services/matrix.toml
 	refused "'defaults' is missing" scripts/matrix.sh --list
-	cp "$BATS_TEST_TMPDIR/matrix.toml" services/
+	mv "$BATS_TEST_TMPDIR/matrix.toml" services/
 }
 
 @test "Docker not running" {
 	DOCKER_HOST=unix:///nowhere.sock refused "the Docker daemon does not answer" scripts/matrix.sh --list
-}
-
-@test "no Docker at all" {
-	local bin=$BATS_TEST_TMPDIR/bin tool
-	mkdir "$bin"
-	printf '#!/bin/sh\nexit 1\n' | tee "$bin/docker" >/dev/null
-	chmod +x "$bin/docker"
-	sed -i "s|in docker /usr/bin/docker /usr/local/bin/docker|in docker|" scripts/lib/engine.sh
-	PATH=$bin:$PATH refused "no Docker with Compose" scripts/matrix.sh --list
 }

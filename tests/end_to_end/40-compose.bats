@@ -28,7 +28,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# Eight cells, the null server, and a service beside its twin: two windows, two sides.
+# Eight cells, the null server, and an A/A pair: two windows, two sides.
 @test "bench ends well, and every cell of the eight services and every control is measured" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
 	[[ $(count . "$run_folder/plan.jsonl") == 13 ]]
@@ -41,23 +41,23 @@ setup() {
 	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 13 ]]
 	[[ $(grep -c '"server_cpu_s": *null' "$run_folder/records.jsonl") == 13 ]]
 	grep -q 'no Docker socket is mounted' "$run_folder/records.jsonl"
-	# What other tests take of this machine meanwhile may void some, not all.
-	grep -o '"causes":\[[^]]*\]' "$run_folder/records.jsonl"
-	[[ $(count '"valid": *true' "$run_folder/records.jsonl") -ge 1 ]]
+	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
+	busy_host_causes "$run_folder"
+	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 13 ]]
 }
 
 @test "what it wrote belongs to the owner of results/" {
-	[[ -z $(find "$run_folder" ! -user "$(stat -c %U results)") ]]
+	[[ $(owners "$run_folder") == "$(stat -c %U results)" ]]
 }
 
 @test "no container sees the Docker socket, and none publishes a port" {
 	local config
 	config=$(COMPOSE_SERVICES=bench "$docker" compose --profile '*' config)
 	[[ $config == *gunicorn-worker-flask-py313-debian:* && $config == *postgres:* ]]
-	run ! grep -q 'docker.sock' <<<"$config"
-	run ! grep -Eq '^ +(published|ports):' <<<"$config"
+	run -1 grep -q 'docker.sock' <<<"$config"
+	run -1 grep -Eq '^ +(published|ports):' <<<"$config"
 	# The other services extend the same template, and add nothing of the kind.
-	run ! grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
+	run -1 grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
 	[[ $(grep -c '^    extends: {file: template.yml, service: app}$' services/compose.yml) == $(($(grep -c '^  [a-z0-9-]*:$' services/compose.yml) - 1)) ]]
 }
 
@@ -75,7 +75,7 @@ setup() {
 	[[ $status == 0 && $output == *"exists already"* ]]
 }
 
-@test "a subnet in use is one line with the mend" {
+@test "a subnet in use: the last line says how to fix it" {
 	run -2 scripts/matrix.sh --preset quick --stack gunicorn-sync-wsgi --scenario json --tool wrk
 	[[ ${lines[-1]} == *"set BENCH_SUBNET in .env"* ]]
 }

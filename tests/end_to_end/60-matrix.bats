@@ -17,6 +17,9 @@ setup() {
 	run_folder=$(the_run)
 }
 
+# Copies of the run.
+teardown() { rm -rf results/20000101-*; }
+
 # Eight cells, a window of the null server for each of three tools, and an A/A pair: two windows, two sides.
 @test "every cell and control is measured, with all its files" {
 	[[ $(count . "$run_folder/plan.jsonl") == 15 ]]
@@ -35,13 +38,17 @@ setup() {
 
 @test "a plain line for each measurement, none of them drawn over" {
 	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: .+; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 12 ]]
-	[[ $(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log") -ge 5 ]]
-	run ! grep -q $'\r' "$BATS_FILE_TMPDIR/log"
+	figures=$(grep -cE '^\[[0-9]+/12\] [^:]+: [0-9,.]+( and [0-9,.]+)? requests/s; ' "$BATS_FILE_TMPDIR/log")
+	invalid=$(grep -cE '^\[[0-9]+/12\] [^:]+: invalid: ' "$BATS_FILE_TMPDIR/log") || true
+	((figures > 0 && figures + invalid == 12))
+	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
 @test "records hold good answers and the kernel's own counters" {
 	[[ $(count . "$run_folder/records.jsonl") == 15 ]]
-	[[ $(grep -c '"valid": *true' "$run_folder/records.jsonl") -ge 10 ]]
+	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
+	busy_host_causes "$run_folder"
+	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 15 ]]
 	run -1 grep -q '"server_cpu_s": *null' "$run_folder/records.jsonl"
 	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
 	[[ $(count . "$BATS_TEST_TMPDIR/solo") == 8 ]]
@@ -76,8 +83,12 @@ setup() {
 }
 
 @test "the report names both services, and how their base was made" {
-	grep -q gunicorn-sync-flask-py313-debian "$run_folder/report.md"
-	grep -q uvicorn-starlette-py313-debian "$run_folder/report.md"
+	local name row
+	for name in gunicorn-sync-flask-py313-debian uvicorn-starlette-py313-debian; do
+		row=$(grep -E "^\\| $name \\| [^|]*3\.13[^|]* \\| debian, [^|]+ \\|" "$run_folder/report.md")
+		echo "$row"
+		[[ $(wc -l <<<"$row") == 1 && $row != *'not known'* ]]
+	done
 }
 
 @test "records and report come out of the raw files alone, byte for byte" {
@@ -96,7 +107,6 @@ setup() {
 	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
 	scripts/report.sh "$copy"
 	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"
-	rm -r "$copy"
 }
 
 @test "what else the host did voids a whole round, by the limits that the run was made with" {
@@ -108,7 +118,6 @@ setup() {
 	# Every cell's, and no pair's and no control's.
 	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 8 ]]
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
-	rm -r "$copy"
 }
 
 @test "no container of the run is left" {
@@ -116,7 +125,7 @@ setup() {
 }
 
 @test "what is written belongs to the user who ran the script" {
-	[[ -z $(find "$run_folder" ! -user "$(id -un)") ]]
+	[[ $(owners "$run_folder") == "$(id -un)" ]]
 }
 
 @test "what ran is named by its content, and a run may be compared with itself" {
@@ -134,5 +143,4 @@ setup() {
 	[[ $output == *"incompatible: plan.jsonl: as planned vs modified"*"not comparable: "*warmup_s* ]]
 	run -2 scripts/compare-runs.sh "$run_folder" "$copy"
 	[[ $output == *"20000101-000000-other has the same measurements as "* ]]
-	rm -r "$copy"
 }

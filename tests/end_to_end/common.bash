@@ -5,16 +5,15 @@ bats_require_minimum_version 1.5.0
 
 export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
 
-# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases. Its warm-ups are short:
-# they take all cores, and no test asks how fast anything is.
+# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases. Its warm-ups are short, as
+# they take all cores and no test asks how fast anything is. Additions to its matrix go into services/matrix.local.toml.
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
 	(cd "$from" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --no-dereference --target-directory "$1")
 	[[ ! -f $from/services/.env ]] || cp "$from/services/.env" "$1/services/"
 	cd "$1" || return
-	sed -i 's/^warmup = 1$/warmup = 0.2/' services/matrix.toml
-	grep -q '^warmup = 0.2$' services/matrix.toml
+	printf '[defaults]\nwarmup = 0.2\n' >services/matrix.local.toml
 }
 
 # any_host: what else this machine does is not what a test asks, and must not decide it.
@@ -27,12 +26,29 @@ the_run() {
 	echo "${runs[0]%/}"
 }
 
-# count PATTERN FILE...: lines that match.
-count() { cat "${@:2}" | grep -c -- "$1" || true; }
+# count PATTERN FILE...: lines that match; nothing where a file is missing.
+count() {
+	local file
+	for file in "${@:2}"; do [[ -r $file ]] || return; done
+	cat "${@:2}" | grep -c -- "$1" || true
+}
 
-# Metadata of all measurements, one a line.
+# metas RUN: metadata of all measurements, one a line.
 metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 
+# busy_host_causes RUN: fails where a record of the run is not valid for another cause than that other tests had the CPU: the
+# host, the load generator, a load that was sent late, or a stall that makes Little's law fail.
+busy_host_causes() {
+	local others busy='(host|loadgen-bound|not the asked load|arithmetic", *"detail": *"[0-9]+ connections at)'
+	others=$(grep -oE '"cause": *"[^"]*", *"detail": *"[^"]*"' "$1/records.jsonl" | grep -vE "^\"cause\": *\"$busy") || return 0
+	echo "$others"
+	return 1
+}
+
+# owners FOLDER: of all files in it, a name a line.
+owners() { find "$1" -printf '%u\n' | sort -u; }
+
+# containers_of RUN: their ids. (50-cut.bats shows that it finds them.)
 containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$1"; }
 
 # remove_images PATTERN: those whose names match; none need be there.

@@ -1,0 +1,152 @@
+"""Breaks decisions of the code, one at a time in a copy of the project, and prints which of them the unit tests catch.
+
+    python3 -m tests.mutation [NUMBER...]     those of mutants.py, from 1; without a number all
+
+A mutant is caught when a test fails, or does not end in time, which is then said. The tests must pass without any: they
+are run first. Exit status 0: enough are caught; 1: not enough; 2: tests fail by themselves, or a mutant is out of date.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutation.mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAST = 18
+"""How many of the twenty have to be caught."""
+AT_A_TIME = 2
+MOST_S = 600
+"""Seconds for the tests of one mutant: far more than they take, so that a busy machine catches none."""
+PYTEST = ("pytest", "-x", "-p", "no:cacheprovider", "--no-header")
+FAILED = re.compile(r"(?:FAILED|ERROR) (\S+::\S+)|not ok \d+ (.+)")
+
+
+class OutOfDateError(Exception):
+    """The code is not what a mutant was written for."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the mutants and print the table."""
+    chosen = [MUTANTS[int(number) - 1] for number in arguments] or list(MUTANTS)
+    with tempfile.TemporaryDirectory() as folder:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(AT_A_TIME):
+            copies.put(copy_project(Path(folder) / str(number)))
+        try:
+            for mutant in chosen:
+                mutated(ROOT, mutant)
+            with ThreadPoolExecutor(AT_A_TIME) as pool:
+                tests = {test for mutant in chosen for test in mutant.tests}
+                for found in pool.map(lambda kind: failure_in(copies, kind, 4 * MOST_S), by_kind(tests)):
+                    if found is not None:
+                        raise OutOfDateError(f"{found} fails without any mutant")
+                caught = sum(pool.map(lambda mutant: judge(copies, mutant), chosen))
+        except OutOfDateError as error:
+            print(f"tests/mutation: {error}", file=sys.stderr)
+            return 2
+    print(f"{caught} of {len(chosen)} caught")
+    return 0 if caught >= LEAST * len(chosen) / len(MUTANTS) else 1
+
+
+def copy_project(to: Path) -> Path:
+    """All that unit tests read; without runs."""
+    shutil.copytree(ROOT, to, ignore=shutil.ignore_patterns(".git", "results", "__pycache__", ".*_cache"))
+    (to / "results").mkdir()
+    return to
+
+
+def mutated(root: Path, mutant: Mutant) -> str:
+    """The text of the mutant's file with the decision broken."""
+    path = root / mutant.file
+    text = path.read_text() if path.exists() else ""
+    if (found := text.count(mutant.old)) != 1:
+        raise OutOfDateError(f"'{mutant.name}': {mutant.file} has {mutant.old!r} {found} times instead of once")
+    broken = text.replace(mutant.old, mutant.new)
+    check = (
+        ["python3", "-c", "import ast, sys; ast.parse(sys.stdin.read())"] if path.suffix == ".py" else ["bash", "-n"]
+    )
+    if subprocess.run(check, input=broken, text=True, check=False).returncode:
+        raise OutOfDateError(f"'{mutant.name}': {mutant.file} would be no valid code")
+    return broken
+
+
+def by_kind(tests: Iterable[str]) -> list[list[str]]:
+    """Tests for pytest and for bats apart, where there are any."""
+    ordered = sorted(set(tests))
+    shell = [test for test in ordered if test.endswith(".bats")]
+    return [kind for kind in ([test for test in ordered if test not in shell], shell) if kind]
+
+
+def failure_in(copies: SimpleQueue[Path], tests: Sequence[str], most_s: int) -> str | None:
+    """The first of these tests that fails in a copy that nobody uses; None where all pass."""
+    copy = copies.get()
+    try:
+        return failure(copy, tests, most_s)
+    finally:
+        copies.put(copy)
+
+
+def judge(copies: SimpleQueue[Path], mutant: Mutant) -> bool:
+    """Whether the mutant is caught; prints its line."""
+    copy = copies.get()
+    path = copy / mutant.file
+    text = path.read_text()
+    path.write_text(mutated(copy, mutant))
+    found = failure(copy, mutant.tests, MOST_S)
+    path.write_text(text)
+    copies.put(copy)
+    if found is None:
+        print(f"SURVIVED  {mutant.file}: {mutant.name}", flush=True)
+    else:
+        print(f"caught    {mutant.file}: {mutant.name}\n          by {found}", flush=True)
+    return found is not None
+
+
+def failure(copy: Path, tests: Sequence[str], most_s: int) -> str | None:
+    """The first test that fails in a copy, or that they take longer than `most_s`; None where all pass."""
+    for kind in by_kind(tests):
+        command = [*(("bats", "--tap") if kind[0].endswith(".bats") else PYTEST), *kind]
+        # Bytecode is known by its source's size and second, which a mutant may share.
+        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        process = subprocess.Popen(
+            command,
+            cwd=copy,
+            env=env,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        late = threading.Timer(most_s, os.killpg, (process.pid, signal.SIGKILL))
+        late.start()
+        said = []
+        for line in process.stdout or ():
+            said.append(line)
+            if found := FAILED.match(line):
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                late.cancel()
+                return found[1] or f"{', '.join(kind)}: {found[2]}"
+        status = process.wait()
+        if not late.is_alive():
+            return f"the time limit: {' '.join(command)} did not end in {most_s} s"
+        late.cancel()
+        if status:
+            raise OutOfDateError(f"{' '.join(command)} ended with status {status}:\n{''.join(said)[-2000:]}")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

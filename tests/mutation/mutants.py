@@ -1,0 +1,160 @@
+"""The twenty decisions that are broken, each by one replacement in one file, and the tests that should notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`old` stands in `file` exactly once; `tests` are paths of pytest's, or of bats's where they end so."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+MUTANTS = (
+    Mutant(
+        "ten times as many errors are accepted",
+        "bench/records/evidence.py",
+        "MAX_ERRORS = 0.001",
+        "MAX_ERRORS = 0.01",
+        ("tests/unit/validity",),
+    ),
+    Mutant(
+        "Little's law: a latency that is too short passes",
+        "bench/validity/measurement_rules.py",
+        "if too_long or too_short:",
+        "if too_long:",
+        ("tests/unit/validity",),
+    ),
+    Mutant(
+        "a service may reach all of the load tool's ceiling",
+        "bench/validity/run_rules.py",
+        "record.goodput > MAX_OF_CEILING * ceiling[0]",
+        "record.goodput > ceiling[0]",
+        ("tests/unit/validity",),
+    ),
+    Mutant(
+        "faster and slower are swapped",
+        "bench/analysis/verdicts.py",
+        "word = FASTER if found.mean > 0 else SLOWER",
+        "word = FASTER if found.mean < 0 else SLOWER",
+        ("tests/unit/analysis/test_verdicts.py",),
+    ),
+    Mutant(
+        "the p values of a table are not corrected for their number",
+        "bench/analysis/verdicts.py",
+        'return [float(p) for p in false_discovery_control(ps, method="bh")]',
+        "return [float(p) for p in ps]",
+        ("tests/unit/analysis/test_verdicts.py",),
+    ),
+    Mutant(
+        "a pair is judged one round too late",
+        "bench/stats/estimates.py",
+        "max((look for look in LOOKS if look <= n), default=None)",
+        "max((look for look in LOOKS if look < n), default=None)",
+        ("tests/unit/stats", "tests/unit/analysis/test_verdicts.py"),
+    ),
+    Mutant(
+        "a percentile's rank is one too high",
+        "bench/records/send_lag.py",
+        "left = math.ceil(share * sum(counts.values()) - 1e-9)",
+        "left = math.ceil(share * sum(counts.values()) - 1e-9) + 1",
+        ("tests/unit/analysis/test_latency.py", "tests/unit/records/test_send_lag.py"),
+    ),
+    Mutant(
+        "the rounds of a plan are not shuffled",
+        "bench/plan/order.py",
+        "        rng.shuffle(units)\n",
+        "",
+        ("tests/unit/plan",),
+    ),
+    Mutant(
+        "a record may have a null without a reason",
+        "bench/records/record.py",
+        "if missing != self.nulls.keys():",
+        "if self.nulls.keys() - missing:",
+        ("tests/unit/records",),
+    ),
+    Mutant(
+        "wrk's answers with an error status count as good ones",
+        "bench/parse/wrk.py",
+        'figures["ok"] = requests - non2xx',
+        'figures["ok"] = requests',
+        ("tests/unit/parse",),
+    ),
+    Mutant(
+        "the validity rules are no part of the hash of what judges a figure",
+        "bench/run/provenance.py",
+        '("parse", "records", "stats", "validity")',
+        '("parse", "records", "stats")',
+        ("tests/unit/run",),
+    ),
+    Mutant(
+        "the search for a knee ends while its bounds are far apart",
+        "bench/drive/knee_search.py",
+        "apart = least > APART * best and best < middle < least",
+        "apart = least > 1.5 * best and best < middle < least",
+        ("tests/unit/drive/test_knee_search.py",),
+    ),
+    Mutant(
+        "an answer's status is not checked against the contract",
+        "bench/contract/answers.py",
+        "expect(answer.status == self.status,",
+        "expect(True,",
+        ("tests/unit/contract",),
+    ),
+    Mutant(
+        "an export for benchstat has measurements that are not valid",
+        "bench/export/gobench.py",
+        'if record.mode == "solo" and record.valid:',
+        'if record.mode == "solo":',
+        ("tests/unit/export",),
+    ),
+    Mutant(
+        "the load tool's exit status is ignored",
+        "loadgen/lib/save.bash",
+        "\tadapter run || status=$?\n\tFACTS",
+        "\tadapter run || true\n\tFACTS",
+        ("tests/shell/loadgen.bats",),
+    ),
+    Mutant(
+        "a run ends well where the next step cannot be decided",
+        "scripts/lib/measure.sh",
+        "\t\t*) fail 1 ",
+        "\t\t*) break ;; 99) fail 1 ",
+        ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a file is written in place instead of renamed when it is whole",
+        "scripts/lib/common.sh",
+        'cat >"$temporary" && sync "$temporary" && mv "$temporary" "$1"',
+        'cat >"$1"',
+        ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a service's container stays after its measurement",
+        "scripts/lib/solo.sh",
+        '\tstop_service "$service"\n',
+        "",
+        ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a run does not end when its time is up",
+        "scripts/lib/measure.sh",
+        'begin+=(--max-time "$1")',
+        "begin+=()",
+        ("tests/shell/loop.bats",),
+    ),
+    Mutant(
+        "a run leaves its containers and networks",
+        "scripts/lib/run.sh",
+        "run_compose --profile '*' down",
+        "true --profile '*' down",
+        ("tests/shell/builds_and_ends.bats",),
+    ),
+)

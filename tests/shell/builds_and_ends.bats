@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# The first and the last thing that a run does with Docker: it builds images, and leaves no container and no network.
+# shellcheck disable=SC2317 # what the scripts call
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	# shellcheck source=scripts/lib/containers.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/containers.sh"
+	# shellcheck source=scripts/lib/images.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/images.sh"
+	# shellcheck source=scripts/lib/run.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/run.sh"
+	# shellcheck source=scripts/lib/verify.sh
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/verify.sh"
+	run='a-run' run_dir=$BATS_TEST_TMPDIR/run project=bench-a-run docker=engine
+	mkdir -p "$run_dir"
+	echo 'services: {}' >"$run_dir/compose.yml"
+	: >"$BATS_TEST_TMPDIR/calls"
+}
+
+# engine WORDS...: notes its call; fails to build what $broken names.
+engine() {
+	echo "$*" >>"$BATS_TEST_TMPDIR/calls"
+	[[ ! ${broken:-} || " $* " != *' build '*" $broken "* ]]
+}
+
+builds() { grep -o 'build --progress plain .*' "$BATS_TEST_TMPDIR/calls" | cut -d' ' -f4-; }
+
+# recorded: what Python was told of failures.
+recorded() { grep -o 'service-failed .*' "$BATS_TEST_TMPDIR/calls"; }
+
+@test "what builds is built in one call for sixteen services" {
+	run -0 build_batches app{01..18}
+	[[ $(builds) == "$(echo app{01..16})"$'\napp17 app18' ]]
+	run -1 recorded
+}
+
+@test "where a batch does not build, each is built by itself, and what fails is recorded" {
+	broken=app02
+	run -0 build_batches app01 app02 app03
+	[[ $(builds | head -n1) == 'app01 app02 app03' ]]
+	[[ $(builds | tail -n +2 | sort) == $'app01\napp02\napp03' ]]
+	[[ $(recorded) == 'service-failed a-run app02 build' ]]
+	[[ -e $run_dir/raw/services/app02/build.log ]]
+}
+
+@test "the end of a run takes away its containers, volumes and networks, and those of no other" {
+	close_run
+	[[ $(<"$BATS_TEST_TMPDIR/calls") == "compose --project-name bench-a-run --file $run_dir/compose.yml --profile * down --timeout 0 --volumes --remove-orphans" ]]
+}
+
+@test "a run that has started nothing asks Docker for nothing" {
+	rm "$run_dir/compose.yml"
+	close_run
+	[[ ! -s $BATS_TEST_TMPDIR/calls ]]
+}
+
+@test "a run that fails is taken away too, and keeps its status" {
+	# shellcheck disable=SC2016 # the inner bash expands it
+	run -7 bash -c '
+		set -Eeuo pipefail
+		source "$1/scripts/lib/containers.sh"
+		source "$1/scripts/lib/run.sh"
+		calls=$2 run_dir=$3 run=a-run project=bench-a-run docker=engine
+		engine() { echo "$*" >>"$calls"; }
+		in_run exit 7' - "$BATS_TEST_DIRNAME/../.." "$BATS_TEST_TMPDIR/calls" "$run_dir"
+	[[ $(<"$BATS_TEST_TMPDIR/calls") == 'compose --project-name bench-a-run '*' down '* ]]
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Which Docker the scripts find, where none is in order. The tests' image has no Docker.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	root=$BATS_TEST_DIRNAME/../..
+	bin=$BATS_TEST_TMPDIR/bin
+	mkdir "$bin"
+	PATH=$bin:$PATH
+	unset BENCH_DOCKER
+	run ! command -v docker
+}
+
+# client <<<SCRIPT: a docker that does this.
+client() {
+	{ echo '#!/usr/bin/env bash' && cat; } >"$bin/docker"
+	chmod +x "$bin/docker"
+}
+
+# client_with COMPOSE [BUILDX_STATUS]: one whose Compose has this version.
+client_with() {
+	client <<-EOS
+		case "\$1 \$2" in
+		'compose version') echo '$1' ;;
+		'buildx version') exit ${2:-0} ;;
+		*) exit 1 ;;
+		esac
+	EOS
+}
+
+# refused WORDS: the scripts end with status 2 and one line with these words.
+refused() {
+	run -2 "$root/scripts/matrix.sh" --list
+	echo "$output"
+	[[ ${#lines[@]} == 1 && $output == *"$1"* ]]
+}
+
+@test "no Docker at all" { refused "no Docker with Compose"; }
+
+@test "a docker without Compose" {
+	client <<<'exit 1'
+	refused "no Docker with Compose"
+}
+
+@test "Compose that is too old, or no buildx" {
+	client_with 2.19.1
+	refused "no Docker with Compose"
+	client_with 2.20.0 1
+	refused "no Docker with Compose"
+}
+
+@test "a daemon that does not answer" {
+	client_with v2.20.0
+	refused "the Docker daemon does not answer"
+}
