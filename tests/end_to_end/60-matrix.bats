@@ -74,7 +74,7 @@ teardown() { rm -rf results/20000101-*; }
 
 @test "a run without pairs has no verdicts to comment on" {
 	run -2 scripts/pr-comment.sh "$run_folder"
-	[[ $output == *"has no pairs, and so no verdicts: measure with --mode duet"* ]]
+	[[ $output == *"has no pairs and so no verdicts: measure with --mode duet"* ]]
 }
 
 @test "limits and sysctls are read back, as asked" {
@@ -85,9 +85,10 @@ teardown() { rm -rf results/20000101-*; }
 @test "the report names both services, and how their base was made" {
 	local name row
 	for name in gunicorn-sync-flask-py313-debian uvicorn-starlette-py313-debian; do
-		row=$(grep -E "^\\| $name \\| [^|]*3\.13[^|]* \\| debian, [^|]+ \\|" "$run_folder/report.md")
+		# mmdebstrap's words, or those of the image that was pulled.
+		row=$(grep -E "^\\| $name \\| [^|]*3\.13[^|]* \\| debian, (mmdebstrap, |Debian GNU/Linux )[^|]+ \\|" "$run_folder/report.md")
 		echo "$row"
-		[[ $(wc -l <<<"$row") == 1 && $row != *'not known'* ]]
+		[[ $(wc -l <<<"$row") == 1 ]]
 	done
 }
 

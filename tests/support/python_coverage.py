@@ -1,4 +1,7 @@
-"""Runs pytest and prints the line coverage of bench/ and its five worst modules: python_coverage.py ARGUMENT..."""
+"""Runs pytest and prints the line coverage of bench/ and its five worst modules: python_coverage.py ARGUMENT...
+
+What tests run as a process of its own (`python3 -m bench ...`), and the shell tests, are not counted.
+"""
 
 from __future__ import annotations
 

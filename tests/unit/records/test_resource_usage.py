@@ -176,7 +176,7 @@ def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> N
     assert record.nulls["foreign_ratio"] == "no Docker socket here"
     report = (tmp_path / "report.md").read_text()
     assert report.count("no Docker socket here") == 2  # the peak's cell, and one sentence for all CPU time
-    assert "CPU time is not known: no Docker socket here." in report and "CPU time of a request" not in report
+    assert "CPU time is unknown: no Docker socket here." in report and "CPU time of a request" not in report
 
 
 @pytest.mark.parametrize(
