@@ -26,8 +26,6 @@ from bench.matrix.model import (
 
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"
-"""Beside matrix.toml and not in git: what is added to it, or replaces one of its values."""
-LOCAL = "matrix.local.toml"
 """Beside matrix.toml, not in git: values that are added to it, or replace one of its values."""
 
 
