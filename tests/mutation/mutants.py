@@ -43,14 +43,14 @@ MUTANTS = (
         "bench/analysis/verdicts.py",
         "word = FASTER if found.mean > 0 else SLOWER",
         "word = FASTER if found.mean < 0 else SLOWER",
-        ("tests/unit/analysis/test_verdicts.py",),
+        ("tests/unit/analysis/test_verdicts.py", "tests/unit/analysis/test_verdict_tables.py"),
     ),
     Mutant(
         "the p values of a table are not corrected for their number",
         "bench/analysis/verdicts.py",
         'return [float(p) for p in false_discovery_control(ps, method="bh")]',
         "return [float(p) for p in ps]",
-        ("tests/unit/analysis/test_verdicts.py",),
+        ("tests/unit/analysis/test_verdicts.py", "tests/unit/analysis/test_verdict_tables.py"),
     ),
     Mutant(
         "a pair is judged one round too late",
