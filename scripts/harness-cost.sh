@@ -10,8 +10,8 @@
 #   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from its base and pip's
 #                    downloads alone, and prints time and size per service
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/harness_cost.sh
-source "${BASH_SOURCE[0]%/*}/lib/harness_cost.sh"
+# shellcheck source=tests/lib/harness_cost.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/harness_cost.sh"
 trap_errors
 
 builds=''

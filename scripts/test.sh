@@ -16,8 +16,8 @@
 #
 #   --setup      make the machine ready first (scripts/setup.sh --setup)
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/testing.sh
-source "${BASH_SOURCE[0]%/*}/lib/testing.sh"
+# shellcheck source=tests/lib/testing.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
 trap_errors
 
 setup=() stages=()

@@ -2,11 +2,11 @@
 # The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step leaves a file
 # there, which `python3 -m tests.cost` reads.
 
-# shellcheck source=scripts/lib/testing.sh
+# shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
-# shellcheck source=scripts/lib/build_cost.sh
+# shellcheck source=tests/lib/build_cost.sh
 source "${BASH_SOURCE[0]%/*}/build_cost.sh"
-# shellcheck source=scripts/lib/sampling.sh
+# shellcheck source=tests/lib/sampling.sh
 source "${BASH_SOURCE[0]%/*}/sampling.sh"
 
 work='' rebuilt=uvicorn-starlette-py313-debian

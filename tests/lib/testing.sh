@@ -3,8 +3,8 @@
 # The caller sets `logs`, a folder.
 
 # shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
-# shellcheck source=scripts/lib/end_to_end.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
+# shellcheck source=tests/lib/end_to_end.sh
 source "${BASH_SOURCE[0]%/*}/end_to_end.sh"
 
 logs=''

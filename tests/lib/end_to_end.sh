@@ -2,7 +2,7 @@
 # The stage end-to-end of scripts/test.sh. Only declares.
 
 # shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 
 # bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each on its
 # quarter of the network: they mostly wait.

@@ -2,9 +2,9 @@
 # The builds of scripts/harness-cost.sh, of a copy of the services. Only declares; the caller sets `work`, a folder.
 
 # shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 # shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/jobs.sh"
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/jobs.sh"
 
 work=''
 
