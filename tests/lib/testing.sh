@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # The stages of scripts/test.sh. Each prints its runner's own lines and fails when one test does. Only declares.
-# The caller sets `logs`, a folder.
+# The caller sets `logs`, a folder; `failed` has the stages that did not pass.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 # shellcheck source=tests/lib/end_to_end.sh
 source "${BASH_SOURCE[0]%/*}/end_to_end.sh"
 
-logs=''
+logs='' failed=()
 
 build_tests() {
 	local log
@@ -23,6 +23,12 @@ run_stage() {
 	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || status=$?
 	((status != 0)) || touch "$logs/$1.passed"
 	printf '# stage %s: %d s\n' "$1" $((SECONDS - began))
+}
+
+# print_stage STAGE: the lines of a stage that ran in the background; any other one runs now. Adds to `failed`.
+print_stage() {
+	if [[ -e $logs/$1.out ]]; then cat "$logs/$1.out"; else run_stage "$1"; fi
+	[[ -e $logs/$1.passed ]] || failed+=("$1")
 }
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
