@@ -26,7 +26,7 @@ find_docker() {
 
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
-# need_engine: an engine that answers, or one line with the mend.
+# need_engine: an engine that answers, or a one-line error that says how to fix it.
 need_engine() {
 	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
