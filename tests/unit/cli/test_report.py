@@ -11,36 +11,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from built_runs import build, lines_of, write_a_run_of_each_tool
 from cpu import cpu_of
-from make_run import entry, many, output_of, write_measurement, write_run
+from make_run import many, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, BadRecord, Record, from_line, load, to_line
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, BadRecord, from_line, to_line
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A run of one measurement of each tool, all in order."""
-    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
-    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
-    write_run(tmp_path / "a-run", lines)
-    for line in lines:
-        write_measurement(tmp_path / "a-run", line, output_of(line, 500 if line["rate"] else 4000))
-    return tmp_path / "a-run"
-
-
-def build(folder: Path) -> list[Record]:
-    assert build_verb([str(folder)]) == 0
-    return list(load((folder / "records.jsonl").read_text().splitlines()))
-
-
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
+    return write_a_run_of_each_tool(tmp_path / "a-run")
 
 
 def test_a_record_holds_what_was_measured(folder: Path) -> None:
