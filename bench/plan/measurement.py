@@ -9,8 +9,9 @@ from typing import Any
 
 from bench.core.tools import TOOLS
 
-MODES = ("solo", "duet", "null")
-"""One service alone under load; one side of a pair, both under load at once; the null server, alone."""
+MODES = ("solo", "duet", "null", "turns")
+"""One service alone under load; one side of a pair, both under load at once; the null server, alone; one service of a
+table, which gets the CPU in turns with the others of its block."""
 
 NotNegative = float
 """A number that may be 0, unlike a plain float of a plan."""
@@ -61,13 +62,15 @@ class Measurement:
     """The folder of its raw files, relative to the run's."""
     mode: str = "solo"
     unit: str = ""
-    """The round of a pair that it belongs to; empty for all others."""
+    """The round of a pair, or the block of a round, that it belongs to; empty for all others."""
     pair: str | None = None
     side: str | None = None
     """`a`, or `b`, which is compared with a."""
     window: int | None = None
     slot: int | None = None
-    """1 where the side is started first, 2 where it is started second."""
+    """1 where the side is started first, 2 where it is started second; in turns its place in their order."""
+    block: int | None = None
+    """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
 
     @property
     def open_loop(self) -> bool:
@@ -76,7 +79,7 @@ class Measurement:
 
     @property
     def step(self) -> str:
-        """The step of the loop that makes it: a pair's round with all its windows and sides, else itself."""
+        """The step of the loop that makes it: a pair's round or a block with all its windows, else itself."""
         return self.unit or self.id
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,11 +92,12 @@ class Measurement:
 
 
 _FIELDS = {field.name: field for field in fields(Measurement)}
-_OF_PAIRS = frozenset({"unit", "pair", "side", "window", "slot"})
+_OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
-    "solo": _OF_PAIRS | {"mode"},
-    "duet": frozenset(),
-    "null": _OF_PAIRS | {"database", "knee_p99_s", "knee_share"},
+    "solo": _OF_SEVERAL | {"mode"},
+    "duet": frozenset({"block"}),
+    "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
+    "turns": frozenset({"pair", "side", "knee_p99_s", "knee_share"}),
 }
 
 

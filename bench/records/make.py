@@ -111,6 +111,7 @@ def make_record(
         side=planned.side,
         slot=planned.slot,
         window=planned.window,
+        block=planned.block,
         **{name: value for name, (value, _) in figures.items()},
     )
 

@@ -154,12 +154,14 @@ class Record:
     lag_s: Mapping[str, float] | None
     knee_rate: float | None
     nulls: Mapping[str, str]
-    # `solo`, `duet` (one `side` of a `pair`, started in `slot` 1 or 2) or `null` (the null server, a control).
+    # `solo`, `duet` (one `side` of a `pair`, started in `slot` 1 or 2), `null` (the null server, a control) or `turns`
+    # (one service of a `block`, all up side by side, each loaded in its turns; `slot` is its place in their order).
     mode: str = "solo"
     pair: str | None = None
     side: str | None = None
     slot: int | None = None
     window: int | None = None
+    block: int | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

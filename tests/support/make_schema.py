@@ -21,7 +21,7 @@ ERRORS = dict.fromkeys(ERROR_KINDS, COUNT) | {
     "status": BY_NAME,
     "other": BY_NAME | {"type": ["integer", "object", "null"]},
 }
-LEAST_ONE = ("round", "position", "connections", "count", "slot", "window")
+LEAST_ONE = ("round", "position", "connections", "count", "slot", "window", "block")
 
 
 def schema() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 
-OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot"}
+OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot", "block"}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
     every = [field.name for field in fields(Measurement)]
     for mode, left_out in (
-        ("duet", set()),
+        ("duet", {"block"}),
         ("solo", OF_PAIRS),
         ("null", OF_PAIRS - {"mode"} | {"database", "knee_p99_s", "knee_share"}),
     ):
