@@ -21,6 +21,7 @@ VERBS = {
     "service-stopped": "cli.services:service_stopped_verb",
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
+    "turns": "cli.drive:turns_verb",
     "tool-json": "cli.drive:tool_json_verb",
     "verify": "cli.verify:verify_verb",
     "summary": "cli.verify:summary_verb",

@@ -20,6 +20,7 @@ from bench.drive.next_step import Shown, next_step
 from bench.drive.progress import Screen
 from bench.drive.step_file import plain
 from bench.drive.tool_json import tool_object
+from bench.load.block import load_block, read_block, wait_until_ready
 from bench.records.knee import REQUESTS
 from bench.records.send_lag import lag_facts, latency_facts, read_csv
 from bench.run.folder import find_run
@@ -102,6 +103,18 @@ def next_verb(argv: Sequence[str]) -> int:
         raise UserError(f"cannot write to {folder}: {error.strerror}") from error
     print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
     return status
+
+
+def turns_verb(argv: Sequence[str]) -> int:
+    """`turns ready|load RUN`: wait for the services of the block in RUN/step.jsonl; load them in turns."""
+    if len(argv) != 2 or argv[0] not in ("ready", "load"):
+        raise UserError("usage: python3 -m bench turns ready|load RUN")
+    block = read_block(Path(argv[1]))
+    if argv[0] == "ready":
+        wait_until_ready(block)
+    else:
+        load_block(block, os.environ.get("SEED", ""))
+    return 0
 
 
 def tool_json_verb(argv: Sequence[str]) -> int:

@@ -46,6 +46,9 @@ def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
 
 def metas(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each measurement's folder in the run's, and its meta.json."""
+    if step.mode == "turns":
+        yield from _turns(run, step, facts)
+        return
     if step.mode != "duet":
         yield step.dir, _solo(run, step, facts)
         return
@@ -86,6 +89,22 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
         "loaded_ns": _number(facts, "loaded_ns"),
         "end_ns": _number(facts, "end_ns"),
     }
+
+
+def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
+    for line in step.lines:
+        outcome, detail = MEASURED, ""
+        said = run / step.dir / "services" / line["service"]
+        if _status(facts, "start_status"):
+            outcome, detail = _not_started(run, step)
+        elif (status := last_words(said.with_suffix(".status"))) not in ("", "0"):
+            outcome, detail = _outcome(int(status), said.with_suffix(".txt"), alive=True)
+        elif not (run / line["dir"] / "tool.json").exists():
+            outcome, detail = TOOL_FAILED, last_words(run / step.dir / "turns.txt") or "its window was not reached"
+        meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
+        meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns")}
+        yield line["dir"], meta
 
 
 def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) -> tuple[str, str]:

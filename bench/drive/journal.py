@@ -25,7 +25,7 @@ TRIED, DONE, FAILED = "tried", "done", "failed"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`id` is finished. Of a pair and of the null server the record is kept, which later verdicts and limits need."""
+    """`id` is finished. Only of solo windows the record is not kept: no later verdict or limit needs it."""
 
     kind: str
     id: str
@@ -71,6 +71,11 @@ def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
 def decided(source: Run, lines: Iterable[Line]) -> set[str]:
     """The pairs that have their verdict, or that more rounds would not help: they are not measured on."""
     return judge_pairs(pairs_of(source.facts), reviewed(source, records(lines, ("duet", "null")))).decided
+
+
+def settled(source: Run, lines: Iterable[Line]) -> set[tuple[str, str, str]]:
+    """The tables in turns that are not measured on: all of their contrasts are decided."""
+    return set()
 
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:

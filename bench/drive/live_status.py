@@ -31,6 +31,8 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 def live_status(records: Iterable[Record]) -> LiveStatus:
     """Pure: one measurement's goodput, or that of a pair's sides, over its windows."""
     every = list(records)
+    if every and every[0].mode == "turns":
+        return _of_block(every)
     refused = next((record for record in every if not record.valid), None)
     if refused is not None:
         cause = refused.causes[0]
@@ -40,6 +42,17 @@ def live_status(records: Iterable[Record]) -> LiveStatus:
     rates = [rate for windows in sides if (rate := _goodput(windows)) is not None]
     words = "no figure" if len(rates) < len(sides) else f"{' and '.join(map(number, rates))} requests/s"
     return LiveStatus(True, words, words)
+
+
+def _of_block(records: Sequence[Record]) -> LiveStatus:
+    """How many windows of a block count, and why the first of the others does not."""
+    refused = [record for record in records if not record.valid]
+    words = f"{len(records) - len(refused)} of {len(records)} windows valid"
+    if not refused:
+        return LiveStatus(True, words, words)
+    cause = refused[0].causes[0]
+    detail = f"{words}; {refused[0].service} {refused[0].scenario}: {cause.cause}: {cause.detail}"
+    return LiveStatus(False, _shown(detail), words)
 
 
 def _goodput(windows: Sequence[Record]) -> float | None:

@@ -7,7 +7,7 @@ removed when it has nothing left to do.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
+from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, read_run
@@ -45,15 +46,26 @@ def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
 
 
 def next_round(source: Run, state: RunState) -> RunState:
-    """With the open steps of the next round. Pairs that have their verdict by now are not measured on."""
-    steps = read_steps((Path(source.path) / "plan.jsonl").read_text())
+    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on."""
+    steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
     lines = journal.read(source.path)
-    pairs = any(step.mode == "duet" for step in steps)
-    decided = journal.decided(source, lines) if pairs else set[str]()
-    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, whole(source.facts.get("rounds")) or 0))
+    modes = {step.mode for step in steps}
+    decided = journal.decided(source, lines) if "duet" in modes else set[str]()
+    settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
+    rounds = whole(source.facts.get("rounds")) or 0
+    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     queue = tuple(step for step in left if step.round == left[0].round)
     return replace(state, progress=progress, queue=queue, under_load=False)
+
+
+def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, blocks without the services that are not loaded; what else is not loaded is said when its turn comes."""
+    for step in steps:
+        if step.mode != "turns":
+            yield step
+        elif kept := step.without(services=[name for name in step.services if unverified(folder, [name])]):
+            yield kept
 
 
 def record_finished(folder: Path, step: Step) -> None:
@@ -101,5 +113,5 @@ def load(folder: Path) -> RunState:
 
 def remove(folder: Path) -> None:
     """Leave nothing of the loop in the run's folder."""
-    for name in (FILE, STEP_FILE, journal.FILE):
+    for name in (FILE, STEP_FILE, LINES, journal.FILE):
         (folder / name).unlink(missing_ok=True)

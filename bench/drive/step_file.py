@@ -1,11 +1,13 @@
 """The step file, results/RUN/step.sh: one step of the plan as shell assignments.
 
 The loop on the host and `loadgen/measure` source it, so that neither reads the plan. A step is a solo measurement, a
-null-server measurement, or one round of a pair (2 windows x 2 sides).
+null-server measurement, one round of a pair (2 windows x 2 sides), or a block of services that are loaded in turns.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +15,15 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.drive.steps import Step
 
+LINES = "step.jsonl"
 GRACE_S = 10
 """Seconds that a load tool may take beyond its duration and timeout."""
 COUNT_DEADLINE_S = 600
 """Seconds that a load by count may take."""
+ENDLESS_S = 3600
+"""The duration that a tool in turns is started with: it is told to end when it has had its turns."""
 PORT = 8080
 DATABASES = ("postgres", "postgres2")
 """Each side of a pair has its own, so that it can be charged with its CPU time."""
@@ -27,6 +33,9 @@ Line = Mapping[str, Any]
 
 def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> None:
     """Write RUN/step.sh; GRACE and COUNT_DEADLINE in the environment (seconds) replace the defaults."""
+    if lines[0].get("mode") == "turns":
+        # For `bench turns`, which takes the turns of a block: the same lines as in the plan, with their names here.
+        write_file(run / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     text = step_file(
         lines,
         grace_s=_seconds(environ, "GRACE", GRACE_S),
@@ -38,18 +47,23 @@ def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> 
 def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
     """The text of step.sh for the plan's lines of one step."""
     first = lines[0]
-    duet = first.get("mode") == "duet"
-    sides = [line for line in lines if line["window"] == first["window"]] if duet else [first]
-    names = [f"{line['window']}{line['side']}" for line in lines] if duet else [""]
+    mode = first.get("mode", "solo")
+    sides, names = [first], [""]
+    if mode == "duet":
+        sides = [line for line in lines if line["window"] == first["window"]]
+        names = [f"{line['window']}{line['side']}" for line in lines]
+    elif mode == "turns":
+        sides = list({line["service"]: line for line in lines}.values())
+        names = [load_name(line) for line in lines]
     if len(set(names)) != len(lines) or len({line.get("unit", line["id"]) for line in lines}) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
     services = [line["service"] for line in sides]
-    label = f"{' and '.join(dict.fromkeys(services))} {first['scenario']} {first['tool']} {first['level']}"
+    step = Step(tuple(lines))
     text = [
-        f"STEP_ID={_quoted(first['unit'] if duet else first['id'])}",
-        f"STEP_MODE={_quoted(first.get('mode', 'solo'))}",
-        f"STEP_LABEL={_quoted(label)}",
-        f"STEP_DIR={_quoted(first['dir'].rpartition('/')[0] if duet else first['dir'])}",
+        f"STEP_ID={_quoted(step.id)}",
+        f"STEP_MODE={_quoted(mode)}",
+        f"STEP_LABEL={_quoted(step.label)}",
+        f"STEP_DIR={_quoted(step.dir)}",
         f"STEP_SERVICES={_array(services)}",
         f"STEP_DATABASES={_array([_database(line) for line in sides])}",
         f"STEP_LOADS={_array(names)}",
@@ -61,6 +75,11 @@ def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline
     return "\n".join(text) + "\n"
 
 
+def load_name(line: Line) -> str:
+    """The name in step.sh of a window in turns: its id as a bash name."""
+    return re.sub(r"[^A-Za-z0-9]", "_", line["id"])
+
+
 def load_values(line: Line, grace_s: float, count_deadline_s: float) -> dict[str, str]:
     """What `loadgen/measure` needs of a line of the plan; what the line leaves out is ''."""
     rate, connections, duration_s, timeout_s = (
@@ -68,6 +87,8 @@ def load_values(line: Line, grace_s: float, count_deadline_s: float) -> dict[str
     )
     if timeout_s is None:
         raise UserError(f"{line['id']} of the plan has no timeout_s")
+    if line.get("mode") == "turns":
+        duration_s = ENDLESS_S
     values = {
         "ID": line["id"],
         "DIR": line["dir"],

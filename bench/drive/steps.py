@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One measurement, or one round of a pair (two windows, two sides): its lines of plan.jsonl."""
+    """One measurement, one round of a pair (two windows, two sides) or a block: its lines of plan.jsonl."""
 
     lines: tuple[Mapping[str, Any], ...]
 
@@ -21,12 +21,12 @@ class Step:
 
     @property
     def id(self) -> str:
-        """The measurement, or the pair's round."""
+        """The measurement, the pair's round or the block."""
         return str(self.first.get("unit", self.first["id"]))
 
     @property
     def mode(self) -> str:
-        """One of solo, null and duet."""
+        """One of solo, null, duet and turns."""
         return str(self.first.get("mode", "solo"))
 
     @property
@@ -41,7 +41,9 @@ class Step:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The service under load; of a pair both, which are the same one twice in an A/A pair."""
+        """The service under load; of a pair both, which are the same one twice in an A/A pair; all of a block."""
+        if self.mode == "turns":
+            return tuple(dict.fromkeys(line["service"] for line in self.lines))
         return tuple(line["service"] for line in self.lines[:2]) if self.mode == "duet" else (self.first["service"],)
 
     @property
@@ -57,6 +59,9 @@ class Step:
     @property
     def label(self) -> str:
         """The step in words."""
+        if self.mode == "turns":
+            tables = dict.fromkeys(f"{line['scenario']} {line['tool']} {line['level']}" for line in self.lines)
+            return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
         services = " and ".join(dict.fromkeys(self.services))
         return f"{services} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
 
@@ -67,9 +72,20 @@ class Step:
 
     @property
     def dir(self) -> str:
-        """Its folder in the run's; of a pair the one that holds the folders of windows and sides."""
+        """Its folder in the run's; of a pair or block the one that holds the folders of its measurements."""
         folder = str(self.first["dir"])
+        if self.mode == "turns":
+            return "/".join(folder.split("/")[:4])
         return folder.rpartition("/")[0] if self.mode == "duet" else folder
+
+    def without(self, tables: Collection[tuple[str, str, str]] = (), services: Collection[str] = ()) -> Step | None:
+        """A block without these tables and services; None where nothing is left."""
+        kept = [
+            line
+            for line in self.lines
+            if (line["scenario"], line["tool"], line["level"]) not in tables and line["service"] not in services
+        ]
+        return Step(tuple(kept)) if kept else None
 
 
 def read_steps(plan: str) -> tuple[Step, ...]:
@@ -86,16 +102,25 @@ def steps_of(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
 
 
 def open_steps(
-    steps: Sequence[Step], finished: Collection[str], decided: Collection[str], solo_rounds: int
+    steps: Sequence[Step],
+    finished: Collection[str],
+    decided: Collection[str],
+    solo_rounds: int,
+    settled: Collection[tuple[str, str, str]] = (),
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
-    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict. Controls
+    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict, `settled`
+    the tables (scenario, tool, level) that need no more rounds, which are left out of their blocks. Controls
     have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
     """
     compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
     for step in steps:
         if step.mode == "duet" and step.pair in decided:
+            continue
+        if step.mode == "turns":
+            if (left := step.without(settled)) and step.id not in finished and not set(left.ids) <= set(finished):
+                yield left
             continue
         if step.mode != "solo" and step.round > solo_rounds and compared <= set(decided):
             continue

@@ -115,7 +115,10 @@ def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
 
 
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
-    loads = tuple(Load(**{key: tuple(names) for key, names in load.items()}) for load in value["loads"])
+    loads = tuple(
+        Load(**{key: names if key == "alone" else tuple(names) for key, names in load.items()})
+        for load in value["loads"]
+    )
     return Preset(
         name=name,
         title=value["title"],
@@ -132,7 +135,8 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         packages=tuple(value.get("packages", ())),
         published=value.get("published"),
         keepalive=value.get("keepalive", True),
-        mode=value.get("mode", "solo"),
+        mode=value.get("mode", "turns"),
         pairs=value.get("pairs", "baseline"),
         twin=value.get("twin", ""),
+        turn_rounds=value.get("turn_rounds"),
     )

@@ -126,12 +126,16 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset)."""
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset).
+
+    `alone`: its services are measured one by one (solo), whatever the mode of the preset.
+    """
 
     scenarios: tuple[str, ...]
     tools: tuple[str, ...]
     levels: tuple[str, ...]
     stacks: tuple[str, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +157,12 @@ class Preset:
     packages: tuple[str, ...] = ()
     published: str | None = None
     keepalive: bool = True
-    mode: str = "solo"
+    mode: str = "turns"
     pairs: str = "baseline"
     twin: str = ""
     """The stack of its A/A pairs; empty: the first."""
+    turn_rounds: int | None = None
+    """The most rounds of its tables; None: until the last interim look."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
     "ROUNDS": (r"[1-9]\d?", "a number from 1 to 99"),
     "SEED": (r"\d{1,18}", "a number"),
     "DUET_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
+    "TURN_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
     "SELECTION": (r"[A-Za-z0-9 ,.*=_-]*", "flags of scripts/matrix.sh such as --scenario json"),
     "WORKERS": NUMBER,
     "BACKLOG": NUMBER,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.matrix.model import Preset, Route, Service
@@ -17,13 +20,20 @@ COUNT_S = 5.0
 SEARCH_S = 60.0
 """Of a search for a knee: about ten trials of 3 to 10 s, half of them repeated."""
 
+TURN_S, WAITING_TURN_S = 0.1, 0.5
+"""The length of a turn where the server works, and where it mostly waits; docs/measuring.md says what was tried."""
+MOST_IN_BLOCK = 8
+"""Services that are up side by side, and loaded in turns."""
+BLOCK_OVERHEAD_S = 6.0
+"""Of a block, beyond warm-up and load: starting, waiting, stopping."""
+
 NULL = "null"
 """The null server stands as service, server, framework, Python and base of its own measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Service x scenario x tool x level."""
+    """Service x scenario x tool x level; `alone`: never in turns with others."""
 
     service: Service
     route: Route
@@ -31,6 +41,7 @@ class Cell:
     path: str
     tool: str
     level: Level
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,23 @@ class Pair:
     def control(self) -> bool:
         """Whether it is an A/A pair."""
         return self.a.service.name == self.b.service.name
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells that differ only in their service, and are loaded in turns; at least two."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def first(self) -> Cell:
+        """Any of its cells, for what they have in common."""
+        return self.cells[0]
+
+    @property
+    def turn_s(self) -> float:
+        """The length of a turn, in seconds: a server that waits must be able to answer several times in one."""
+        return WAITING_TURN_S if self.first.route.waits else TURN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +108,15 @@ class Plan:
     nulls: tuple[NullCell, ...] = ()
     duet_rounds: int = 0
     duet_seconds: float = 2.0
+    tables: tuple[Table, ...] = ()
+    turn_rounds: int = 0
+    turn_seconds: float = 1.0
+
+    @property
+    def alone(self) -> tuple[Cell, ...]:
+        """The cells that are not measured in turns."""
+        in_turns = {id(cell) for table in self.tables for cell in table.cells}
+        return tuple(cell for cell in self.cells if id(cell) not in in_turns)
 
     @property
     def services(self) -> list[Service]:
@@ -97,19 +134,48 @@ class Plan:
     @property
     def rounds(self) -> int:
         """Rounds in total: enough for the solo windows and for the most that a pair may need."""
-        return max(self.solo_rounds, self.duet_rounds)
+        return max(self.solo_rounds, self.duet_rounds, self.turn_rounds)
 
     @property
     def solo_rounds(self) -> int:
         """Rounds with solo windows."""
-        return 0 if self.preset.mode == "duet" else self.preset.rounds
+        return self.preset.rounds if self.preset.mode != "duet" and self.alone else 0
 
-    def total_seconds(self, duet_rounds: int) -> float:
-        """Expected wall time in seconds if every pair takes `duet_rounds` rounds to its verdict."""
+    def block_seconds(self, services: int, tables: int) -> float:
+        """Expected wall time of a block, in seconds."""
+        windows = tables * (self.preset.warmup + 1 + 1.2 * services * self.turn_seconds)
+        return BLOCK_OVERHEAD_S + windows
+
+    def round_seconds(self) -> float:
+        """Expected wall time of a round of all tables, in seconds."""
+        return sum(
+            self.block_seconds(len(block), len(tables)) for tables in self.table_groups for block in blocks(tables)
+        )
+
+    @property
+    def table_groups(self) -> list[list[Table]]:
+        """The tables by their services: those with the same ones share the containers of a round."""
+        groups: dict[tuple[str, ...], list[Table]] = {}
+        for table in self.tables:
+            groups.setdefault(tuple(sorted(cell.service.name for cell in table.cells)), []).append(table)
+        return list(groups.values())
+
+    def total_seconds(self, duet_rounds: int, turn_rounds: int = 0) -> float:
+        """Expected wall time in seconds if every pair and every table takes so many rounds to its verdict."""
         pair = 2 * self.duet_seconds + self.preset.warmup + PAIR_OVERHEAD_S
         null = self.preset.duration + self.preset.warmup + OVERHEAD_S
-        solo = self.solo_rounds * sum(self.seconds(cell) for cell in self.cells)
-        rounds = max(self.solo_rounds, min(duet_rounds, self.duet_rounds))
+        solo = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
+        solo += min(turn_rounds, self.turn_rounds) * self.round_seconds()
+        rounds = max(self.solo_rounds, min(duet_rounds, self.duet_rounds), 1)
         compared = sum(not p.control for p in self.pairs) * min(duet_rounds, self.duet_rounds)
         controls = rounds * (pair * sum(p.control for p in self.pairs) + null * len(self.nulls))
         return solo + compared * pair + controls
+
+
+def blocks(tables: Sequence[Table], rng: random.Random | None = None) -> list[list[str]]:
+    """The services of tables that have the same ones, shared out to blocks of equal size, drawn by `rng`."""
+    names = [cell.service.name for cell in tables[0].cells]
+    if rng is not None:
+        rng.shuffle(names)
+    count = math.ceil(len(names) / MOST_IN_BLOCK)
+    return [names[number::count] for number in range(count)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.core.tools import TOOLS
 from bench.matrix.model import Matrix, Preset
-from bench.plan.cells import Cell, NullCell, Pair
+from bench.plan.cells import Cell, NullCell, Pair, Table
 from bench.plan.selection import Selection
 
 NULL_ROUTES = ("plaintext", "json")
@@ -21,7 +21,7 @@ def _pairable(cell: Cell) -> bool:
 
 def compared_pairs(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
     """The pairs of each scenario, tool and level: every service with the first, or with every other (`pairs`)."""
-    if preset.mode == "solo":
+    if preset.mode in ("solo", "turns"):
         return
     tables: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in filter(_pairable, cells):
@@ -35,9 +35,20 @@ def compared_pairs(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
         yield Pair(f"p{number:03}", a, b)
 
 
+def turn_tables(preset: Preset, cells: Iterable[Cell]) -> Iterable[Table]:
+    """The tables that are measured in turns: two services or more under the same closed loop."""
+    if preset.mode != "turns":
+        return
+    tables: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in filter(_pairable, cells):
+        if not cell.alone and not cell.level.rate:
+            tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
+    yield from (Table(tuple(group)) for group in tables.values() if len(group) > 1)
+
+
 def control_pairs(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> Iterable[Pair]:
     """A/A pairs of the preset's `twin`, else of the first service: one a metric (CPU and, with duets, goodput)."""
-    if wanted.controls != "all":
+    if wanted.controls != "all" or preset.mode == "turns":
         return
     able = [cell for cell in cells if _pairable(cell) and wanted.twin in ("", cell.service.name)]
     able.sort(key=lambda cell: cell.service.stack != preset.twin)

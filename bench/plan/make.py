@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from bench.core.errors import UserError, unknown
 from bench.matrix.model import Load, Matrix, Service
 from bench.plan.cells import Cell, Plan, SkippedCell
-from bench.plan.controls import compared_pairs, control_pairs, null_cells
-from bench.plan.interim_looks import LOOKS
+from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
+from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
 from bench.plan.levels import parse_level, refusal
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
 
@@ -50,7 +50,9 @@ def make_plan(
     run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(cells.values())
-    duet_rounds = 0 if preset.mode == "solo" else (wanted.rounds or LOOKS[-1])
+    duet_rounds = 0 if preset.mode in ("solo", "turns") else (wanted.rounds or LOOKS[-1])
+    tables = tuple(turn_tables(preset, kept))
+    turn_rounds = (wanted.rounds or preset.turn_rounds or TABLE_LOOKS[-1]) if tables else 0
     return Plan(
         preset,
         kept,
@@ -60,6 +62,9 @@ def make_plan(
         nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
         duet_rounds=duet_rounds,
         duet_seconds=float(settings.get("DUET_SECONDS", "2")),
+        tables=tables,
+        turn_rounds=turn_rounds,
+        turn_seconds=float(settings.get("TURN_SECONDS", "1")),
     )
 
 
@@ -75,7 +80,7 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
             for level in map(parse_level, load.levels):
                 cause = refusal(tool, level, route.method)
                 if cause is None:
-                    yield Cell(service, route, scenario, path, tool, level)
+                    yield Cell(service, route, scenario, path, tool, level, load.alone)
                 else:
                     refusals.append(cause)
             if len(refusals) == len(load.levels):

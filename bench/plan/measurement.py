@@ -71,6 +71,8 @@ class Measurement:
     """1 where the side is started first, 2 where it is started second; in turns its place in their order."""
     block: int | None = None
     """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
+    turn_s: float | None = None
+    """The length of a turn; `duration_s` is the sum of a window's turns."""
 
     @property
     def open_loop(self) -> bool:
@@ -92,10 +94,10 @@ class Measurement:
 
 
 _FIELDS = {field.name: field for field in fields(Measurement)}
-_OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block"})
+_OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block", "turn_s"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
-    "duet": frozenset({"block"}),
+    "duet": frozenset({"block", "turn_s"}),
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
     "turns": frozenset({"pair", "side", "knee_p99_s", "knee_share"}),
 }
@@ -111,6 +113,8 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         return str(problem)
     if planned.mode not in MODES or (planned.mode == "duet" and (planned.side not in ("a", "b") or not planned.pair)):
         return f"{shortened(planned.mode)} is not a mode, or a pair's side is missing"
+    if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
+        return "unit, block, window or turn_s of a window in turns is missing"
     if planned.tool not in TOOLS:
         return f"the output of {shortened(planned.tool)} cannot be read"
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:

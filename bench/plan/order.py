@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, Cell, NullCell, Pair, Plan
+from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, Cell, NullCell, Pair, Plan, Table, blocks
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
 
@@ -17,9 +17,10 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[Cell | Pair | NullCell] = [*plan.cells] if number <= plan.solo_rounds else []
+        units: list[Cell | Pair | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
         units += [p for p in plan.pairs if p.control or number <= plan.duet_rounds]
-        units += plan.nulls
+        units += plan.nulls if number <= max(1, plan.solo_rounds, plan.duet_rounds) else []
+        units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
         if number == 1:
             # Levels that are a share of a knee need the knee first.
@@ -29,6 +30,8 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
                 planned += _of_pair(plan, unit, number, position, started_first=rng.choice("ab"))
             elif isinstance(unit, NullCell):
                 planned.append(_of_null(plan, unit, number, position))
+            elif isinstance(unit, Block):
+                planned += _of_block(plan, unit, number, position, rng)
             else:
                 planned.append(_of_cell(plan, unit, number, position))
     return planned
@@ -51,6 +54,46 @@ def _of_pair(plan: Plan, pair: Pair, number: int, position: int, started_first: 
             seconds=2 * plan.duet_seconds + plan.preset.warmup + PAIR_OVERHEAD_S,
             dir=f"{folder}/{window}{side}",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Services that are up side by side in one round, and their tables."""
+
+    number: int
+    services: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+
+def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
+    """Drawn anew in each round, so that what a service shares a block with is no part of its figures."""
+    numbers = itertools.count(1)
+    for tables in plan.table_groups:
+        for names in blocks(tables, rng):
+            yield Block(next(numbers), tuple(names), tuple(rng.sample(tables, len(tables))))
+
+
+def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
+    """One window of each table, with a measurement of each service."""
+    unit, folder = f"r{number:02}-b{block.number}", f"raw/r{number:02}/blocks/b{block.number}"
+    for table in block.tables:
+        cells = [cell for cell in table.cells if cell.service.name in block.services]
+        rng.shuffle(cells)
+        for slot, cell in enumerate(cells, 1):
+            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w1"
+            yield replace(
+                _of_cell(plan, cell, number, position),
+                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
+                mode="turns",
+                unit=unit,
+                block=block.number,
+                window=1,
+                slot=slot,
+                duration_s=plan.turn_seconds,
+                turn_s=table.turn_s,
+                seconds=plan.block_seconds(len(block.services), len(block.tables)),
+                dir=f"{folder}/{where}/{cell.service.name}",
+            )
 
 
 def _of_null(plan: Plan, null: NullCell, number: int, position: int) -> Measurement:

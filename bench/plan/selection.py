@@ -12,7 +12,8 @@ from bench.core.tools import TOOLS
 from bench.matrix.model import Load, Matrix, Preset, Service
 from bench.plan.levels import parse_level
 
-MODES = ("solo", "duet", "both")
+MODES = ("turns", "solo", "duet", "both")
+"""Tables in turns (what cannot be loaded in turns is measured alone), each service alone, pairs, solo and duet."""
 
 
 @dataclass(frozen=True, slots=True)

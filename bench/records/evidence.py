@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.send_lag import Lag
+from bench.records.turns import Turns
 
 MAX_ERRORS = 0.001
 """The largest share of attempts without the expected answer."""
@@ -24,6 +25,7 @@ class Evidence:
     - `oom_kills`, `restarts`, `throttled_s`: the server's, over the window.
     - `stopped`: whether its container was down after the window; `lost`: how many of its processes were gone.
     - `lag`: how late an open loop's requests were sent.
+    - `turns`: what happened in the service's own turns, where it was loaded in turns.
     """
 
     planned: Measurement
@@ -43,6 +45,7 @@ class Evidence:
     stopped: bool
     lost: int | None = None
     lag: Lag | None = None
+    turns: Turns | None = None
 
 
 def attempts_of(tool: str, parsed: Parsed) -> int | None:

@@ -16,6 +16,7 @@ from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, change, lost_processes, resource_figures, span_s, whole
 from bench.records.send_lag import read_lag
+from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.reader import Raw, ServiceFacts
 
 NOT_RUN = "not run"
@@ -29,6 +30,9 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
     planned = as_searched(planned, raw.knee)
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
     tool = raw.tool or {}
+    turns = read_turns(tool) if planned.mode == "turns" else None
+    if parsed is not None and turns is not None:
+        parsed = in_turns(parsed, turns)
     goodput = _goodput(planned.tool, parsed)
     ends = (raw.before, raw.after)
     throttled_ns = change(ends, "throttled_ns")
@@ -40,7 +44,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         parsed=parsed,
         output=raw.output or b"",
         exit_status=whole(tool.get("exit_status")),
-        wall_s=span_s(tool.get("start_ns"), tool.get("end_ns")),
+        wall_s=span_s(tool.get("start_ns"), tool.get("end_ns")) if turns is None else turns.seconds,
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
@@ -51,6 +55,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         stopped=raw.after.get("running") == "false",
         lost=lost_processes(ends),
         lag=read_lag(raw.lag),
+        turns=turns,
     )
 
 
@@ -77,7 +82,8 @@ def make_record(
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
     nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
     nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
-    nulls |= {f"latency_s.{key}": no_output for key, value in latency.items() if value is None}
+    no_latency = NO_LATENCY if planned.mode == "turns" and parsed is not None else no_output
+    nulls |= {f"latency_s.{key}": no_latency for key, value in latency.items() if value is None}
     return Record(
         id=planned.id,
         round=planned.round,
@@ -187,6 +193,8 @@ def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     """
     if parsed is None or parsed.ok is None:
         return None
+    if parsed.rps is None:
+        return parsed.ok / parsed.duration_s if parsed.duration_s else None
     counted = parsed.attempts if tool == "hey" else parsed.requests if tool in ("wrk", "ab") else None
     if counted and parsed.rps is not None:
         return parsed.rps * parsed.ok / counted

@@ -45,8 +45,10 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
     ]
     if planned.mode == "duet" and not raw.own_database:
         used[1] = (None, unmeasured or (_SHARED if planned.database else "the scenario does not use the database"))
+    if evidence.turns is not None:
+        used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
     (server_s, no_counters), database, _ = used
-    loadgen_s = _loadgen_cpu_s(raw.tool)
+    loadgen_s = _loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
     request_s, no_request = used[0]
     if planned.database and server_s is not None:
         request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
@@ -69,7 +71,14 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not say")),
         "throttled_s": (evidence.throttled_s, no_counters),
         **_loadgen(raw.tool, planned, loadgen_s, evidence.wall_s, no_tool),
-        **_host(raw, evidence.wall_s, [*used, (loadgen_s, no_tool)], no_tool, alone=planned.mode != "duet"),
+        **_host(
+            raw,
+            evidence.wall_s,
+            [*used, (loadgen_s, no_tool)],
+            no_tool,
+            alone=planned.mode != "duet",
+            ticks=evidence.turns.host_ticks if evidence.turns else None,
+        ),
     }
 
 
@@ -140,6 +149,8 @@ def _loadgen(
     if wait is not None and wall_s and others is not None:
         wait = min(wait, others / wall_s / usable)
     reason = waits.get("missing")
+    if planned.mode == "turns":
+        reason = "in turns, how long the tool waited for a CPU is not read"
     return {
         "loadgen_busy_ratio": (busy, no_tool),
         "loadgen_wait_ratio": (wait, reason if isinstance(reason, str) and reason else no_tool),
@@ -161,20 +172,29 @@ def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float
 
 
 def _host(
-    raw: Raw, wall_s: float | None, used: Sequence[tuple[float | None, str]], no_tool: str, *, alone: bool
+    raw: Raw,
+    wall_s: float | None,
+    used: Sequence[tuple[float | None, str]],
+    no_tool: str,
+    *,
+    alone: bool,
+    ticks: Sequence[int] | None = None,
 ) -> Figures:
     """Shares of the host's CPU time: steal (taken by the hypervisor) and foreign (used by none of `used`).
 
     Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
     columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
     that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign.
+    does not count as foreign. `ticks` are those of a service's turns.
     """
     cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
     times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
-    if times[0] is None or times[1] is None:
+    if ticks is not None:
+        spent = [*ticks]
+    elif times[0] is None or times[1] is None:
         return {"steal_ratio": (None, no_tool), "foreign_ratio": (None, no_tool)}
-    spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
+    else:
+        spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
     total_s = sum(spent) / TICKS_PER_S
     if min(spent) < 0 or total_s < MIN_HOST_S:
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"

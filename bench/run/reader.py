@@ -113,6 +113,9 @@ def read_run(path: str) -> Run:
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files in the measurement's folder."""
     folder = f"{run}/{planned.dir}"
+    # The containers of a block are looked at once for all of its windows.
+    block = "/".join(planned.dir.split("/")[:4])
+    server = f"{run}/{block}/services/{planned.service}" if planned.mode == "turns" else f"{folder}/server"
     name = "output.json" if planned.tool == "vegeta" else "output.txt"
     faults: list[str] = []
     meta = _read_object(f"{folder}/meta.json", "meta.json", faults)
@@ -126,8 +129,8 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         tool=tool,
         output=output,
         output_file=f"{planned.dir}/{name}",
-        before=_counters(read_bytes(f"{folder}/server.before")),
-        after=_counters(read_bytes(f"{folder}/server.after")),
+        before=_counters(read_bytes(f"{server}.before")),
+        after=_counters(read_bytes(f"{server}.after")),
         lag=_read_object(f"{folder}/lag.json", "lag.json", faults) if planned.tool == "vegeta" else None,
         knee=_read_object(f"{folder}/knee.json", "knee.json", faults) if planned.knee_p99_s else None,
         faults=tuple(faults),

@@ -61,6 +61,16 @@ def run_facts(
             | {"tool": p.a.tool, "level": p.a.level.name, "waits": p.a.route.waits}
             for p in plan.pairs
         ],
+        "tables_in_turns": [
+            {
+                "scenario": t.first.scenario,
+                "tool": t.first.tool,
+                "level": t.first.level.name,
+                "waits": t.first.route.waits,
+            }
+            | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
+            for t in plan.tables
+        ],
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in plan.skips
         ],

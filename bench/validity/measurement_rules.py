@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from bench.parse import Parsed
@@ -102,6 +103,8 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
 def _load_reported(planned: Measurement, output: bytes) -> Iterator[str]:
     """Where the load that the tool says it ran differs from the plan, because the tool rounds."""
     if planned.tool == "wrk" and (found := _WRK_LOAD.search(output)):
+        if planned.mode == "turns":
+            planned = replace(planned, duration_s=None)
         seconds, threads, connections = int(found[1]) * _WRK_UNIT_S[found[2]], int(found[3]), int(found[4])
         if planned.duration_s is not None and seconds != planned.duration_s:
             yield f"wrk ran for {seconds} s instead of {planned.duration_s:g}"
@@ -121,7 +124,10 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     duration = attack_s(planned, parsed)
     if planned.count is None and planned.duration_s is not None and duration is not None:
         # Tools check the time every 0.1 s, and then wait for outstanding answers.
+        # In turns, each turn waits for them.
         latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)
+        if evidence.turns is not None:
+            latest += evidence.turns.drain_s
         if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
             yield f"{duration:.4g} s of load instead of {planned.duration_s:g}"
     if planned.rate is not None and sent is not None:

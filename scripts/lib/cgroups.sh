@@ -50,6 +50,18 @@ cgroup_v1() {
 	printf '%s' "$cgroup_root/$2${path:-/not-found}"
 }
 
+# cgroup_below_root PID: the folder of a process below the root that has the CPU counters.
+cgroup_below_root() {
+	local folder
+	if [[ -e $cgroup_root/cgroup.controllers ]]; then
+		folder=$(cgroup_v2 "$1")
+		printf '%s' "${folder#"$cgroup_root"}"
+	else
+		folder=$(cgroup_v1 "$1" cpuacct)
+		printf '%s' "${folder#"$cgroup_root/cpuacct"}"
+	fi
+}
+
 # pids CGROUP: its processes, to see whether one has ended.
 pids() {
 	local list

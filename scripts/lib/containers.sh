@@ -8,6 +8,8 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 # shellcheck source=scripts/lib/provenance.sh
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
+# shellcheck source=scripts/lib/many.sh
+source "${BASH_SOURCE[0]%/*}/many.sh"
 # shellcheck source=scripts/lib/side_b.sh
 source "${BASH_SOURCE[0]%/*}/side_b.sh"
 # shellcheck source=scripts/lib/state.sh

@@ -5,6 +5,7 @@
 #
 #   start_service NAME [loadgen]    sets server_pid, image_id, started_ns; fails where it does not start
 #   start_pair A B                  sets side_pid, side_image, side_address; B's container is called side-b
+#   start_block NAME...             sets block_pid, and writes RUN/containers.tsv; pin_block NAME... once they answer
 #   stop_service NAME, stop_pair A
 #   is_running NAME                 whether its container still runs
 #   server_log NAME                 its last lines, to standard output
@@ -14,6 +15,8 @@
 #   in_loadgen COMMAND...           a command in the load generator's container
 #   bench VERB...                   Python, where the run's folder is results/RUN
 
+# shellcheck source=scripts/lib/block.sh
+source "${BASH_SOURCE[0]%/*}/block.sh"
 # shellcheck source=scripts/lib/pair.sh
 source "${BASH_SOURCE[0]%/*}/pair.sh"
 # shellcheck source=scripts/lib/progress.sh
@@ -61,6 +64,7 @@ measure_step() {
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	case $STEP_MODE in
 	duet) measure_pair ;;
+	turns) measure_block ;;
 	*) measure_solo ;;
 	esac
 	facts+=("end_ns=$(now_ns)")

@@ -17,6 +17,9 @@ server_pid='' image_id='' started_ns=''
 # start_pair, by side: a, b
 declare -gA side_pid=() side_image=() side_address=()
 
+# start_block, by service
+declare -gA block_pid=()
+
 # find_dependencies, by name
 declare -gA dependency_pid=() dependency_address=()
 

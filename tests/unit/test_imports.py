@@ -13,6 +13,7 @@ ORDER = (
         "render",
         "export",
         "drive",
+        "load",
         "analysis",
         "stats",
         "validity",
