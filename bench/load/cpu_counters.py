@@ -1,0 +1,74 @@
+"""CPU time of the containers of a run, and of the host, read from inside the load generator.
+
+The host's cgroup file system is mounted read-only at `HOST`; the host says which folder of it is which container's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HOST = Path("/host/cgroup")
+"""Where services/common.yml mounts the host's cgroup file system."""
+OWN = Path("/sys/fs/cgroup")
+STAT = Path("/proc/stat")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One moment: CPU time of each container in ns (those that can be read), and /proc/stat's first line in ticks."""
+
+    cpu_ns: Mapping[str, int]
+    host_ticks: tuple[int, ...]
+
+
+class CpuCounters:
+    """The counters of some containers; `folders` maps a name to its folder below `root`."""
+
+    def __init__(self, folders: Mapping[str, str], root: Path = HOST, own: Path = OWN, stat: Path = STAT) -> None:
+        if (root / "cpuacct").is_dir():  # version 1 has a hierarchy for each controller
+            root /= "cpuacct"
+        self._files = {name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items()}
+        self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
+        self._stat = stat
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why a container's CPU time cannot be read, by its name."""
+        return {
+            name: "its cgroup cannot be read in the load generator" for name, file in self._files.items() if not file
+        }
+
+    def cpu_ns(self, name: str) -> int:
+        """The CPU time of one container so far; 0 where it cannot be read."""
+        file = self._files.get(name)
+        return (_usage_ns(file) or 0) if file else 0
+
+    def read(self, *names: str) -> Reading:
+        """The counters of the containers of these names, and of the load generator, now."""
+        cpu_ns = {}
+        for name in (*names, "loadgen"):
+            file = self._files.get(name)
+            if file is not None and (used := _usage_ns(file)) is not None:
+                cpu_ns[name] = used
+        with self._stat.open() as lines:
+            return Reading(cpu_ns, tuple(map(int, lines.readline().split()[1:9])))
+
+
+def _usage_file(folder: Path) -> Path | None:
+    for name in ("cpuacct.usage", "cpu.stat"):
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def _usage_ns(file: Path) -> int | None:
+    try:
+        text = file.read_text()
+    except OSError:  # the container is gone
+        return None
+    if file.name == "cpuacct.usage":
+        return int(text)
+    words = text.split()
+    return int(words[words.index("usage_usec") + 1]) * 1000 if "usage_usec" in words else None

@@ -1,0 +1,74 @@
+"""A load tool that runs only in its turns: stopped (SIGSTOP) from its start, and between any two turns."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+_HOLD = ("sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
+"""Stops before it becomes the tool, so that the tool's own clock starts with its first turn."""
+_PATIENCE_S = 15.0
+
+
+class HeldTool:
+    """One process of a load tool; its output goes to a file. Use as a context manager: no process outlives it."""
+
+    def __init__(self, argv: Sequence[str], output: Path, env: Mapping[str, str] | None = None) -> None:
+        self._file: IO[bytes] = output.open("wb")
+        self._process = subprocess.Popen(
+            [*_HOLD, *argv], stdin=subprocess.DEVNULL, stdout=self._file, stderr=subprocess.STDOUT, env=env
+        )
+        self._status: int | None = None
+        self._wait_stopped()
+
+    def __enter__(self) -> HeldTool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is None:
+            self._signal(signal.SIGKILL)
+            self._collect(os.waitpid(self._process.pid, 0)[1])
+        self._file.close()
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._status
+
+    def resume(self) -> None:
+        """Let it run."""
+        self._signal(signal.SIGCONT)
+
+    def hold(self) -> None:
+        """Stop it, and wait until all of its threads have stopped."""
+        self._signal(signal.SIGSTOP)
+        self._wait_stopped()
+
+    def end(self, patience_s: float = _PATIENCE_S) -> int:
+        """Have it print its result, as Ctrl-C does, and return its exit status; kill it where it does not end."""
+        if self._status is None:
+            self._signal(signal.SIGINT)
+            self._signal(signal.SIGCONT)
+            try:
+                self._status = self._process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._status = self._process.wait()
+        return self._status
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._status is None:
+            os.kill(self._process.pid, number)
+
+    def _wait_stopped(self) -> None:
+        if self._status is None:
+            _, status = os.waitpid(self._process.pid, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                self._collect(status)
+
+    def _collect(self, status: int) -> None:
+        self._status = self._process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,0 +1,131 @@
+"""One window of a block: the services are loaded one after another, in many short turns.
+
+In a turn one service's load tool runs and all others are stopped. The turn ends when the service has answered what was
+under way, so that no service works in the next one's time. All that is read of a service (its time, CPU time of the
+service, of the database and of the load generator, what the host did) is summed over its own turns.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bench.load.cpu_counters import CpuCounters, Reading
+from bench.load.held_tool import HeldTool
+from bench.load.sockets import under_way
+
+LONGEST_DRAIN_S = 1.0
+"""How long a turn may wait for answers under way."""
+_POLL_S = 0.001
+_IDLE_CPU_NS = 500_000
+"""CPU time that an idle server may use (it wakes now and then)."""
+_LAST_READ_S = 0.003
+"""The time in which a tool reads its last turn's answers before it is told to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """One service of the window: its name, its tool, and its address as `bench.load.sockets` writes it.
+
+    `quiet_s` is longer than the service takes for one answer when it has nothing else to do.
+    """
+
+    service: str
+    tool: HeldTool
+    peer: str
+    quiet_s: float = 0.02
+
+
+@dataclass(slots=True)
+class Turns:
+    """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat."""
+
+    count: int = 0
+    load_ns: int = 0
+    drain_ns: int = 0
+    drains_cut: int = 0
+    cpu_ns: dict[str, int] = field(default_factory=dict)
+    host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
+    each_ns: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
+        """A turn: when it began, when its load ended, and when the last answer had come."""
+        began, held, done = times_ns
+        self.count += 1
+        self.load_ns += held - began
+        self.drain_ns += done - held
+        self.drains_cut += cut
+        self.each_ns.append((began, done))
+        for name, used in after.cpu_ns.items():
+            if name in before.cpu_ns:
+                self.cpu_ns[name] = self.cpu_ns.get(name, 0) + used - before.cpu_ns[name]
+        self.host_ticks = [
+            sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
+        ]
+
+
+def run_window(
+    runners: Sequence[Runner],
+    counters: CpuCounters,
+    shared: Sequence[str],
+    *,
+    seconds: float,
+    turn_s: float,
+    rng: random.Random,
+    clock: Callable[[], int] = time.monotonic_ns,
+) -> dict[str, Turns]:
+    """Turns of `turn_s`, until each service has been under load for `seconds`; by service.
+
+    `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
+    """
+    turns = {runner.service: Turns() for runner in runners}
+    for _ in range(max(1, round(seconds / turn_s))):
+        # A new order each time: no service always follows the same one.
+        for runner in rng.sample(runners, len(runners)):
+            if runner.tool.status is None:
+                _take_turn(runner, turns[runner.service], counters, shared, turn_s, clock)
+    for runner in runners:
+        if runner.tool.status is None:
+            runner.tool.resume()
+            time.sleep(_LAST_READ_S)
+        runner.tool.end()
+    return turns
+
+
+def _take_turn(
+    runner: Runner, turns: Turns, counters: CpuCounters, shared: Sequence[str], turn_s: float, clock: Callable[[], int]
+) -> None:
+    before = counters.read(runner.service, *shared)
+    began = clock()
+    runner.tool.resume()
+    time.sleep(turn_s)
+    runner.tool.hold()
+    held = clock()
+    done, cut = _drain(runner, counters, held, clock)
+    turns.add((began, held, done), before, counters.read(runner.service, *shared), cut=cut)
+
+
+def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
+    """When the last answer under way had come, and whether it was given up.
+
+    A tool may be stopped between opening a connection and sending its request, or between two requests: such a
+    connection looks as if it waited for an answer. It does not, where for `quiet_s` neither an answer has come nor
+    the service has worked.
+    """
+    last_change, seen, worked = held, -1, counters.cpu_ns(runner.service)
+    while waiting := under_way(runner.peer):
+        now, used = clock(), counters.cpu_ns(runner.service)
+        if waiting != seen or used - worked > _IDLE_CPU_NS:
+            last_change, seen, worked = now, waiting, used
+        if now - held > LONGEST_DRAIN_S * 1e9:
+            return now, True
+        if now - last_change > runner.quiet_s * 1e9:
+            return last_change, False
+        time.sleep(_POLL_S)
+    return clock(), False
+
+
+def _change(before: Sequence[int], after: Sequence[int]) -> list[int]:
+    return [end - start for start, end in zip(before, after, strict=True)]

@@ -1,0 +1,59 @@
+"""What tool.json says of a service that was loaded in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.core.files import items, mapping
+from bench.parse import Parsed
+from bench.parse.parsed import Latency
+
+NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
+
+    `drain_s` is the part in which no new requests were sent and the answers under way were waited for; it was given up
+    `drains_cut` times. `missing` says why a container's CPU time is not known.
+    """
+
+    count: int
+    seconds: float
+    drain_s: float
+    drains_cut: int
+    cpu_s: Mapping[str, float]
+    host_ticks: tuple[int, ...]
+    missing: Mapping[str, str]
+
+    def cpu(self, container: str, unmeasured: str | None) -> tuple[float | None, str]:
+        """A container's CPU time, and why it is not known if it is not."""
+        reason = unmeasured or self.missing.get(container, f"the CPU time of {container} in the turns was not saved")
+        return self.cpu_s.get(container), str(reason)
+
+
+def read_turns(tool: Mapping[str, Any]) -> Turns | None:
+    """The turns of a tool.json; None where it has none, or they are not numbers."""
+    told = mapping(tool.get("turns"))
+    numbers = [told.get(name) for name in ("count", "load_ns", "drain_ns", "drains_cut")]
+    ticks, cpu_ns = items(told.get("host_ticks")), mapping(told.get("cpu_ns"))
+    if not all(type(value) is int and 0 <= value < 1 << 63 for value in (*numbers, *ticks, *cpu_ns.values())):
+        return None
+    count, load_ns, drain_ns, cut = (value or 0 for value in numbers)
+    return Turns(
+        count=count,
+        seconds=(load_ns + drain_ns) / 1e9,
+        drain_s=drain_ns / 1e9,
+        drains_cut=cut,
+        cpu_s={str(name): value / 1e9 for name, value in cpu_ns.items()},
+        host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,
+        missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
+    )
+
+
+def in_turns(parsed: Parsed, turns: Turns) -> Parsed:
+    """The tool's output without what its stopped time spoils: over the turns' time, without rates and latencies."""
+    return replace(parsed, duration_s=turns.seconds, rps=None, latency_s=Latency())

@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# One round of a block: up to eight services side by side, loaded in turns. Only declares; measure.sh says what the engine
+# has to offer.
+
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+# measure_block: fresh containers, first good answers, then warm-up and turns of each table, down. Adds to `facts`. Which
+# service failed, and how, is in the files of `bench turns`.
+measure_block() {
+	local dir=$run_dir/$STEP_DIR status=0 service
+	mkdir -p "$dir/services"
+	start_block "${STEP_SERVICES[@]}" || status=$?
+	facts+=("start_status=$status")
+	if ((status == 0)); then
+		turns_verb ready
+		pin_block "${STEP_SERVICES[@]}"
+		save_block_counters before
+		turns_verb load
+		save_block_counters after
+	fi
+	for service in "${STEP_SERVICES[@]}"; do
+		is_running "$service" || server_log "$service" >"$dir/services/$service.log" 2>&1 || true
+	done
+	stop_block "${STEP_SERVICES[@]}"
+}
+
+# turns_verb VERB: what fails as a whole is in its output.
+turns_verb() {
+	local status=0
+	attend in_loadgen env "SEED=$SEED" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
+	facts+=("turns_$1_status=$status")
+}
+
+# save_block_counters WHEN
+save_block_counters() {
+	for service in "${STEP_SERVICES[@]}"; do
+		server_state "$service" "${block_pid[$service]:-0}" | save "$dir/services/$service.$1"
+	done
+}

@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# The containers of a block, and where the load generator reads their CPU time. Only declares; containers.sh has what they
+# need.
+
+# shellcheck source=scripts/lib/cgroups.sh
+source "${BASH_SOURCE[0]%/*}/cgroups.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+# start_block NAME...: fresh containers of all of them and of the load generator. While they import their modules they may
+# use every CPU. Sets block_pid.
+# shellcheck disable=SC2034 # block_pid is block.sh's
+start_block() {
+	local log name pid found format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Pid}}'
+	block_pid=()
+	log=$(start_log "$1") || return
+	describe_block "$@" | save "$run_dir/block.yml" || return
+	run_compose --file "$run_dir/block.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" loadgen >"$log" 2>&1 || return
+	name_containers "$@"
+	found=$("$docker" inspect --format "$format" "${containers[@]}") || return
+	while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
+	list_cgroups "$@" | save "$run_dir/containers.tsv"
+}
+
+# name_containers NAME...: sets `containers`.
+name_containers() {
+	containers=("${@/#/"$project-"}")
+	containers=("${containers[@]/%/-1}")
+}
+containers=()
+
+# describe_block NAME...: the Compose file that lets them use every CPU.
+describe_block() {
+	local name cpus
+	cpus=$(</sys/devices/system/cpu/online) || return
+	echo services:
+	for name in "$@"; do printf '  %s: {cpuset: "%s"}\n' "$name" "$cpus"; done
+}
+
+# list_cgroups NAME...: a line `NAME<tab>FOLDER` for each, and for what all services ask.
+list_cgroups() {
+	local name
+	for name in "$@"; do printf '%s\t%s\n' "$name" "$(cgroup_below_root "${block_pid[$name]:-0}")"; done
+	for name in postgres upstream; do printf '%s\t%s\n' "$name" "$(cgroup_below_root "${dependency_pid[$name]:-0}")"; done
+}
+
+# pin_block NAME...: from now on each uses only the CPUs of the server.
+pin_block() {
+	name_containers "$@"
+	"$docker" update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
+}
+
+stop_block() {
+	name_containers "$@"
+	"$docker" rm --force --volumes "${containers[@]}" >/dev/null 2>&1 || true
+}
