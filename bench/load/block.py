@@ -20,7 +20,8 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, write_file
-from bench.load.cpu_counters import CpuCounters
+from bench.load.cpu_counters import CpuCounters, cgroup_root
+from bench.load.discover import find_cgroups
 from bench.load.held_tool import HeldTool
 from bench.load.sockets import kernel_address
 from bench.load.turns import Runner, Turns, run_window
@@ -183,10 +184,11 @@ def _sysctls() -> dict[str, str]:
 
 
 def _cgroups(block: Block) -> dict[str, str]:
-    """The folder of each container below the host's cgroup root, as the host has written it."""
+    """The folder of each container below the host's cgroup root: as the host has written it, else as found here."""
     file = block.run / CONTAINERS
-    lines = file.read_text().splitlines() if file.exists() else []
-    return dict(tuple(line.split("\t", 1)) for line in lines)
+    if not file.exists():
+        return find_cgroups([*block.services, *SHARED], cgroup_root())
+    return {name: folder for name, _, folder in (line.partition("\t") for line in file.read_text().splitlines())}
 
 
 def _load_name(one: Measurement) -> str:

@@ -15,6 +15,11 @@ OWN = Path("/sys/fs/cgroup")
 STAT = Path("/proc/stat")
 
 
+def cgroup_root(host: Path = HOST) -> Path:
+    """The root of the cgroups that count CPU time: version 1 has a hierarchy for each controller."""
+    return host / "cpuacct" if (host / "cpuacct").is_dir() else host
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One moment: CPU time of each container in ns (those that can be read), and /proc/stat's first line in ticks."""
@@ -26,9 +31,10 @@ class Reading:
 class CpuCounters:
     """The counters of some containers; `folders` maps a name to its folder below `root`."""
 
-    def __init__(self, folders: Mapping[str, str], root: Path = HOST, own: Path = OWN, stat: Path = STAT) -> None:
-        if (root / "cpuacct").is_dir():  # version 1 has a hierarchy for each controller
-            root /= "cpuacct"
+    def __init__(
+        self, folders: Mapping[str, str], root: Path | None = None, own: Path = OWN, stat: Path = STAT
+    ) -> None:
+        root = root or cgroup_root()
         self._files = {name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items()}
         self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
         self._stat = stat

@@ -114,11 +114,13 @@ def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
     return replace(_framework(name, value), selftest=True, app=value.get("app"), environment=environment)
 
 
+def _load(value: Mapping[str, Any]) -> Load:
+    names: dict[str, Any] = {key: tuple(names) for key, names in value.items() if key != "alone"}
+    return Load(**names, alone=value.get("alone") is True)
+
+
 def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
-    loads = tuple(
-        Load(**{key: names if key == "alone" else tuple(names) for key, names in load.items()})
-        for load in value["loads"]
-    )
+    loads = tuple(_load(load) for load in value["loads"])
     return Preset(
         name=name,
         title=value["title"],

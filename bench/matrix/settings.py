@@ -20,8 +20,8 @@ IMAGE = (r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image name")
 
 SETTINGS: Mapping[str, tuple[str, str]] = {
     "WORKER_CLASS": (r"sync|gevent", "sync or gevent"),
-    "DURATION": NUMBER,
-    "ROUNDS": (r"[1-9]\d?", "a number from 1 to 99"),
+    "DURATION": (rf"({NUMBER[0]})?", f"{NUMBER[1]}, or empty"),
+    "ROUNDS": (r"([1-9]\d?)?", "a number from 1 to 99, or empty"),
     "SEED": (r"\d{1,18}", "a number"),
     "DUET_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
     "TURN_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),

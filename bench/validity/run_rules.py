@@ -44,8 +44,8 @@ def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
 
 
 def alone(record: Record) -> bool:
-    """Whether the service was alone under load."""
-    return record.mode != "duet"
+    """Whether the service had the machine to itself for the whole window."""
+    return record.mode not in ("duet", "turns")
 
 
 def apply_run_rules(records: Iterable[Record], limits: NoiseLimits) -> list[Record]:
@@ -118,7 +118,8 @@ def _shortened(details: Sequence[str], most: int = 3) -> str:
 
 def _judged(record: Record, ceilings: Ceilings, noise: Mapping[int, str] | None, limits: NoiseLimits) -> Record:
     """The record with its causes; `noise` maps noisy rounds to details, and is None for a side of a pair."""
-    if record.outcome != MEASURED or record.service == NULL:
+    # In turns, noise falls on all services of a window alike, and is in the intervals of its table.
+    if record.outcome != MEASURED or record.service == NULL or record.mode == "turns":
         return record
     starved = () if noise is None else _starved(record, limits)
     bound = "; ".join((*_ceiling(record, ceilings), *starved))

@@ -29,6 +29,10 @@ start_pair() {
 }
 stop_pair() { :; }
 
+start_block() { :; }
+pin_block() { :; }
+stop_block() { :; }
+
 server_log() { echo "see: docker-compose logs $1"; }
 server_state() { echo "null no Docker socket is mounted: the counters of other containers cannot be read"; }
 dependency_state() { server_state "$1"; }
