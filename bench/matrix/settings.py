@@ -25,6 +25,7 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
     "SEED": (r"\d{1,18}", "a number"),
     "DUET_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
     "TURN_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
+    "TURN_MS": (r"([1-9]\d{0,4}(,[1-9]\d{0,4})*)?", "milliseconds such as 100, a list of them, or empty"),
     "SELECTION": (r"[A-Za-z0-9 ,.*=_-]*", "flags of scripts/matrix.sh such as --scenario json"),
     "WORKERS": NUMBER,
     "BACKLOG": NUMBER,

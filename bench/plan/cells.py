@@ -111,6 +111,8 @@ class Plan:
     tables: tuple[Table, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
+    turn_lengths: tuple[float, ...] = ()
+    """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
 
     @property
     def alone(self) -> tuple[Cell, ...]:
@@ -143,8 +145,8 @@ class Plan:
 
     def block_seconds(self, services: int, tables: int) -> float:
         """Expected wall time of a block, in seconds."""
-        windows = tables * (self.preset.warmup + 1 + 1.2 * services * self.turn_seconds)
-        return BLOCK_OVERHEAD_S + windows
+        window = self.preset.warmup + 1 + 1.2 * services * self.turn_seconds
+        return BLOCK_OVERHEAD_S + tables * max(1, len(self.turn_lengths)) * window
 
     def round_seconds(self) -> float:
         """Expected wall time of a round of all tables, in seconds."""

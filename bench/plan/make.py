@@ -65,6 +65,7 @@ def make_plan(
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=float(settings.get("TURN_SECONDS", "1")),
+        turn_lengths=tuple(int(ms) / 1000 for ms in filter(None, settings.get("TURN_MS", "").split(","))),
     )
 
 

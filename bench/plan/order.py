@@ -74,23 +74,30 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
-    """One window of each table, with a measurement of each service."""
+    """The windows of each table, with a measurement of each service."""
     unit, folder = f"r{number:02}-b{block.number}", f"raw/r{number:02}/blocks/b{block.number}"
-    for table in block.tables:
+    windows = [
+        (table, window, turn_s)
+        for table in block.tables
+        for window, turn_s in enumerate(plan.turn_lengths or (table.turn_s,), 1)
+    ]
+    if plan.turn_lengths:
+        rng.shuffle(windows)
+    for table, window, turn_s in windows:
         cells = [cell for cell in table.cells if cell.service.name in block.services]
         rng.shuffle(cells)
         for slot, cell in enumerate(cells, 1):
-            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w1"
+            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w{window}"
             yield replace(
                 _of_cell(plan, cell, number, position),
-                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
+                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w{window}-{slot}",
                 mode="turns",
                 unit=unit,
                 block=block.number,
-                window=1,
+                window=window,
                 slot=slot,
                 duration_s=plan.turn_seconds,
-                turn_s=table.turn_s,
+                turn_s=turn_s,
                 seconds=plan.block_seconds(len(block.services), len(block.tables)),
                 dir=f"{folder}/{where}/{cell.service.name}",
             )
