@@ -1,0 +1,300 @@
+"""The effects of a table's services, from windows that each hold some of them.
+
+A window loads a block of services in turns, so that its noise falls on all of them alike: ln(value) = effect of the
+window + effect of the service + error. Least squares over all windows gives every difference of two services, also of
+two that never shared a window, as long as a chain of windows connects them. Services start fresh in each round, so the
+errors of one round belong together, and are independent of those of other rounds.
+
+Standard errors are CR2 with Satterthwaite's degrees of freedom, clustered by round: Bell and McCaffrey, "Bias
+reduction in standard errors for linear regression with multi-stage samples", Survey Methodology 28 (2002); absorbed
+window effects by theorem 2 of Pustejovsky and Tipton, JBES 36 (2018). Where every round holds all services this is
+exactly the paired t interval of the rounds' differences, whatever the spread of each service; with holes and blocks it
+keeps its coverage from four rounds on, where CR1 with t(rounds - 1) does not (tests/simulations/simulate_tables.py).
+
+A window that is wilder than the others of its table counts less: its weight is (what is usual) / (its mean squared
+residual), a Huber weight of whole windows. It depends on the size of the residuals alone and not on their sign, so it
+favours no service.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from bench.stats.estimates import LEAST_SPREAD, Interval
+
+USUAL = 0.975
+"""A window is wild if its mean squared residual is above this quantile of what calm windows show."""
+SINGULAR = 1e-8
+"""Eigenvalues below this share of the largest are 0."""
+
+
+class Observation(NamedTuple):
+    """What one window showed of one service; `value` is a logarithm, and larger is better.
+
+    `window` is unique in the table. `weight` is relative precision (1 / variance), e.g. seconds of load.
+    """
+
+    round: int
+    window: int
+    service: str
+    value: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Effect of one service minus that of another: 0.05 is 5.1 % more.
+
+    `error` is the standard error, with `df` degrees of freedom; None (and 0) if fewer than two rounds tell of the
+    difference, or all tell exactly the same.
+    """
+
+    estimate: float
+    error: float | None
+    df: float
+
+    def interval(self, confidence: float) -> Interval:
+        """The interval of this difference alone (t distribution); infinite without a standard error."""
+        if self.error is None:
+            return Interval(-math.inf, math.inf, confidence)
+        from scipy.special import stdtrit  # scipy.stats takes most of a second to load
+
+        half = float(stdtrit(self.df, (1 + confidence) / 2)) * self.error
+        return Interval(self.estimate - half, self.estimate + half, confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class TableFit:
+    """The fitted table: k services in the order of their names, G rounds in theirs.
+
+    - `components`: services connected by windows, largest component first; there is no contrast between two components
+      (`contrast` gives None), and a service that never shared a window is a component of its own.
+    - `effects`: of each service, logarithm; the mean of each component is 0.
+    - `rounds`: those that tell of any difference; `windows`: how many windows do.
+    - `weights`: of the windows that were wilder than the others, below 1.
+    - `shares`: [G, k], what each round adds to the errors of the effects: the squared standard error of (i - j) is the
+      sum over the rounds of (shares[:, i] - shares[:, j])**2.
+    - `errors`, `dfs`: [k, k], standard error and degrees of freedom of every contrast; inf and 0 where unknown.
+    """
+
+    services: tuple[str, ...]
+    components: tuple[tuple[str, ...], ...]
+    effects: Mapping[str, float]
+    rounds: tuple[int, ...]
+    windows: int
+    weights: Mapping[int, float]
+    shares: Any = field(repr=False)
+    errors: Any = field(repr=False)
+    dfs: Any = field(repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all services can be compared with each other."""
+        return len(self.components) == 1
+
+    def component(self, service: str) -> tuple[str, ...]:
+        """The services that this one can be compared with, and itself."""
+        return next(part for part in self.components if service in part)
+
+    def contrast(self, i: str, j: str) -> Contrast | None:
+        """`i` minus `j`; None if no chain of windows connects them. An unknown name is a KeyError."""
+        estimate = self.effects[i] - self.effects[j]
+        if i != j and i not in self.component(j):
+            return None
+        one, other = self.services.index(i), self.services.index(j)
+        error, df = float(self.errors[one, other]), float(self.dfs[one, other])
+        return Contrast(estimate, error, df) if df > 0 else Contrast(estimate, None, 0.0)
+
+
+def fit_table(observations: Sequence[Observation]) -> TableFit:
+    """Fit effects of windows and services by least squares.
+
+    ValueError if a value is not finite, a weight not positive, a window in two rounds, or a service twice in a window.
+    Observations that are missing (refused) are simply not in the sequence; one alone in its window tells nothing.
+    """
+    _check(observations)
+    import numpy as np
+
+    services = tuple(sorted({one.service for one in observations}))
+    place = {name: index for index, name in enumerate(services)}
+    data = _Data.of(observations, place)
+    weights = data.weight
+    rough = _least_squares(data, weights)
+    wild = _window_weights(data, rough)
+    fitted = _least_squares(data, weights * wild[data.window]) if (wild < 1).any() else rough
+    shares, errors, dfs = _errors(data, fitted)
+    return TableFit(
+        services=services,
+        components=_components(observations, services),
+        effects={name: float(fitted.effects[index]) for name, index in place.items()},
+        rounds=tuple(int(number) for number in data.round_names),
+        windows=len(data.window_names),
+        weights={int(data.window_names[index]): float(wild[index]) for index in np.flatnonzero(wild < 1)},
+        shares=shares,
+        errors=errors,
+        dfs=dfs,
+    )
+
+
+def _check(observations: Sequence[Observation]) -> None:
+    rounds: dict[int, int] = {}
+    seen = set()
+    for one in observations:
+        if not math.isfinite(one.value) or not 0 < one.weight < math.inf:
+            raise ValueError(f"no finite value with a positive weight: {one}")
+        if rounds.setdefault(one.window, one.round) != one.round:
+            raise ValueError(f"window {one.window} is in rounds {rounds[one.window]} and {one.round}")
+        if (one.window, one.service) in seen:
+            raise ValueError(f"{one.service} is in window {one.window} twice")
+        seen.add((one.window, one.service))
+
+
+def _components(observations: Sequence[Observation], services: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    root = {name: name for name in services}
+
+    def find(name: str) -> str:
+        while root[name] != name:
+            name = root[name]
+        return name
+
+    first: dict[int, str] = {}
+    for one in observations:
+        root[find(one.service)] = find(first.setdefault(one.window, one.service))
+    parts: dict[str, list[str]] = {}
+    for name in services:
+        parts.setdefault(find(name), []).append(name)
+    return tuple(tuple(part) for part in sorted(parts.values(), key=lambda part: (-len(part), part)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Arrays of the n observations in windows of two or more; window, round and service are indices."""
+
+    window_names: Any
+    round_names: Any
+    window: Any
+    round: Any
+    service: Any
+    value: Any
+    weight: Any
+    count: int
+
+    @classmethod
+    def of(cls, observations: Sequence[Observation], place: Mapping[str, int]) -> _Data:
+        import numpy as np
+
+        sizes: dict[int, int] = {}
+        for one in observations:
+            sizes[one.window] = sizes.get(one.window, 0) + 1
+        kept = [one for one in observations if sizes[one.window] > 1]
+        window_names, window = np.unique(np.array([one.window for one in kept], dtype=int), return_inverse=True)
+        round_names, number = np.unique(np.array([one.round for one in kept], dtype=int), return_inverse=True)
+        return cls(
+            window_names,
+            round_names,
+            window,
+            number,
+            np.array([place[one.service] for one in kept], dtype=int),
+            np.array([one.value for one in kept], dtype=float),
+            np.array([one.weight for one in kept], dtype=float),
+            len(place),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The weighted system with its windows absorbed: rows [n, k], inverse [k, k] of rows' rows, residuals [n]."""
+
+    rows: Any
+    inverse: Any
+    effects: Any
+    residuals: Any
+    weight: Any
+
+
+def _least_squares(data: _Data, weight: Any) -> _Fitted:
+    """Rows and values are scaled by the root of their weight, after the window's weighted mean was subtracted."""
+    import numpy as np
+
+    root, windows = np.sqrt(weight), len(data.window_names)
+    rows = np.zeros((len(data.value), data.count))
+    rows[np.arange(len(rows)), data.service] = 1.0
+    total = np.bincount(data.window, weight, windows)
+    means = np.zeros((windows, data.count))
+    np.add.at(means, (data.window, data.service), weight / total[data.window])
+    rows = (rows - means[data.window]) * root[:, None]
+    mean = np.bincount(data.window, weight * data.value, windows) / total
+    values = (data.value - mean[data.window]) * root
+    inverse = np.linalg.pinv(rows.T @ rows, rcond=SINGULAR, hermitian=True)
+    effects = inverse @ (rows.T @ values)
+    return _Fitted(rows, inverse, effects, values - rows @ effects, weight)
+
+
+def _window_weights(data: _Data, fitted: _Fitted) -> Any:
+    """[windows]: 1, or less where the window's residuals are larger than those of the other windows explain."""
+    import numpy as np
+    from scipy.special import chdtri
+
+    windows = len(data.window_names)
+    if windows < 3:
+        return np.ones(windows)
+    squares = fitted.residuals**2
+    seen = np.bincount(data.service, minlength=data.count)
+    usual = np.bincount(data.service, squares, data.count) / np.maximum(seen, 1)
+    scaled = squares / np.maximum(usual[data.service], LEAST_SPREAD**2)
+    leverage = np.einsum("ni,ij,nj->n", fitted.rows, fitted.inverse, fitted.rows)
+    df = np.bincount(data.window, minlength=windows) - 1 - np.bincount(data.window, leverage, windows)
+    known = df > 0.5
+    df = np.maximum(df, 0.5)
+    size = np.bincount(data.window, scaled, windows) / df
+    level = np.median((size / (chdtri(df, 0.5) / df))[known]) if known.any() else 0.0
+    most = level * chdtri(df, 1 - USUAL) / df
+    return np.where(known & (size > most) & (level > 0), most / np.maximum(size, LEAST_SPREAD), 1.0)
+
+
+def _errors(data: _Data, fitted: _Fitted) -> tuple[Any, Any, Any]:
+    """Shares [G, k], standard errors [k, k] and degrees of freedom [k, k] of the contrasts."""
+    import numpy as np
+
+    count, rounds = data.count, len(data.round_names)
+    shares = np.zeros((rounds, count))
+    own = np.zeros((rounds, count, count))
+    crossed = np.zeros((rounds, count, count))
+    single = [np.zeros((0, count))]
+    values, vectors = np.linalg.eigh(fitted.inverse)
+    half = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    for number in range(rounds):
+        here = data.round == number
+        rows = fitted.rows[here]
+        # I - H of the round acts on the span of its rows alone, so its inverse root needs k eigenvalues, not n.
+        spread, basis = np.linalg.eigh(half @ (rows.T @ rows) @ half)
+        directions = rows @ half @ basis
+        kept = spread > SINGULAR
+        directions, spread = directions[:, kept] / np.sqrt(spread[kept]), spread[kept]
+        reach = directions.T @ rows @ fitted.inverse
+        left = np.maximum(1 - spread, 0.0)
+        only = left < SINGULAR
+        single.append(reach[only])
+        factor = np.where(only, 0.0, 1 / np.sqrt(np.where(only, 1.0, left)))
+        adjusted = directions @ (factor[:, None] * reach)
+        shares[number] = fitted.residuals[here] @ adjusted
+        own[number] = adjusted.T @ adjusted
+        crossed[number] = half @ rows.T @ adjusted
+    known = np.concatenate(single)
+    errors, dfs = np.full((count, count), np.inf), np.zeros((count, count))
+    for index in range(count):
+        squared = ((shares - shares[:, [index]]) ** 2).sum(axis=0)
+        diagonal = own[:, index, index][:, None] + np.einsum("gii->gi", own) - 2 * own[:, index]
+        steps = crossed[:, :, [index]] - crossed
+        products = -np.einsum("gki,hki->igh", steps, steps, optimize=True)
+        products[:, np.arange(rounds), np.arange(rounds)] += diagonal.T
+        trace = np.einsum("igg->i", products)
+        square = (products**2).sum(axis=(1, 2))
+        unknown = (abs(known - known[:, [index]]) > SINGULAR**0.5).any(axis=0)
+        fine = ~unknown & (trace > 0) & (squared > LEAST_SPREAD**2 / max(rounds, 1))
+        errors[index, fine] = np.sqrt(squared[fine])
+        dfs[index, fine] = trace[fine] ** 2 / square[fine]
+    return shares, errors, dfs
