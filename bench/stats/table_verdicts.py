@@ -15,8 +15,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.stats.estimates import ERRORS, Interval
-from bench.stats.table_fit import TableFit
+from bench.stats.estimates import Interval
+from bench.stats.table_family import half_widths, projected_rounds
+from bench.stats.table_fit import Contrast, TableFit
 
 MARGIN = math.log(1.03)
 """An own interval within this counts as no difference."""
@@ -73,8 +74,51 @@ class RankedService:
 def differences(
     fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST
 ) -> Mapping[tuple[str, str], Difference]:
-    """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`."""
-    raise NotImplementedError
+    """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`.
+
+    `margin` and `least` are logarithms, e.g. the run's thresholds.
+    """
+    rounds = len(fit.rounds)
+    return {
+        (i, j): _difference(
+            (i, j), contrast, half, fit.contrast(i, j), rounds=rounds, level=level, margin=margin, least=least
+        )
+        for (i, j), (contrast, half) in half_widths(fit, level).items()
+    }
+
+
+def _difference(
+    names: tuple[str, str],
+    family: Contrast,
+    half: float,
+    own: Contrast | None,
+    *,
+    rounds: int,
+    level: float,
+    margin: float,
+    least: float,
+) -> Difference:
+    size = abs(family.estimate)
+    interval, word = Interval(family.estimate - half, family.estimate + half, level), NOT_ENOUGH
+    plain = own.interval(level) if own else interval
+    if interval.sign and size >= least:
+        word = FASTER if interval.sign > 0 else SLOWER
+    elif plain.within(margin):
+        interval, word = plain, NO_DIFFERENCE
+    more, detectable = 0.0, math.inf
+    if family.error is not None:
+        from scipy.special import stdtrit
+
+        detectable = max(half, least) + float(stdtrit(family.df, POWER)) * family.error
+    if word == NOT_ENOUGH:
+        called = projected_rounds(half, size, rounds) if size >= least else math.inf
+        same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
+        more = max(1.0, _up(min(called, same)) - rounds)
+    return Difference(*names, word, family.estimate, interval, more, detectable)
+
+
+def _up(rounds: float) -> float:
+    return math.ceil(rounds) if math.isfinite(rounds) else rounds
 
 
 def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
@@ -85,6 +129,36 @@ def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
 def rank(fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
-    A tier is the longest run of consecutive services without a `faster` or `slower` against the first of the run.
+    A tier is the longest run of consecutive services without a `slower` against the first of the run.
     """
-    raise NotImplementedError
+    if not fit.components:
+        return ()
+    found = differences(fit, level, margin, least)
+    ordered = sorted(fit.components[0], key=lambda name: (-fit.effects[name], name))
+    rows, tier, head = [], 1, ordered[0]
+    for number, name in enumerate(ordered, 1):
+        if name != head and found[name, head].word == SLOWER:
+            tier, head = tier + 1, name
+        difference = low = high = 0.0
+        if number > 1:
+            against = found[name, ordered[0]]
+            difference, low, high = map(_ratio, (against.estimate, against.interval.low, against.interval.high))
+        own = fit.own(name)
+        alone = own.interval(level)
+        rows.append(
+            RankedService(
+                number,
+                name,
+                tier,
+                difference,
+                low,
+                high,
+                *map(_ratio, (own.estimate, alone.low, alone.high)),
+            )
+        )
+    lost = [name for part in fit.components[1:] for name in part]
+    return (*rows, *(RankedService(None, name, None, *[math.nan] * 6) for name in lost))
+
+
+def _ratio(logarithm: float) -> float:
+    return math.expm1(logarithm) if logarithm < 700 else math.inf
