@@ -32,6 +32,7 @@ class Difference:
     """One service relative to another on the logarithmic scale: i - j.
 
     `interval` is that which the word rests on: the own one for `no difference shown`, else the simultaneous one.
+    `half_width` is that of the simultaneous one, always.
     `more_rounds` is how many more rounds would decide it if the estimate and the spread stay (0 if decided, inf if
     unknown). `detectable` is the smallest difference that these rounds would have called with a probability of 0.9.
     """
@@ -41,6 +42,7 @@ class Difference:
     word: str
     estimate: float
     interval: Interval
+    half_width: float
     more_rounds: float
     detectable: float
 
@@ -114,7 +116,7 @@ def _difference(
         called = projected_rounds(half, size, rounds) if size >= least else math.inf
         same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
         more = max(1.0, _up(min(called, same)) - rounds)
-    return Difference(*names, word, family.estimate, interval, more, detectable)
+    return Difference(*names, word, family.estimate, interval, half, more, detectable)
 
 
 def _up(rounds: float) -> float:
