@@ -127,9 +127,13 @@ def _prior_df(variances: Any, dfs: Any) -> float:
 
 
 def _quantiles(count: int, level: float, dfs: Any) -> Any:
-    """Quantiles of the studentized range over sqrt(2), interpolated: log of it, linear in 1 / df."""
+    """Quantiles of the studentized range over sqrt(2), interpolated: log of it, linear in 1 / df (t for 2 services)."""
     import numpy as np
 
+    if count == 2:
+        from scipy.special import stdtrit
+
+        return stdtrit(dfs, (1 + level) / 2)
     dfs = np.clip(dfs, GRID[0], GRID[-1])
     above = np.clip(np.searchsorted(GRID, dfs), 1, len(GRID) - 1)
     wanted = sorted({*above.tolist(), *(above - 1).tolist()}, reverse=True)

@@ -109,9 +109,10 @@ def _difference(
         interval, word = plain, NO_DIFFERENCE
     more, detectable = 0.0, math.inf
     if family.error is not None:
-        from scipy.special import stdtrit
+        from scipy.special import nctdtrinc
 
-        detectable = max(half, least) + float(stdtrit(family.df, POWER)) * family.error
+        # Noncentral t: the error will not be exactly as large again.
+        detectable = family.error * float(nctdtrinc(family.df, 1 - POWER, max(half, least) / family.error))
     if word == NOT_ENOUGH:
         called = projected_rounds(half, size, rounds) if size >= least else math.inf
         same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
