@@ -1,0 +1,167 @@
+"""What a fitted table says: a word for every difference, ranks and tiers, and what more rounds would show.
+
+- `faster` / `slower`: the simultaneous interval of the difference excludes 0, and the estimate is at least `least`. At
+  most 5 % of tables have a false one, over all looks together (see `table_family`).
+- `no difference shown`: the difference's own interval at the look's level lies inside +-margin. As for pairs: two
+  services that differ by the margin or more get it in at most 2.5 % of cases over all looks.
+- `not enough data`: everything else.
+
+Values are speeds as logarithms: larger is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.stats.estimates import Interval
+from bench.stats.table_family import half_widths, projected_rounds
+from bench.stats.table_fit import Contrast, TableFit
+
+MARGIN = math.log(1.03)
+"""An own interval within this counts as no difference."""
+LEAST = math.log(1.02)
+"""The smallest estimate that is called a difference."""
+FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH = "faster", "slower", "no difference shown", "not enough data"
+POWER = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One service relative to another on the logarithmic scale: i - j.
+
+    `interval` is that which the word rests on: the own one for `no difference shown`, else the simultaneous one.
+    `half_width` is that of the simultaneous one, always.
+    `more_rounds` is how many more rounds would decide it if the estimate and the spread stay (0 if decided, inf if
+    unknown). `detectable` is the smallest difference that these rounds would have called with a probability of 0.9.
+    """
+
+    i: str
+    j: str
+    word: str
+    estimate: float
+    interval: Interval
+    half_width: float
+    more_rounds: float
+    detectable: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether it has a verdict."""
+        return self.word != NOT_ENOUGH
+
+
+@dataclass(frozen=True, slots=True)
+class RankedService:
+    """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than what it is compared with.
+
+    `rank` counts from 1 (the fastest), `tier` too; services of a tier cannot be told apart from its best.
+    `difference` with `low` and `high` is against the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
+    `own`, `own_low`, `own_high` are against the geometric mean of the ranked services, by the interval of this service
+    alone. A service that no chain of windows connects with the largest component has rank and tier None, and nan.
+    """
+
+    rank: int | None
+    service: str
+    tier: int | None
+    difference: float
+    low: float
+    high: float
+    own: float
+    own_low: float
+    own_high: float
+
+
+def differences(
+    fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST
+) -> Mapping[tuple[str, str], Difference]:
+    """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`.
+
+    `margin` and `least` are logarithms, e.g. the run's thresholds.
+    """
+    rounds = len(fit.rounds)
+    return {
+        (i, j): _difference(
+            (i, j), contrast, half, fit.contrast(i, j), rounds=rounds, level=level, margin=margin, least=least
+        )
+        for (i, j), (contrast, half) in half_widths(fit, level).items()
+    }
+
+
+def _difference(
+    names: tuple[str, str],
+    family: Contrast,
+    half: float,
+    own: Contrast | None,
+    *,
+    rounds: int,
+    level: float,
+    margin: float,
+    least: float,
+) -> Difference:
+    size = abs(family.estimate)
+    interval, word = Interval(family.estimate - half, family.estimate + half, level), NOT_ENOUGH
+    plain = own.interval(level) if own else interval
+    if interval.sign and size >= least:
+        word = FASTER if interval.sign > 0 else SLOWER
+    elif plain.within(margin):
+        interval, word = plain, NO_DIFFERENCE
+    more, detectable = 0.0, math.inf
+    if family.error is not None:
+        from scipy.special import nctdtrinc
+
+        # Noncentral t: the error will not be exactly as large again.
+        detectable = family.error * float(nctdtrinc(family.df, 1 - POWER, max(half, least) / family.error))
+    if word == NOT_ENOUGH:
+        called = projected_rounds(half, size, rounds) if size >= least else math.inf
+        same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
+        more = max(1.0, _up(min(called, same)) - rounds)
+    return Difference(*names, word, family.estimate, interval, half, more, detectable)
+
+
+def _up(rounds: float) -> float:
+    return math.ceil(rounds) if math.isfinite(rounds) else rounds
+
+
+def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
+    """Whether more rounds would change nothing: all services are connected, and every difference is decided."""
+    return fit.complete and all(one.decided for one in found.values())
+
+
+def rank(fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST) -> tuple[RankedService, ...]:
+    """The services from the fastest to the slowest, with differences from the best, and tiers.
+
+    A tier is the longest run of consecutive services without a `slower` against the first of the run.
+    """
+    if not fit.components:
+        return ()
+    found = differences(fit, level, margin, least)
+    ordered = sorted(fit.components[0], key=lambda name: (-fit.effects[name], name))
+    rows, tier, head = [], 1, ordered[0]
+    for number, name in enumerate(ordered, 1):
+        if name != head and found[name, head].word == SLOWER:
+            tier, head = tier + 1, name
+        difference = low = high = 0.0
+        if number > 1:
+            against = found[name, ordered[0]]
+            difference, low, high = map(_ratio, (against.estimate, against.interval.low, against.interval.high))
+        own = fit.own(name)
+        alone = own.interval(level)
+        rows.append(
+            RankedService(
+                number,
+                name,
+                tier,
+                difference,
+                low,
+                high,
+                *map(_ratio, (own.estimate, alone.low, alone.high)),
+            )
+        )
+    lost = [name for part in fit.components[1:] for name in part]
+    return (*rows, *(RankedService(None, name, None, *[math.nan] * 6) for name in lost))
+
+
+def _ratio(logarithm: float) -> float:
+    return math.expm1(logarithm) if logarithm < 700 else math.inf

@@ -1,0 +1,89 @@
+"""How often tables in turns are wrong: a few of the cases of simulate_tables.py and simulate_retries.py."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+import simulate_retries
+from scipy import stats
+from simulate_retries import Noise, worst
+from simulate_tables import CONDITIONS, PILOT, Spread, observations, simulate
+
+from bench.stats.table_family import look_levels
+from bench.stats.table_fit import fit_table
+from bench.stats.table_verdicts import FASTER, MARGIN, differences
+
+
+def plausibly_below(most: float, hits: int, of: int) -> bool:
+    return bool(stats.binomtest(hits, of, most, alternative="greater").pvalue > 0.01)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["alike", "one service three times as noisy", "half of them three times", "wild, missing, one to three times"],
+)
+def test_intervals_hold_and_tables_have_few_false_words(name: str) -> None:
+    tally = simulate(40, [0.0] * 8, CONDITIONS[name], looks=(4, 8))
+    # A table has 28 differences, and seven that are independent.
+    assert all(stats.binomtest(round(share * 280), 280, 0.955).pvalue > 0.001 for share in tally.coverage)
+    assert plausibly_below(0.05, tally.false, tally.tables)
+    assert tally.denied == 0
+
+
+def test_blocks_of_twenty_services_hold_too() -> None:
+    tally = simulate(6, [0.0] * 20, CONDITIONS["one observation in ten missing"], looks=(4, 8))
+    assert (tally.coverage > 0.92).all() and tally.false <= 1
+
+
+def test_twins_that_remain_when_others_leave_are_rarely_told_apart() -> None:
+    truths = [0.0] * 3 + [0.2 * place for place in range(1, 6)]
+    tally = simulate(30, truths, Spread(0.02, 0.01), looks=(4, 8), leave=True)
+    assert plausibly_below(0.05, tally.false, tally.tables)
+
+
+def test_a_difference_of_the_margin_is_rarely_denied() -> None:
+    tally = simulate(40, [MARGIN * (place // 2) for place in range(8)], Spread(0.01, 0.003), looks=(4, 8))
+    # 24 differences in each table are the margin or more, and half of them the margin exactly.
+    assert plausibly_below(0.025, tally.denied, 40 * 8)
+
+
+@pytest.mark.parametrize(
+    "name, percent, rounds, least", [("two windows, quiet", 5, 8, 0.85), ("one window, quiet", 10, 6, 0.85)]
+)
+def test_known_differences_are_called(name: str, percent: int, rounds: int, least: float) -> None:
+    truths = [log(1 + percent / 100) * place for place in range(8)]
+    tally = simulate(25, truths, PILOT[name], looks=(rounds, 2 * rounds), least=log(1.02))
+    assert tally.called[0] >= least and tally.called[1] > 0.97
+
+
+def test_what_is_said_to_be_detectable_is_found_nine_times_in_ten() -> None:
+    rng, level, spread = np.random.default_rng(1), look_levels((8, 16))[8], Spread(0.03, 0.0)
+    tables = [differences(fit_table(observations(rng, [0.0] * 8, 8, spread)), level) for _ in range(20)]
+    said = np.mean([one.detectable for found in tables for one in found.values()])
+    called = [
+        one.word == FASTER
+        for _ in range(40)
+        for (i, j), one in differences(
+            fit_table(observations(rng, [0.0] * 4 + [float(said)] * 4, 8, spread)), level
+        ).items()
+        if j < "s04" <= i
+    ]
+    assert 0.82 < np.mean(called) < 0.97
+
+
+def test_measuring_again_what_the_clock_spoiled_favours_no_service() -> None:
+    for budget in (0.0, 0.5):
+        found = simulate_retries.simulate(4000, Noise(bursts=0.4), budget=budget)
+        assert abs(found.bias) < 4 * found.error and found.again + found.refused > 0.2
+    kept, taken = (
+        simulate_retries.simulate(4000, Noise(bursts=0.4, first=2.0), refuse=refuse) for refuse in (True, False)
+    )
+    assert abs(kept.bias) < abs(taken.bias) / 4
+
+
+def test_a_service_that_spoils_its_slowest_windows_gains_what_theory_says() -> None:
+    for share, link in ((0.1, 1.0), (0.3, 0.3)):
+        found = simulate_retries.simulate(8000, Noise(bursts=0.1, own=share, link=link))
+        assert found.bias == pytest.approx(link * worst(share), abs=4 * found.error)

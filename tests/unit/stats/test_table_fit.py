@@ -1,0 +1,192 @@
+"""The fit of a table against scipy and against the textbook's matrices, and where there is nothing to tell."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import linalg, stats
+from simulate_tables import Spread, observations
+
+from bench.stats.table_fit import Observation, fit_table
+
+
+def made(seed: int, services: int = 6, rounds: int = 6, **facts: object) -> list[Observation]:
+    spread = Spread(missing=facts.pop("missing", 0.0))  # type: ignore[arg-type]
+    truths = [0.03 * place for place in range(services)]
+    return observations(np.random.default_rng(seed), truths, rounds, spread, **facts)  # type: ignore[arg-type]
+
+
+def window(number: int, round_: int, **values: float) -> list[Observation]:
+    return [Observation(round_, number, name, value) for name, value in values.items()]
+
+
+def rounds_of(seen: list[Observation], service: str) -> np.ndarray:
+    rounds = sorted({one.round for one in seen})
+    return np.array([np.mean([o.value for o in seen if o.round == r and o.service == service]) for r in rounds])
+
+
+@pytest.mark.parametrize("windows", [1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_where_nothing_is_missing_it_is_the_paired_t_test(seed: int, windows: int) -> None:
+    seen = made(seed, windows=windows)
+    fit = fit_table(seen)
+    assert not fit.weights and fit.complete and fit.windows == 6 * windows and fit.rounds == tuple(range(1, 7))
+    for i, j in combinations(fit.services, 2):
+        found, expected = fit.contrast(i, j), stats.ttest_rel(rounds_of(seen, i), rounds_of(seen, j))
+        assert found is not None
+        bounds = expected.confidence_interval(0.99)
+        interval = found.interval(0.99)
+        assert (interval.low, interval.high) == (pytest.approx(bounds.low), pytest.approx(bounds.high))
+        assert found.df == pytest.approx(5)
+
+
+def textbook(seen: list[Observation], i: str, j: str) -> tuple[float, float, float]:
+    """Estimate, CR2 error and Bell and McCaffrey's degrees of freedom, with a dummy for each window."""
+    windows, services = sorted({o.window for o in seen}), sorted({o.service for o in seen})
+    x = np.array([[o.window == w for w in windows] + [o.service == s for s in services[1:]] for o in seen], dtype=float)
+    y, cluster = np.array([o.value for o in seen]), np.array([o.round for o in seen])
+    bread = np.linalg.inv(x.T @ x)
+    beta = bread @ x.T @ y
+    residuals, maker = y - x @ beta, np.eye(len(y)) - x @ bread @ x.T
+    effects = dict(zip(services[1:], range(len(windows), x.shape[1]), strict=True))
+    c = np.zeros(x.shape[1])
+    for name, sign in ((i, 1), (j, -1)):
+        if name in effects:
+            c[effects[name]] += sign
+    squares, columns = [], []
+    for number in sorted(set(cluster)):
+        here = cluster == number
+        # The window dummies make it singular: the pseudo-inverse root (Pustejovsky and Tipton 2018).
+        values, vectors = linalg.eigh(maker[np.ix_(here, here)])
+        root = np.where(values > 1e-9, 1 / np.sqrt(np.maximum(values, 1e-9)), 0)
+        adjusted = (vectors * root) @ vectors.T @ x[here] @ bread @ c
+        squares.append((adjusted @ residuals[here]) ** 2)
+        columns.append(maker[:, here] @ adjusted)
+    g = np.array(columns)
+    inner = g @ g.T
+    return float(c @ beta), math.sqrt(sum(squares)), float(np.trace(inner) ** 2 / (inner**2).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("services, block, windows", [(5, 8, 1), (5, 8, 2), (9, 4, 1)])
+def test_with_holes_and_blocks_it_is_the_textbooks(seed: int, services: int, block: int, windows: int) -> None:
+    seen = made(seed, services, missing=0.15, block=block, windows=windows)
+    fit = fit_table(seen)
+    alone = [o for o in seen if sum(other.window == o.window for other in seen) == 1]
+    kept = [o for o in seen if o not in alone]
+    assert not fit.weights
+    for i, j in combinations(fit.services, 2):
+        found = fit.contrast(i, j)
+        assert found is not None
+        assert (found.estimate, found.error, found.df) == tuple(map(pytest.approx, textbook(kept, i, j)))
+
+
+def test_services_that_never_met_are_compared_over_others() -> None:
+    seen = [
+        *window(1, 1, a=5.0, b=5.1),
+        *window(2, 1, b=9.0, c=9.3),
+        *window(3, 2, a=1, b=1.2),
+        *window(4, 2, b=2, c=2.1),
+    ]
+    fit = fit_table(seen)
+    found = fit.contrast("c", "a")
+    assert found is not None and found.error is not None
+    assert found.estimate == pytest.approx(0.15 + 0.2)
+    assert found.error == pytest.approx(np.std([0.4, 0.3], ddof=1) / math.sqrt(2))
+
+
+def test_what_no_chain_of_windows_connects_is_not_guessed() -> None:
+    seen = [w for r in (1, 2, 3) for w in (*window(r, r, a=r, b=r + 0.1 * r, e=r), *window(10 + r, r, c=7, d=7.1 + r))]
+    fit = fit_table([*seen, *window(99, 3, lone=4.0)])
+    assert fit.components == (("a", "b", "e"), ("c", "d"), ("lone",)) and not fit.complete
+    assert fit.contrast("a", "c") is None and fit.contrast("lone", "a") is None
+    within = fit.contrast("b", "a")
+    assert within is not None and within.estimate == pytest.approx(0.2)
+    assert fit.effects["lone"] == 0
+    assert sum(fit.effects[name] for name in "abe") == pytest.approx(0)
+    with pytest.raises(KeyError):
+        fit.contrast("a", "unknown")
+
+
+def test_a_difference_that_one_round_tells_has_no_error() -> None:
+    seen = [o for o in made(1, 4) if o.service != "s03" or o.round == 2]
+    fit = fit_table(seen)
+    found, others = fit.contrast("s03", "s00"), fit.contrast("s01", "s00")
+    assert found is not None and others is not None
+    assert (found.error, found.df) == (None, 0) and math.isfinite(found.estimate)
+    assert found.interval(0.95).low == -math.inf
+    assert others.error is not None and others.df > 3
+    assert fit.own("s03").error is None and fit.own("s00").error is not None
+
+
+def test_without_noise_nothing_is_known() -> None:
+    fit = fit_table([o for r in range(5) for o in window(r, r, a=1.0 + r, b=1.5 + r, c=1.2 + r)])
+    found = fit.contrast("b", "a")
+    assert found is not None
+    assert (found.error, found.estimate) == (None, pytest.approx(0.5))
+
+
+def test_the_noise_of_a_window_does_not_matter() -> None:
+    seen = made(3, missing=0.1, windows=2)
+    loud = [o._replace(value=o.value + 5 * math.sin(o.window)) for o in seen]
+    one, other = fit_table(seen), fit_table(loud)
+    assert np.allclose(one.errors, other.errors)
+    assert all(one.effects[name] == pytest.approx(other.effects[name]) for name in one.services)
+
+
+def test_weights_are_relative_precisions() -> None:
+    seen = made(4)
+    same = fit_table([o._replace(weight=7.0) for o in seen])
+    assert np.allclose(same.errors, fit_table(seen).errors)
+    # A weight of 3 for a whole round is as good as a round seen three times.
+    heavy = fit_table([o._replace(weight=3.0 if o.round == 1 else 1.0) for o in seen])
+    copies = [o._replace(window=1000 * c) for c in (1, 2) for o in seen if o.round == 1]
+    repeated = fit_table([*seen, *copies])
+    assert all(heavy.effects[name] == pytest.approx(repeated.effects[name]) for name in heavy.services)
+
+
+def test_a_wild_window_counts_less() -> None:
+    seen = made(5, rounds=8)
+    wild = [
+        o._replace(value=o.value + (0.5 if o.service in ("s00", "s03") else -0.2)) if o.round == 4 else o for o in seen
+    ]
+    fit, calm = fit_table(wild), fit_table(seen)
+    assert list(fit.weights) == [4] and 0 < fit.weights[4] < 0.2 and not calm.weights
+    found, true = fit.contrast("s00", "s01"), calm.contrast("s00", "s01")
+    plain = np.mean(rounds_of(wild, "s00") - rounds_of(wild, "s01"))
+    assert found is not None and true is not None
+    assert abs(found.estimate - true.estimate) < abs(plain - true.estimate) / 3
+
+
+def test_a_services_own_error_is_against_the_mean_of_all() -> None:
+    seen = made(6)
+    fit = fit_table(seen)
+    values = np.array([rounds_of(seen, name) for name in fit.services])
+    against = values[2] - values.mean(axis=0)
+    own = fit.own("s02")
+    assert own.estimate == pytest.approx(against.mean())
+    assert own.error == pytest.approx(against.std(ddof=1) / math.sqrt(6))
+
+
+def test_no_observations_are_an_empty_table() -> None:
+    fit = fit_table([])
+    assert (fit.services, fit.components, fit.rounds, fit.windows) == ((), (), (), 0)
+    alone = fit_table(window(1, 1, a=3.0))
+    assert alone.components == (("a",),) and alone.windows == 0 and alone.own("a").error is None
+
+
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        ([Observation(1, 1, "a", math.nan)], "no finite value"),
+        ([Observation(1, 1, "a", 1.0, 0.0)], "positive weight"),
+        ([Observation(1, 1, "a", 1.0), Observation(2, 1, "b", 1.0)], "in rounds 1 and 2"),
+        ([Observation(1, 1, "a", 1.0), Observation(1, 1, "a", 1.1)], "twice"),
+    ],
+)
+def test_what_cannot_be_is_an_error(bad: list[Observation], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        fit_table(bad)
