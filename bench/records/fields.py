@@ -77,7 +77,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "lag_s": Field("how late an open loop's requests were sent", "s"),
         "knee_rate": Field("highest rate at which p99 stays within the level's limit", "1/s"),
         "nulls": Field("why a figure is null, by field"),
-        "mode": Field("solo, duet (one side of a pair), null (the null server, a control) or turns (one service of a table)"),
+        "mode": Field(
+            "solo, duet (one side of a pair), null (the null server, a control) or turns (one service of a table)"
+        ),
         "pair": Field("pair that a duet belongs to"),
         "side": Field("side of the pair: a, or b, which is compared with a"),
         "slot": Field("whether this side was started first (1) or second (2); in turns its place in their order"),
