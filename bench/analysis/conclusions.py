@@ -14,6 +14,7 @@ from itertools import combinations
 
 from bench.analysis.comparison import Comparison, Metric
 from bench.analysis.pair_analysis import Judged, PlannedPair
+from bench.analysis.ranking import Ranking
 from bench.analysis.verdicts import FASTER, INVALID, NO_DIFFERENCE, SLOWER, Verdict, Winner, winner
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
@@ -82,7 +83,7 @@ class _Judged:
 
 
 def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every question of the run, in the order of the plan."""
+    """A conclusion for every question of the run, in the order of the plan: its tables in turns, then its pairs."""
     every = list(records)
     places = {
         record.service: Coordinates(record.server, record.framework, record.python, record.base, record.package)
@@ -94,12 +95,21 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
         one = _Judged(*entry)
         topic = question(one.pair.a, one.pair.b, places)
         groups.setdefault((topic, one.pair.table), []).append(one)
-    if groups:
-        return tuple(_conclusion(topic, table, group, judged, places) for (topic, table), group in groups.items())
+    if groups or judged.rankings:
+        pairs = (_conclusion(topic, table, group, judged, places) for (topic, table), group in groups.items())
+        return (*map(_of_table, judged.rankings), *pairs)
     return tuple(
         _without_verdicts(
             places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
         )
+    )
+
+
+def _of_table(ranking: Ranking) -> Conclusion:
+    scenario, tool, level = ranking.table
+    decided = any(one.verdict in (FASTER, SLOWER, NO_DIFFERENCE) for one in ranking.contrasts)
+    return Conclusion(
+        ranking.question, f"{scenario} under {tool} {level}", ranking.sentences[0], decided, ranking.sentences[1:]
     )
 
 

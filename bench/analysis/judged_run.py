@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from bench.analysis.pair_analysis import Judged, judge_pairs, pairs_of
+from bench.analysis.table_analysis import judge_tables
 from bench.core.files import write_file
 from bench.records.record import Record, dump
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
@@ -17,7 +19,10 @@ def judge_run(folder: Path, seen: Seen | None = None) -> tuple[Run, dict[str, Se
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)
-    judged = judge_pairs(pairs_of(source.facts), records)
+    absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
+    rankings = judge_tables(source.facts, records, absent)
+    judged = replace(judge_pairs(pairs_of(source.facts), records), rankings=rankings)
+    lines = [*judged.lines(), *(line for ranking in rankings for line in ranking.lines())]
     write_file(folder / "records.jsonl", "".join(dump(records)))
-    write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in judged.lines()))
+    write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return source, services, records, judged

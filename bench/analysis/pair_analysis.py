@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.comparison import Comparison, Metric, Side, Thresholds, comparison, thresholds_of
+from bench.analysis.ranking import Ranking
 from bench.analysis.verdicts import Verdict, Winner, verdicts, winner
 from bench.core.files import items, mapping
 from bench.records.record import Record
@@ -50,7 +51,8 @@ class PlannedPair:
 class Judged:
     """The verdicts on a run's pairs, in the order of the plan, with the A/A pairs' differences and the thresholds.
 
-    `differences` are each pair's by both metrics, whichever of them decides the verdict.
+    `differences` are each pair's by both metrics, whichever of them decides the verdict. `rankings` are the answers of
+    the run's tables in turns, which are judged by themselves (`bench.analysis.table_analysis`).
     """
 
     pairs: tuple[PlannedPair, ...] = ()
@@ -60,6 +62,7 @@ class Judged:
     controls: tuple[tuple[PlannedPair, Metric, Estimate | None, int], ...] = ()
     limits: Mapping[Metric, Thresholds] | None = None
     winners: tuple[tuple[tuple[str, str, str], Winner], ...] = ()
+    rankings: tuple[Ranking, ...] = ()
 
     @property
     def decided(self) -> set[str]:
@@ -67,7 +70,7 @@ class Judged:
         return {pair.name for pair, found in zip(self.pairs, self.verdicts, strict=True) if found.decided}
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The objects of verdicts.jsonl: differences are B/A - 1, so 0.05 is 5 % more per second or per CPU second."""
+        """The lines of verdicts.jsonl on pairs; differences are B/A - 1: 0.05 is 5 % more per second or CPU second."""
         for pair, metric, noise_floor, rounds in self.controls:
             yield _line(pair, metric, rounds) | {"verdict": "control", "difference": _share(noise_floor)}
         for pair, found, by in zip(self.pairs, self.verdicts, self.differences, strict=True):

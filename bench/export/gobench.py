@@ -74,16 +74,23 @@ def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
 def _load(record: Record) -> str:
     """The tool and the duration of its load: a `key: value` line before the benchmarks that it applies to."""
     duration = "by count" if record.asked_s is None else f"{record.asked_s:g} s"
-    return _one_line(f"{record.tool} {record.tool_version or 'of unknown version'}, {duration}")
+    # What a service does in turns is not what it does in one go: benchstat keeps their lines apart.
+    turns = " in turns" if record.mode == "turns" else ""
+    return _one_line(f"{record.tool} {record.tool_version or 'of unknown version'}, {duration}{turns}")
 
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
-    """The valid records of each line: a solo record, or one side's windows of a round that are valid on both sides."""
+    """The valid records of each line: a solo record, one side's windows of a round that are valid on both sides, or a
+    service's windows of a round in turns.
+    """
     found: dict[tuple[str, ...], list[Record]] = {}
     windows: dict[tuple[str | None, int, int | None], list[Record]] = defaultdict(list)
     for record in records:
         if record.mode == "solo" and record.valid:
             found[(record.id,)] = [record]
+        elif record.mode == "turns" and record.valid:
+            key = (record.scenario, record.tool, record.level, record.service, str(record.round))
+            found.setdefault(key, []).append(record)
         elif record.mode == "duet" and record.valid:
             windows[record.pair, record.round, record.window].append(record)
     for (pair, round, _), sides in windows.items():

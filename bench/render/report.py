@@ -21,12 +21,14 @@ from bench.core.formats import NOTHING
 from bench.core.templates import environment
 from bench.records.record import MEASURED, Record
 from bench.render.table import Table, escape
-from bench.render.tables.costs import costs
+from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
 from bench.render.tables.knee import knee
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.open_loop import vegeta
+from bench.render.tables.ranking import NOTE as RANKING_NOTE
+from bench.render.tables.ranking import ranking_table
 from bench.render.tables.repeats import repeats
 from bench.render.tables.summary import summary
 from bench.render.tables.tldr import tldr
@@ -83,10 +85,12 @@ def report_content(
         "causes": _causes(records),
         "skipped": _skipped(facts),
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
+        "rankings": [ranking_table(ranking) for ranking in judged.rankings],
+        "rankings_note": RANKING_NOTE,
         "verdicts": verdict_tables(judged),
         "verdicts_note": NOTE,
         "controls": control_tables(judged, records),
-        "costs": costs(solo, context),
+        "costs": costs(solo, context) or _costs_of_turns(records, context),
         "noisy": len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
         "rounds": len({record.round for record in solo}),
     }
@@ -97,6 +101,12 @@ def _template() -> Template:
     templates = environment(Path(__file__).parent)
     templates.filters["text"] = lambda value: escape(str(value))
     return templates.get_template("report.md.jinja")
+
+
+def _costs_of_turns(records: Iterable[Record], context: Context) -> list[Table]:
+    """What the services cost besides CPU time, which the rankings have."""
+    turns = [record for record in records if record.mode == "turns"]
+    return [service_costs(turns, context)] if turns else []
 
 
 def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:

@@ -26,17 +26,18 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
     """
     valid = [record for record in records if record.valid]
     if valid and all(record.cpu_per_success_s is None for record in valid):
-        return [_services(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
+        return [service_costs(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     cells = cells_of(records, context)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
     keys = sorted(groups, key=lambda key: [*map(natural, key)])
     tables = [_cpu(*key, groups[key], context) for key in keys]
-    return [_services(records, context), *tables] if cells else []
+    return [service_costs(records, context), *tables] if cells else []
 
 
-def _services(records: Sequence[Record], context: Context, *notes: str) -> Table:
+def service_costs(records: Sequence[Record], context: Context, *notes: str) -> Table:
+    """Memory, start-up and image size of each service."""
     by_service: dict[str, list[Record]] = {}
     for record in records:
         by_service.setdefault(record.service, []).append(record)

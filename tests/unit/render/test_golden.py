@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from golden_runs import FORMS
 from places import GOLDEN
+from turns_runs import write_turns
 
 from bench.cli.report import build_verb
 
@@ -24,6 +25,14 @@ def test_report(make: Callable[[Path], Any], tmp_path: Path) -> None:
     assert build_verb([str(folder)]) == 0
     golden = GOLDEN / f"{make.__name__}.md"
     report = (folder / "report.md").read_text()
+    if os.environ.get("GOLDEN") == "write":
+        golden.write_text(report)
+    assert report == golden.read_text()
+
+
+def test_report_of_tables_in_turns(tmp_path: Path) -> None:
+    report = write_turns(tmp_path / "a-run")
+    golden = GOLDEN / "turns.md"
     if os.environ.get("GOLDEN") == "write":
         golden.write_text(report)
     assert report == golden.read_text()

@@ -1,0 +1,204 @@
+"""The order of services in words, from the verdicts on every two of them.
+
+A difference of half as much again or more is a factor (`1.9 times`), else percent. Services that the verdicts do not
+tell apart are said to be so, with how far they may be apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bench.analysis.comparison import Metric, rounds_words
+from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.verdicts import FASTER, SLOWER
+
+FACTOR = 1.5
+"""A ratio from this on is told as a factor."""
+REQUESTS = {Metric.CPU: "requests per CPU second", Metric.GOODPUT: "requests per second"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How far one service is ahead of another, as a ratio - 1 with its interval; `called` if the verdict says so."""
+
+    value: float
+    bounds: tuple[float, float] | None
+    called: bool
+
+    @classmethod
+    def of(cls, one: Contrast, *, turned: bool) -> Gap:
+        """From a contrast, of B relative to A, or `turned`."""
+        called = one.verdict in (FASTER, SLOWER) and one.interval is not None
+        if not turned:
+            return cls(one.difference, one.interval, called)
+        bounds = one.interval and (_inverse(one.interval[1]), _inverse(one.interval[0]))
+        return cls(_inverse(one.difference), bounds, called)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether it is told as a factor."""
+        return 1 + self.value >= FACTOR
+
+    @property
+    def interval(self) -> str:
+        """`10 to 14 %`, or `1.8 to 2.0` of a factor."""
+        if self.bounds is None:
+            return "unknown"
+        low, high = self.bounds
+        if self.is_factor:
+            digits = _digits(1 + self.value, high - low)
+            return f"{1 + low:.{digits}f} to {1 + high:.{digits}f}"
+        return f"{100 * low:.{_digits_of_percent(low)}f} to {percent_words(high)}"
+
+    @property
+    def factor(self) -> str:
+        """`1.9 times`."""
+        low, high = self.bounds or (0.0, 1.0)
+        return f"{1 + self.value:.{_digits(1 + self.value, high - low)}f} times"
+
+    def much(self, what: str) -> str:
+        """`1.9 times as much CPU`, `as many requests`, or `12 % more CPU`."""
+        many = "as many" if what.startswith("requests") else "as much"
+        return f"{self.factor} {many} {what} as" if self.is_factor else f"{percent_words(self.value)} more {what} than"
+
+
+class Told:
+    """What a table's contrasts say of its services."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+        self.found = {(one.a, one.b): one for one in ranking.contrasts}
+
+    def gap(self, better: str, worse: str) -> Gap | None:
+        """How far one is ahead of another; None if they are not compared."""
+        if (better, worse) in self.found:
+            return Gap.of(self.found[better, worse], turned=True)
+        one = self.found.get((worse, better))
+        return None if one is None else Gap.of(one, turned=False)
+
+    def apart(self, a: str, b: str) -> bool:
+        """Whether the verdict tells them apart."""
+        gap = self.gap(a, b)
+        return gap is not None and gap.called
+
+    def order(self, services: Sequence[str], names: Mapping[str, str]) -> str:
+        """The sentence on these services, from the best to the worst, without its full stop."""
+        if not services:
+            return "no service has a figure that can be ranked"
+        best, worst = services[0], services[-1]
+        if len(services) == 1:
+            return f"only {names[best]} has a figure that can be ranked"
+        gap = self.gap(best, worst)
+        if self.ranking.look is None or gap is None or gap.bounds is None:
+            rounds, first = self.ranking.rounds, self.ranking.looks[0]
+            wanted = f", and the first look is after {first}" if rounds < first else ""
+            return f"not enough data for a ranking: {rounds_words(rounds)}{wanted}"
+        if len(services) == 2:
+            return self.pair(best, worst, names)
+        front = self._front(services)
+        words = self._lead(front, services, names)
+        return words if worst in front else f"{words}{self._end(front, services, names)}"
+
+    def pair(self, one: str, other: str, names: Mapping[str, str]) -> str:
+        """The sentence on two services, the better one first."""
+        gap = self.gap(one, other)
+        if gap is None:
+            return f"{names[one]} and {names[other]} cannot be compared"
+        if not gap.called:
+            return f"{names[one]} and {names[other]} cannot be told apart{self._within([(one, other)])}"
+        if gap.value < 0:
+            return self.pair(other, one, names)
+        if gap.is_factor:
+            per = " per CPU second" if self.ranking.metric is Metric.CPU else ""
+            return f"{names[one]} served {gap.factor} what {names[other]} did{per} ({gap.interval})"
+        return f"{names[one]} served {gap.much(REQUESTS[self.ranking.metric])} {names[other]} ({gap.interval})"
+
+    def workers(self, one: str, other: str, models: Mapping[str, str]) -> str:
+        """The sentence on two worker models of gunicorn."""
+        gap = self.gap(one, other)
+        if gap is None or not gap.called:
+            both = f"gunicorn's {models[one]} and {models[other]} workers"
+            return f"{both} cannot be told apart{self._within([(one, other)])}"
+        better, worse = (one, other) if gap.value > 0 else (other, one)
+        return self.pair(better, worse, {better: f"gunicorn's {models[better]} workers", worse: _its(models[worse])})
+
+    def _within(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """` (within ±2.1 %)`: the farthest end of the intervals of pairs that are not told apart."""
+        bounds = [None if gap is None else gap.bounds for gap in (self.gap(a, b) for a, b in pairs)]
+        ends = [max(abs(low), abs(high)) for low, high in filter(None, bounds)]
+        return f" (within ±{percent_words(max(ends))})" if ends and len(ends) == len(bounds) else ""
+
+    def _front(self, services: Sequence[str]) -> list[str]:
+        """Those at the beginning that are not told apart from the first."""
+        count = 1
+        while count < len(services) and not self.apart(services[0], services[count]):
+            count += 1
+        return list(services[:count])
+
+    def _alike(self, group: Sequence[str], services: Sequence[str]) -> bool:
+        """Whether the group is told apart from all others, and no two of it from each other."""
+        rest = [name for name in services if name not in group]
+        return all(self.apart(a, b) for a in group for b in rest) and not any(
+            self.apart(a, b) for a, b in combinations(group, 2)
+        )
+
+    def _lead(self, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
+        best, every = front[0], [names[name] for name in front]
+        if len(front) == 1:
+            gap = self.gap(best, services[1])
+            assert gap is not None
+            more = f"{gap.much(REQUESTS[self.ranking.metric])} {names[services[1]]}, the next ({gap.interval})"
+            return f"{names[best]} is fastest: {more}"
+        if not self._alike(front, services):
+            also = self._within((best, other) for other in front[1:])
+            return f"{names[best]} leads, but {listed(every[1:])} cannot be told apart from it{also}"
+        also = self._within(combinations(front, 2))
+        if len(front) < len(services):
+            return f"{listed(every)} are fastest and cannot be told apart{also}"
+        return f"{listed(every) if len(every) <= 4 else f'these {len(every)} services'} cannot be told apart{also}"
+
+    def _end(self, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
+        best, worst, cpu = services[0], services[-1], self.ranking.metric is Metric.CPU
+        gap = self.gap(best, worst)
+        if gap is None or not gap.called:
+            return ""
+        last = [name for name in services if name not in front and (name == worst or not self.apart(name, worst))]
+        more = gap.much("CPU per request" if cpu else REQUESTS[Metric.GOODPUT])
+        alone = f"{more} {names[best]}" if cpu else f"{names[best]} served {more} it"
+        figures = f"{names[worst]} needs {alone}" if cpu else f"{names[best]} served {more} {names[worst]}"
+        if not self._alike(last, services):
+            return f"; {figures} ({gap.interval})"
+        if len(last) == 1:
+            return f"; {names[worst]} comes last: {alone} ({gap.interval})"
+        return f"; {listed([names[name] for name in last])} come last: {figures} ({gap.interval})"
+
+
+def percent_words(share: float) -> str:
+    """`4.1 %`, and from ten on without a decimal."""
+    return f"{100 * share:.{_digits_of_percent(share)}f} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _digits_of_percent(share: float) -> int:
+    return 1 if abs(share) < 0.0995 else 0
+
+
+def _digits(factor: float, width: float) -> int:
+    """As many decimals as the interval has a use for."""
+    if factor >= 9.95:
+        return 0 if width >= 1 else 1
+    return 1 if width >= 0.1 else 2
+
+
+def _inverse(ratio: float) -> float:
+    return 1 / (1 + ratio) - 1
+
+
+def _its(model: str) -> str:
+    return f"its {model} workers"

@@ -1,0 +1,195 @@
+"""The answers of a run's tables in turns: the windows of each -> effects of its services -> ranking and verdicts.
+
+A table is looked at after the rounds of `PlannedTable.looks` and at no other time: later rounds do not enter a look.
+Its figures (requests/s, CPU time, memory) are of all rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.analysis.comparison import Metric
+from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
+from bench.analysis.table_observations import (
+    TableRecords,
+    by_table,
+    causes_against,
+    figure,
+    left_out,
+    observations,
+    tables_of,
+)
+from bench.analysis.table_words import Places, labels, places_of, sentences, table_question
+from bench.records.record import Record
+from bench.stats.estimates import Interval
+from bench.stats.table_family import look_levels
+from bench.stats.table_fit import TableFit, fit_table
+from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, RankedService, differences, rank, settled
+
+MICROSECONDS = 1e6
+ALONE = "there is nothing to compare it with"
+APART = "it was never in one window with the others"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A look at a table: `rounds` is None before the first planned one, where nothing gets a verdict."""
+
+    rounds: int | None
+    level: float
+    fit: TableFit | None
+    found: Mapping[tuple[str, str], Difference]
+
+
+def judge_tables(
+    facts: Mapping[str, Any], records: Iterable[Record], absent: Mapping[str, str] | None = None
+) -> tuple[Ranking, ...]:
+    """The answer of every table that run.json lists, given the records of a run; pure.
+
+    `absent` says of a service without any record why it was not measured.
+    """
+    every = list(records)
+    places = places_of(facts, every)
+    return tuple(
+        _with_words(_ranking(measured, labels(measured.table.services, places), absent or {}), places)
+        for measured in by_table(tables_of(facts), every)
+    )
+
+
+def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[tuple[str, str, str]]:
+    """The tables, as (scenario, tool, level), that need no more rounds: their last planned look settled them."""
+    return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
+
+
+def _with_words(ranking: Ranking, places: Places) -> Ranking:
+    asked = table_question([row.service for row in ranking.rows], places)
+    return replace(ranking, question=asked, sentences=sentences(ranking, places))
+
+
+def _look(measured: TableRecords) -> _Look:
+    table, rounds = measured.table, measured.rounds
+    reached = max((look for look in table.looks if look <= len(rounds)), default=None)
+    level = look_levels(table.looks)[reached or table.looks[0]]
+    kept = set(rounds[:reached])
+    seen = observations((record for record in measured.records if record.round in kept), measured.metric)
+    if len({one.service for one in seen}) < 2:
+        return _Look(reached, level, None, {})
+    fit = fit_table(seen)
+    return _Look(reached, level, fit, differences(fit, level))
+
+
+def _is_settled(measured: TableRecords, look: _Look) -> bool:
+    """At the last look, or if every difference has its verdict; noise alone may have kept a service out of the fit."""
+    if look.rounds is None:
+        return False
+    if look.rounds >= measured.table.looks[-1]:
+        return True
+    return look.fit is not None and settled(look.found, look.fit)
+
+
+def _ranking(measured: TableRecords, names: Mapping[str, str], absent: Mapping[str, str]) -> Ranking:
+    table, look = measured.table, _look(measured)
+    ranked = {one.service: one for one in rank(look.fit, look.level)} if look.fit else {}
+    rows = [
+        _row(measured, service, names[service], ranked.get(service), absent=absent, judged=look.rounds is not None)
+        for service in table.services
+    ]
+    return Ranking(
+        scenario=table.scenario,
+        tool=table.tool,
+        level=table.level,
+        metric=measured.metric,
+        rounds=len(measured.rounds),
+        looks=table.looks,
+        look=look.rounds,
+        confidence=look.level,
+        settled=_is_settled(measured, look),
+        question="",
+        rows=tuple(sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)),
+        contrasts=tuple(_contrasts(table.services, look)),
+    )
+
+
+def _row(
+    measured: TableRecords,
+    service: str,
+    label: str,
+    ranked: RankedService | None,
+    *,
+    absent: Mapping[str, str],
+    judged: bool,
+) -> Row:
+    own = measured.of(service)
+    unused = left_out(own, measured.metric)
+    memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
+    place = ranked if ranked and ranked.rank is not None else None
+    notes = [f"{count} of {len(own)} windows left out: {cause}" for cause, count in unused.most_common()]
+    if len(own) == sum(unused.values()):
+        notes = [_why_none(own, measured.metric, absent.get(service, "not measured"))]
+    elif ranked is None:
+        notes.insert(0, ALONE)
+    elif place is None:
+        notes.insert(0, APART)
+    bound = next((c.detail for r in own for c in r.causes if c.cause == "loadgen-bound"), None)
+    goodput = figure(own, Metric.GOODPUT, lambda record: record.goodput)
+    if goodput is None and bound and measured.metric is Metric.CPU:
+        notes.append(f"no requests/s: the load generator is the limit ({bound})")
+    return Row(
+        service=service,
+        label=label,
+        rank=place.rank if place else None,
+        tier=place.tier if place and judged else None,
+        difference=place.difference if place else None,
+        interval=_finite((place.low, place.high)) if place and judged else None,
+        goodput=goodput,
+        cpu_us=figure(own, Metric.CPU, lambda record: record.cpu_per_success_s, MICROSECONDS),
+        memory_peak_bytes=max(memory, default=None),
+        windows=len(own) - sum(unused.values()),
+        left_out=sum(unused.values()),
+        note="; ".join(notes),
+    )
+
+
+def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
+    """Why a service has no figure: its first cause with the facts."""
+    if not own:
+        return missing
+    causes = [cause for record in own for cause in causes_against(record, metric)]
+    if not causes:
+        return "too few responses in every window"
+    return f"{causes[0].cause}: {causes[0].detail}"
+
+
+def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
+    """Every two services once, in the order of the plan; without a look there is not enough data for any."""
+    for number, a in enumerate(services):
+        for b in services[number + 1 :]:
+            found = look.found.get((b, a))
+            if found is None:
+                continue
+            judged = look.rounds is not None
+            called = judged and found.word in (FASTER, SLOWER)
+            yield Contrast(
+                a=a,
+                b=b,
+                verdict=found.word if judged else NOT_ENOUGH,
+                difference=_ratio(found.estimate),
+                interval=_bounds(found.interval) if judged else None,
+                smallest_visible=None if called or not math.isfinite(found.detectable) else _ratio(found.detectable),
+            )
+
+
+def _bounds(interval: Interval) -> Bounds | None:
+    return _finite((_ratio(interval.low), _ratio(interval.high)))
+
+
+def _finite(bounds: Bounds) -> Bounds | None:
+    return bounds if all(map(math.isfinite, bounds)) and bounds[0] > -1 else None
+
+
+def _ratio(logarithm: float) -> float:
+    """The difference as a ratio - 1."""
+    return math.expm1(logarithm) if logarithm < 700 else math.inf

@@ -1,0 +1,168 @@
+"""What the windows of a table in turns tell: which of them count, by which metric, and the figures of each service.
+
+Validity belongs to a figure: noise of the host is in the intervals, and a load generator at its limit spoils requests/s
+alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from bench.analysis.comparison import Metric
+from bench.analysis.ranking import Figure
+from bench.core.files import items, mapping
+from bench.plan.interim_looks import table_looks
+from bench.records.make import NOT_RUN
+from bench.records.record import Cause, Record
+from bench.stats.table_fit import Observation
+
+LEAST_SUCCESSES = 30
+LEAST_PER_CONNECTION = 2
+"""A window counts if it has this many successes, and as many of them for each connection."""
+CONFIDENCE = 0.95
+"""Of the interval of a service's own figure."""
+_HARMLESS: Mapping[Metric, frozenset[str]] = {
+    Metric.CPU: frozenset({"host", "loadgen-bound"}),
+    Metric.GOODPUT: frozenset({"host"}),
+}
+"""Causes against a record that do not concern its figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A table of the plan, with its services in the plan's order; `rounds` is the most that it is measured."""
+
+    scenario: str
+    tool: str
+    level: str
+    waits: bool
+    services: tuple[str, ...]
+    rounds: int
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Scenario, tool, level."""
+        return self.scenario, self.tool, self.level
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of rounds after which it may be settled."""
+        return table_looks(self.rounds)
+
+
+def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
+    """The tables that run.json lists; malformed entries are left out."""
+    found = []
+    for entry in map(mapping, items(facts.get("tables_in_turns"))):
+        names, rounds = items(entry.get("services")), entry.get("rounds")
+        words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
+        if all(isinstance(word, str) for word in words) and names and type(rounds) is int and rounds > 0:
+            scenario, tool, level, *services = map(str, words)
+            waits = entry.get("waits") is True
+            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRecords:
+    """What was measured of a table."""
+
+    table: PlannedTable
+    records: tuple[Record, ...]
+
+    @property
+    def metric(self) -> Metric:
+        """CPU per request if the servers are busy and all their CPU counters known, else goodput."""
+        whole = [record for record in self.records if not causes_against(record, Metric.CPU)]
+        known = bool(whole) and all(record.cpu_per_success_s for record in whole if record.successes)
+        return Metric.CPU if known and not self.table.waits else Metric.GOODPUT
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds that are complete: the last one is if it has every service of the one before."""
+        by_round: dict[int, set[str]] = defaultdict(set)
+        for record in self.records:
+            by_round[record.round].add(record.service)
+        numbers = sorted(by_round)
+        if len(numbers) > 1 and not by_round[numbers[-1]] >= by_round[numbers[-2]]:
+            numbers.pop()
+        return tuple(numbers)
+
+    def of(self, service: str) -> list[Record]:
+        """The records of one service."""
+        return [record for record in self.records if record.service == service]
+
+
+def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
+    """The records of each table; those of windows that were never begun say nothing."""
+    found: dict[tuple[str, str, str], list[Record]] = {table.key: [] for table in tables}
+    for record in records:
+        if record.mode == "turns" and record.outcome != NOT_RUN:
+            found.get((record.scenario, record.tool, record.level), []).append(record)
+    return [TableRecords(t, tuple(r for r in found[t.key] if r.service in t.services)) for t in tables]
+
+
+def causes_against(record: Record, metric: Metric) -> list[Cause]:
+    """The causes that concern this figure of a record."""
+    return [cause for cause in record.causes if cause.cause not in _HARMLESS[metric]]
+
+
+def is_thin(record: Record) -> bool:
+    """Whether a window has too few answers to count."""
+    successes = record.successes or 0
+    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * (record.connections or 0)
+
+
+def value_of(record: Record, metric: Metric) -> float | None:
+    """The figure as a speed, as a logarithm; None if the window does not count, or does not know it."""
+    figure = record.cpu_per_success_s if metric is Metric.CPU else record.goodput
+    if causes_against(record, metric) or is_thin(record) or not figure or not math.isfinite(figure):
+        return None
+    return -math.log(figure) if metric is Metric.CPU else math.log(figure)
+
+
+def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
+    """What the windows that count tell of each service."""
+    numbers: dict[tuple[int, int | None, int | None], int] = {}
+    found: dict[tuple[int, str], Observation] = {}
+    for record in records:
+        value = value_of(record, metric)
+        if value is not None:
+            window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
+            found[window, record.service] = Observation(record.round, window, record.service, value)
+    return list(found.values())
+
+
+def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
+    """How many windows do not count, by what is against them."""
+    found: Counter[str] = Counter()
+    for record in records:
+        if value_of(record, metric) is None:
+            causes = causes_against(record, metric)
+            found[causes[0].cause if causes else "too few responses" if is_thin(record) else f"no {metric}"] += 1
+    return found
+
+
+def figure(
+    records: Iterable[Record], metric: Metric, read: Callable[[Record], float | None], scale: float = 1.0
+) -> Figure | None:
+    """One figure of a service over the rounds; None if no window has it."""
+    rounds: dict[int, list[float]] = defaultdict(list)
+    for record in records:
+        value = read(record)
+        if value is not None and not causes_against(record, metric) and not is_thin(record):
+            rounds[record.round].append(value * scale)
+    means = [fmean(values) for values in rounds.values()]
+    if not means:
+        return None
+    if len(means) < 3:
+        return Figure(fmean(means), min(means), max(means))
+    from scipy.special import stdtrit  # scipy.stats takes most of a second to load
+
+    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * stdev(means) / math.sqrt(len(means))
+    return Figure(fmean(means), max(0.0, fmean(means) - half), fmean(means) + half)

@@ -1,0 +1,78 @@
+"""The rankings of tables in turns: from the best service to the worst, with tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.analysis.comparison import rounds_words
+from bench.analysis.order_words import percent_words
+from bench.analysis.ranking import Figure, Ranking, Row
+from bench.analysis.verdicts import NOT_ENOUGH
+from bench.core.formats import NOTHING, number, percent
+from bench.render.table import Table
+from bench.render.tables.costs import MB
+
+NOTE = (
+    "The services of a table get the CPU in turns, in fresh containers each round: each is alone while it is loaded,"
+    " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
+    " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
+    " one tier cannot be told apart from the first of it. Requests/s and CPU per request are means over the rounds with"
+    " their 95 % interval; with fewer than three rounds, the lowest and the highest."
+)
+REMARKS = "remarks"
+COLUMNS = ("tier", "service", "difference", "requests/s", "CPU per request", "peak memory", REMARKS)
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """A row for each service."""
+    rows = [_row(row) for row in ranking.rows]
+    columns: tuple[str, ...] = COLUMNS
+    if not any(row.note for row in ranking.rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    title = f"{' '.join(ranking.table)}: {ranking.metric}, {rounds_words(ranking.rounds)}"
+    notes = (*ranking.sentences[1:], *_undecided(ranking))
+    return Table(title, columns, tuple(rows), labels=2, notes=notes, prose=(REMARKS,))
+
+
+def _undecided(ranking: Ranking) -> Iterator[str]:
+    """How many differences have no verdict, and how large they would have to be."""
+    unclear = [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
+    if unclear and ranking.look is not None:
+        words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
+        seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
+        if len(seen) == len(unclear):
+            words += f"; one of {percent_words(max(seen))} would most probably have had one"
+        yield f"{words}."
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    cpu = row.cpu_us
+    return (
+        str(row.tier or NOTHING),
+        row.service,
+        _difference(row),
+        _figure(row.goodput),
+        NOTHING if cpu is None else f"{_figure(cpu)} µs",
+        NOTHING if row.memory_peak_bytes is None else f"{number(row.memory_peak_bytes / MB)} MB",
+        row.note or NOTHING,
+    )
+
+
+def _difference(row: Row) -> str:
+    if row.difference is None:
+        return NOTHING
+    if row.rank == 1:
+        return "best"
+    words = percent(1 + row.difference)
+    if row.interval is None:
+        return words
+    low, high = row.interval
+    return f"{words} ({percent(1 + low).removesuffix(' %')} to {percent(1 + high)})"
+
+
+def _figure(found: Figure | None) -> str:
+    if found is None:
+        return NOTHING
+    if found.low == found.high:
+        return number(found.mean)
+    return f"{number(found.mean)} ({number(found.low)} to {number(found.high)})"

@@ -1,0 +1,142 @@
+"""Runs of tables in turns, as records with speeds that are known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from make_run import entry, write_run
+
+from bench.analysis.pair_analysis import Judged
+from bench.analysis.ranking import Ranking
+from bench.analysis.table_analysis import judge_tables
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
+from bench.render.report import markdown, report_content
+from bench.run.reader import read_run, read_service
+
+TURN_S = 4.0
+LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
+
+
+def service_of(stack: str, **place: Any) -> str:
+    return str(entry(stack, **place)["service"])
+
+
+def table(
+    services: Iterable[str], rounds: int = 12, scenario: str = "json", level: str = "c16", waits: bool = False
+) -> dict[str, Any]:
+    cell = {"scenario": scenario, "tool": "wrk", "level": level, "waits": waits}
+    return cell | {"services": list(services), "rounds": rounds}
+
+
+def facts_of(*tables: Mapping[str, Any], services: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"tables_in_turns": list(tables), "services": services or {}}
+
+
+def record(
+    stack: str,
+    *,
+    round: int = 1,
+    window: int = 1,
+    block: int = 1,
+    goodput: float = 4000.0,
+    cpu_s: float | None = 250e-6,
+    causes: Sequence[Cause] = (),
+    line: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Record:
+    """One window of one service; `cpu_s` is CPU time per success."""
+    planned = dict(line or entry(stack, level="c16", round=round))
+    names = ("service", "server", "framework", "python", "base", "package", "scenario", "tool", "level")
+    successes = int(goodput * TURN_S)
+    values: dict[str, Any] = dict.fromkeys(FIGURES)
+    values |= {"requests": successes, "attempts": successes, "successes": successes, "duration_s": TURN_S}
+    values |= {"goodput": goodput, "cpu_per_success_s": cpu_s, "memory_peak_bytes": 50_000_000, "exit_status": 0}
+    values |= {"server_cpu_s": None if cpu_s is None else cpu_s * successes, "tool_version": "4.2.0"}
+    values |= {"memory_idle_bytes": 30_000_000, "start_s": 0.5, "image_bytes": 190_000_000}
+    values |= changes
+    nulls = {name: "not in this test" for name in FIGURES if values[name] is None}
+    nulls |= {f"latency_s.{key}": LATENCY for key in LATENCIES}
+    return Record(
+        id=f"r{round:02}-b{block}-{window}-{planned['service']}-{planned['scenario']}",
+        round=round,
+        position=1,
+        **{name: planned[name] for name in names},
+        connections=planned["connections"],
+        rate=None,
+        count=None,
+        asked_s=TURN_S,
+        harness="v0",
+        settings_sha256="ab" * 32,
+        stdin=None,
+        raw_file="output.txt",
+        outcome=values.pop("outcome", "measured"),
+        valid=not causes,
+        causes=tuple(causes),
+        errors=dict.fromkeys(ERROR_KINDS, 0) | {"status": {}, "other": {}},
+        latency_kind="closed loop",
+        latency_s=dict.fromkeys(LATENCIES),
+        nulls=nulls,
+        mode="turns",
+        slot=1,
+        window=window,
+        block=block,
+        **values,
+    )
+
+
+def measured(
+    speeds: Mapping[str, float],
+    rounds: int,
+    *,
+    windows: int = 2,
+    spread: float = 0.012,
+    noise: float = 0.06,
+    seed: int = 7,
+    scenario: str = "json",
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Record]:
+    """Windows of services of these requests/s: `noise` is common to a window, `spread` each service's own in it."""
+    rng, found = random.Random(seed), []
+    for number in range(1, rounds + 1):
+        for window in range(1, windows + 1):
+            common = rng.gauss(0, noise)
+            for stack, speed in speeds.items():
+                goodput = speed * (1 + common) * (1 + rng.gauss(0, spread))
+                cpu_s = 1 / (speed * (1 - common / 2) * (1 + rng.gauss(0, spread)))
+                line = entry(stack, scenario, level="c16", round=number)
+                own = {"goodput": goodput, "cpu_s": cpu_s} | dict((changes or {}).get(stack, {}))
+                found.append(record(stack, round=number, window=window, line=line, **own))
+    return found
+
+
+def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> Ranking:
+    """The answer of one table of stacks."""
+    waits = how.pop("waits", False)
+    names = [service_of(stack) for stack in speeds]
+    (found,) = judge_tables(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
+    return found
+
+
+def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any], **facts: Any) -> str:
+    """report.md of a run with these records."""
+    lines = [entry(stack, number=number) for number, stack in enumerate(facts.pop("stacks"), 1)]
+    write_run(folder, lines, tables_in_turns=list(tables), mode="turns", rounds=0, **facts)
+    source = read_run(str(folder))
+    services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
+    judged = Judged(rankings=judge_tables(source.facts, records))
+    return markdown(report_content(source, services, records, judged, {}))
+
+
+def write_turns(folder: Path) -> str:
+    """report.md of two tables: ties, a service that only gives errors, one that only its load generator bounds."""
+    speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
+    speeds["tornado"] = 3000
+    errors, bound = [Cause("errors", "40 of 400 | got 500")], [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]
+    records = measured(speeds, 8, changes={"tornado": {"causes": errors}, "aiohttp": {"causes": bound}})
+    slow = {"gunicorn-gevent-flask": 400, "gunicorn-sync-flask": 48, "aiohttp": 401, "tornado": 399}
+    records += measured(slow, 5, scenario="delay-20", spread=0.02)
+    first, second = table(map(service_of, speeds)), table(map(service_of, slow), scenario="delay-20", waits=True)
+    return report_of(folder, records, first, second, stacks=list(speeds), title="Quick look", preset="quick")

@@ -1,0 +1,285 @@
+"""From the windows of tables in turns to rankings, verdicts, and which tables need no more rounds."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pair_runs import SAME, steady, write_pairs
+from turns_runs import facts_of, measured, ranking_of, record, service_of, table
+
+from bench.analysis.judged_run import judge_run
+from bench.analysis.ranking import Ranking, Row
+from bench.analysis.table_analysis import judge_tables, settled_tables
+from bench.analysis.table_observations import PlannedTable, tables_of
+from bench.plan.interim_looks import table_looks
+from bench.records.record import Cause
+from bench.run.reader import read_run
+from bench.validity.run_records import reviewed
+
+FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
+FIVE |= {"tornado": 3000}
+ERRORS = [Cause("errors", "40 of 400 got 500")]
+BOUND = [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]
+
+
+def rows_of(ranking: Ranking) -> dict[str, Row]:
+    return {row.label: row for row in ranking.rows}
+
+
+def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
+    names = {row.service: row.label for row in ranking.rows}
+    return {(names[one.a], names[one.b]): one.verdict for one in ranking.contrasts}
+
+
+def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
+    found = ranking_of(FIVE, 8)
+    assert [row.tier for row in found.rows] == [1, 1, 2, 3, 4]
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
+    assert {row.label for row in found.rows[:2]} == {"uvicorn-asgi", "aiohttp"}
+    assert (str(found.metric), found.rounds, found.look, found.settled) == ("CPU per request", 8, 8, True)
+    last = found.rows[-1]
+    assert last.interval is not None and last.interval[0] < last.difference < last.interval[1]  # type: ignore[operator]
+    assert last.difference == pytest.approx(1000 / 5400 - 1, abs=0.01)
+    assert last.goodput is not None and last.goodput.low < 1000 < last.goodput.high
+    assert last.cpu_us is not None and last.cpu_us.mean == pytest.approx(1000, rel=0.03)
+    verdicts = verdicts_of(found)
+    assert len(verdicts) == 10
+    assert verdicts["gunicorn-gevent-flask", "gunicorn-sync-flask"] == "slower"
+    assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
+    tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
+    assert tie.interval is not None and -0.03 < tie.interval[0] < 0 < tie.interval[1] < 0.03
+    assert tie.smallest_visible is not None and 0.01 < tie.smallest_visible < 0.05
+    assert all(one.smallest_visible is None for one in found.contrasts if one is not tie)
+
+
+def test_twice_the_same_service_is_never_told_apart() -> None:
+    words = [
+        verdict
+        for seed in range(20)
+        for verdict in verdicts_of(ranking_of({"aiohttp": 5000, "tornado": 5000}, 8, seed=seed)).values()
+    ]
+    assert len(words) == 20 and set(words) == {"no difference shown"}
+
+
+def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
+    for seed in range(10):
+        found = ranking_of(dict.fromkeys(FIVE, 4000), 12, spread=0.25, noise=0.2, seed=seed)
+        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert {row.tier for row in found.rows} == {1}
+        assert all(row.goodput and row.cpu_us and row.rank for row in found.rows)
+        assert all(one.smallest_visible and one.smallest_visible > 0.1 for one in found.contrasts)
+        # The last look: more rounds are not planned.
+        assert found.settled
+
+
+def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None:
+    found = ranking_of(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, None]
+    last = found.rows[-1]
+    assert (last.label, last.tier, last.difference, last.goodput, last.cpu_us) == ("tornado", None, None, None, None)
+    assert (last.note, last.windows, last.left_out) == ("errors: 40 of 400 got 500", 0, 16)
+    assert len(found.contrasts) == 6
+    # It does not keep the others from being settled.
+    assert found.settled
+    assert "Not ranked: tornado (errors)." in found.sentences[0]
+
+
+def test_some_refused_windows_are_left_out_and_counted() -> None:
+    records = measured(FIVE, 8)
+    name = service_of("tornado")
+    records = [
+        replace(one, valid=False, causes=tuple(ERRORS)) if one.service == name and one.round < 3 else one
+        for one in records
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
+    row = rows_of(found)["tornado"]
+    assert (row.windows, row.left_out, row.note) == (12, 4, "4 of 16 windows left out: errors")
+    assert row.tier == 2
+
+
+def test_noise_of_the_host_is_no_cause_and_the_load_generators_limit_concerns_requests_per_second_alone() -> None:
+    host = [Cause("host", "foreign CPU 12 %")]
+    found = ranking_of(FIVE, 8, changes={"tornado": {"causes": host}, "aiohttp": {"causes": BOUND}})
+    rows = rows_of(found)
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
+    assert rows["tornado"].goodput is not None and rows["tornado"].note == ""
+    assert rows["aiohttp"].goodput is None and rows["aiohttp"].cpu_us is not None
+    assert rows["aiohttp"].note == "no requests/s: the load generator is the limit (wrk's CPUs were 99 % busy)"
+    waiting = rows_of(ranking_of(FIVE, 8, waits=True, changes={"aiohttp": {"causes": BOUND}}))
+    assert (waiting["aiohttp"].rank, waiting["aiohttp"].note) == (None, "loadgen-bound: wrk's CPUs were 99 % busy")
+
+
+@pytest.mark.parametrize("changes", [{"waits": True}, {"changes": {"tornado": {"cpu_s": None}}}])
+def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes: dict[str, Any]) -> None:
+    found = ranking_of(FIVE, 8, **changes)
+    assert (str(found.metric), found.rows[-1].label) == ("goodput", "gunicorn-sync-flask")
+    assert all(row.rank and row.goodput for row in found.rows)
+
+
+@pytest.mark.parametrize(("level", "successes"), [("c8", 29), ("c64", 127)])
+def test_a_thin_window_is_left_out(level: str, successes: int) -> None:
+    records = measured(FIVE, 4)
+    connections = int(level[1:])
+    records[0] = replace(records[0], connections=connections, successes=successes)
+    records[5] = replace(records[5], connections=connections, successes=successes + 1)
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
+    row = rows_of(found)["gunicorn-gevent-flask"]
+    assert (row.windows, row.left_out) == (7, 1)
+    assert row.note == "1 of 8 windows left out: too few responses"
+
+
+def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
+    for rounds in (1, 2, 3):
+        found = ranking_of(FIVE, rounds)
+        assert (found.look, found.settled, found.rounds) == (None, False, rounds)
+        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
+        assert all(row.interval is None for row in found.rows)
+        words = "round" if rounds == 1 else "rounds"
+        wanted = f"Not enough data for a ranking: {rounds} {words}, and the first look is after 4."
+        assert found.sentences == (wanted,)
+    one = ranking_of(FIVE, 1).rows[0]
+    # Two windows, but one round.
+    assert one.goodput is not None and one.goodput.low == one.goodput.mean == one.goodput.high
+    assert json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_looks_are_planned_and_bounded_by_the_most_rounds() -> None:
+    assert [table_looks(most) for most in (1, 2, 4, 5, 7, 8, 12, 20)] == [
+        (1,),
+        (2,),
+        (4,),
+        (5,),
+        (4, 7),
+        (4, 6, 8),
+        (4, 6, 8, 12),
+        (4, 6, 8, 12, 20),
+    ]
+    assert all(later > earlier for most in range(1, 40) for earlier, later in pairwise(table_looks(most)))
+
+
+def test_rounds_after_a_look_do_not_change_its_verdicts() -> None:
+    records = measured(FIVE, 5)
+    facts = facts_of(table(map(service_of, FIVE)))
+    (found,) = judge_tables(facts, records)
+    (before,) = judge_tables(facts, [one for one in records if one.round < 5])
+    assert (found.rounds, found.look) == (5, 4)
+    assert found.contrasts == before.contrasts
+    assert settled_tables(facts, records) == settled_tables(facts, [one for one in records if one.round < 5])
+
+
+def test_a_round_counts_when_it_is_complete() -> None:
+    records = measured(FIVE, 4)
+    begun = [one for one in records if one.round < 4 or one.service != service_of("tornado")]
+    facts = facts_of(table(map(service_of, FIVE)))
+    assert judge_tables(facts, begun)[0].look is None
+    assert judge_tables(facts, records)[0].look == 4
+
+
+def test_what_is_settled_is_told_by_table() -> None:
+    clear, unclear = {"aiohttp": 5000, "tornado": 3000}, {"aiohttp": 5000, "tornado": 5150}
+    names = [*map(service_of, clear)]
+    facts = facts_of(table(names), table(names, scenario="plaintext"))
+    records = measured(clear, 4) + measured(unclear, 4, scenario="plaintext", spread=0.05)
+    assert settled_tables(facts, records) == {("json", "wrk", "c16")}
+    assert [ranking.settled for ranking in judge_tables(facts, records)] == [True, False]
+    most = measured(unclear, 12, scenario="plaintext", spread=0.05)
+    assert ("plaintext", "wrk", "c16") in settled_tables(facts, most)
+    assert settled_tables(facts, []) == set()
+
+
+def test_services_that_never_share_a_window_are_compared_through_others() -> None:
+    records = measured(FIVE, 8)
+    first, rest = service_of("tornado"), service_of("aiohttp")
+    blocks = [replace(one, block=2) if one.service == (first, rest)[one.round % 2] else one for one in records]
+    halves = [one for one in blocks if not (one.block == 2 and one.window == 2)]
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), halves)
+    assert all(row.rank for row in found.rows)
+
+
+def test_a_service_without_a_shared_window_has_no_rank_and_still_its_figures() -> None:
+    name = service_of("tornado")
+    records = [replace(one, block=2) if one.service == name else one for one in measured(FIVE, 8)]
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
+    last = found.rows[-1]
+    assert (last.label, last.rank) == ("tornado", None)
+    assert last.note == "it was never in one window with the others"
+    assert last.goodput is not None
+    assert not found.settled
+    assert json.dumps([*found.lines()], allow_nan=False)
+
+
+def test_what_was_never_measured_says_why() -> None:
+    names = [*map(service_of, FIVE), "absent-py313-debian"]
+    facts = facts_of(table(names))
+    (found,) = judge_tables(facts, measured(FIVE, 4), {names[-1]: "build failed: no wheel"})
+    assert (found.rows[-1].note, found.rows[-1].rank) == ("build failed: no wheel", None)
+    (alone,) = judge_tables(facts, measured({"aiohttp": 5000}, 4))
+    assert {row.note for row in alone.rows} == {"there is nothing to compare it with", "not measured"}
+    assert alone.sentences[0].startswith("No service has a figure that can be ranked. Not ranked: ")
+    (nothing,) = judge_tables(facts, [])
+    assert (nothing.rounds, nothing.settled, nothing.contrasts) == (0, False, ())
+
+
+def test_a_figure_with_fewer_than_three_rounds_has_their_lowest_and_highest() -> None:
+    records = [
+        record(stack, round=number, goodput=speed + number)
+        for number in (1, 2)
+        for stack, speed in (("aiohttp", 5000), ("tornado", 3000))
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    goodput = rows_of(found)["aiohttp"].goodput
+    assert goodput is not None and (goodput.mean, goodput.low, goodput.high) == (5001.5, 5001, 5002)
+
+
+def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
+    records = measured(FIVE, 8)
+    other = [replace(one, mode="solo", goodput=1.0, cpu_per_success_s=1.0) for one in records]
+    other += [replace(one, level="c99") for one in records] + [replace(one, service="other") for one in records]
+    other += measured({"aiohttp": 1}, 8, changes={"aiohttp": {"outcome": "not run", "causes": [Cause("not run", "")]}})
+    facts = facts_of(table(map(service_of, FIVE)))
+    assert judge_tables(facts, [*other, *records]) == judge_tables(facts, records)
+
+
+def test_the_lines_of_a_table_name_their_kind() -> None:
+    found = ranking_of(FIVE, 8)
+    lines = [*found.lines()]
+    assert [line["kind"] for line in lines] == ["service"] * 5 + ["contrast"] * 10
+    assert {line["settled"] for line in lines} == {True}
+    assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
+    contrast = lines[-1]
+    shared = ("a", "b", "scenario", "tool", "level", "judge", "rounds", "verdict", "difference", "interval")
+    assert {*shared, "confidence", "settled", "smallest_visible", "kind"} == {*contrast}
+
+
+def test_malformed_tables_of_run_json_are_left_out() -> None:
+    good = table(["a", "b"])
+    wrong = [None, 3, {}, good | {"services": "ab"}, good | {"rounds": True}, good | {"rounds": 0}]
+    wrong += [good | {"tool": 3}, good | {"services": []}, good | {"services": ["a", 1]}, good | {"rounds": "4"}]
+    facts = facts_of(*wrong, good)  # type: ignore[arg-type]
+    assert tables_of(facts) == (PlannedTable("json", "wrk", "c16", False, ("a", "b"), 12),)
+    assert tables_of({}) == ()
+
+
+def test_a_run_saves_the_answers_of_its_tables_after_its_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [("p001", "aiohttp", "tornado", SAME, steady(3800, 0.9))]
+    folder = write_pairs(tmp_path / "a-run", pairs, 8, 8)
+    judge_run(folder)
+    before = (folder / "verdicts.jsonl").read_text()
+    assert json.loads(before)["pair"] == "p001" and "kind" not in json.loads(before)
+    facts = json.loads((folder / "run.json").read_text())
+    facts |= {"tables_in_turns": [table(map(service_of, FIVE))]}
+    (folder / "run.json").write_text(json.dumps(facts))
+    of_pairs = reviewed(read_run(str(folder)), {})
+    monkeypatch.setattr("bench.analysis.judged_run.reviewed", lambda *_: [*of_pairs, *measured(FIVE, 8)])
+    judged = judge_run(folder)[3]
+    after = (folder / "verdicts.jsonl").read_text()
+    assert after.startswith(before)
+    lines = [json.loads(line) for line in after[len(before) :].splitlines()]
+    assert lines == json.loads(json.dumps([*judged.rankings[0].lines()])) and len(lines) == 15

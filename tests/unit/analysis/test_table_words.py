@@ -1,0 +1,246 @@
+"""What the answers of tables in turns are in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from turns_runs import facts_of, measured, ranking_of, service_of, table
+
+from bench.analysis.comparison import Metric
+from bench.analysis.conclusions import Coordinates, conclusions
+from bench.analysis.order_words import Gap, Told
+from bench.analysis.pair_analysis import Judged
+from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.table_analysis import judge_tables
+from bench.analysis.table_words import labels, sentences, table_question
+from bench.records.record import Record
+
+SURE = 0.01
+"""Half-width of the intervals, as a logarithm."""
+FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
+
+
+def place(server: str, framework: str = "flask", python: str = "3.13", **changes: Any) -> Coordinates:
+    found: dict[str, Any] = {"base": "debian", "package": None} | changes
+    return Coordinates(server, framework, python, **found)
+
+
+def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: float = 0.02, look: int = 8) -> Ranking:
+    """A ranking of services of these speeds; closer than `same` they are not told apart."""
+    names = sorted(speeds, key=lambda name: -speeds[name])
+    contrasts = []
+    for number, a in enumerate(speeds):
+        for b in [*speeds][number + 1 :]:
+            d = math.log(speeds[b] / speeds[a])
+            word = "no difference shown" if abs(d) < same else "faster" if d > 0 else "slower"
+            bounds = (math.expm1(d - SURE), math.expm1(d + SURE))
+            values: dict[str, Any] = {"difference": math.expm1(d), "interval": bounds, "smallest_visible": None}
+            contrasts.append(Contrast(a=a, b=b, verdict=word, **values))
+    like = ranking_of({"aiohttp": 5000, "tornado": 3000}, 4)
+    rows = tuple(replace(like.rows[0], service=name, label=name, rank=i) for i, name in enumerate(names, 1))
+    return replace(like, metric=metric, look=look, rows=rows, contrasts=tuple(contrasts))
+
+
+def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None = None, **how: Any) -> tuple[str, ...]:
+    return sentences(ranking(speeds, **how), places or {})
+
+
+@pytest.mark.parametrize(
+    ("speeds", "metric", "sentence"),
+    [
+        (
+            {"granian": 5400, "uvicorn": 5380, "sync": 1000},
+            Metric.CPU,
+            "granian and uvicorn are fastest and cannot be told apart (within ±1.4 %);"
+            " sync comes last: 5.4 times as much CPU per request as granian (5.3 to 5.5).",
+        ),
+        (
+            {"granian": 5400, "uvicorn": 4800, "sync": 1000},
+            Metric.CPU,
+            "granian is fastest: 12 % more requests per CPU second than uvicorn, the next (11 to 14 %);"
+            " sync comes last: 5.4 times as much CPU per request as granian (5.3 to 5.5).",
+        ),
+        (
+            {"a": 5400, "b": 2000, "c": 1000},
+            Metric.GOODPUT,
+            "a is fastest: 2.70 times as many requests per second as b, the next (2.67 to 2.73);"
+            " c comes last: a served 5.4 times as many requests per second as it (5.3 to 5.5).",
+        ),
+        (
+            {"a": 5400, "b": 4000, "c": 1000, "d": 1001},
+            Metric.GOODPUT,
+            "a is fastest: 35 % more requests per second than b, the next (34 to 36 %);"
+            " d and c come last: a served 5.4 times as many requests per second as c (5.3 to 5.5).",
+        ),
+        (
+            {"a": 5400, "b": 4000, "c": 1000, "d": 1001},
+            Metric.CPU,
+            "a is fastest: 35 % more requests per CPU second than b, the next (34 to 36 %);"
+            " d and c come last: c needs 5.4 times as much CPU per request as a (5.3 to 5.5).",
+        ),
+        # b is not told from either neighbour.
+        (
+            {"a": 1030, "b": 1015, "c": 1000},
+            Metric.CPU,
+            "a leads, but b cannot be told apart from it (within ±2.5 %);"
+            " c needs 3.0 % more CPU per request than a (2.0 to 4.0 %).",
+        ),
+        (
+            {"a": 1030, "b": 1015, "c": 1000},
+            Metric.GOODPUT,
+            "a leads, but b cannot be told apart from it (within ±2.5 %);"
+            " a served 3.0 % more requests per second than c (2.0 to 4.0 %).",
+        ),
+        ({"a": 1010, "b": 1005, "c": 1000}, Metric.CPU, "a, b and c cannot be told apart (within ±2.0 %)."),
+        (
+            dict.fromkeys("abcde", 1000.0),
+            Metric.CPU,
+            "These 5 services cannot be told apart (within ±1.0 %).",
+        ),
+        ({"a": 1000, "b": 1010}, Metric.CPU, "b and a cannot be told apart (within ±2.0 %)."),
+        ({"a": 1000, "b": 1100}, Metric.CPU, "b served 10 % more requests per CPU second than a (8.9 to 11 %)."),
+        ({"a": 1000, "b": 1900}, Metric.GOODPUT, "b served 1.90 times what a did (1.88 to 1.92)."),
+        ({"a": 100, "b": 1900}, Metric.CPU, "b served 19.0 times what a did per CPU second (18.8 to 19.2)."),
+    ],
+)
+def test_a_table_has_one_sentence_on_its_order(speeds: Mapping[str, float], metric: Metric, sentence: str) -> None:
+    assert told(speeds, metric=metric) == (sentence,)
+
+
+def test_the_brackets_hold_the_interval_of_the_figure_before_them() -> None:
+    for metric in Metric:
+        for factor in (1.03, 1.2, 1.49, 1.51, 3, 12):
+            contrast = ranking({"a": 1000, "b": 1000 * factor}, metric).contrasts[0]
+            gap = Gap.of(contrast, turned=False)
+            back = Gap.of(
+                replace(contrast, a="b", b="a", difference=1 / factor - 1, interval=turned(contrast)), turned=True
+            )
+            assert (back.value, back.bounds) == (pytest.approx(gap.value), pytest.approx(gap.bounds))
+            low, high = (float(word) for word in gap.interval.removesuffix(" %").split(" to "))
+            value = float(gap.factor.split()[0]) if gap.is_factor else 100 * gap.value
+            assert low < value < high
+
+
+def turned(one: Contrast) -> tuple[float, float]:
+    assert one.interval is not None
+    return 1 / (1 + one.interval[1]) - 1, 1 / (1 + one.interval[0]) - 1
+
+
+def test_worker_models_of_gunicorn_are_compared_with_the_synchronous_one() -> None:
+    places = {name: place(name) for name in FLASKS} | {"uvicorn": place("uvicorn", "asgi")}
+    speeds = {"gunicorn-sync": 1000, "gunicorn-gevent": 1900, "gunicorn-gthread": 1005, "uvicorn": 5000}
+    _, *rest = told(speeds, places, metric=Metric.GOODPUT)
+    assert rest == [
+        "With flask, gunicorn's gevent workers served 1.90 times what its sync workers did (1.88 to 1.92).",
+        "With flask, gunicorn's gthread and sync workers cannot be told apart (within ±1.5 %).",
+    ]
+    slower = told(speeds | {"gunicorn-gthread": 800}, places)
+    assert slower[-1] == (
+        "With flask, gunicorn's sync workers served 25 % more requests per CPU second than its gthread workers"
+        " (24 to 26 %)."
+    )
+    # The table's own sentence speaks of all; the two that are interesting have theirs.
+    alone = {name: speed for name, speed in speeds.items() if name != "uvicorn"}
+    assert told(alone, places)[1].startswith("gunicorn's gevent workers served 1.90 times what its sync workers did")
+
+
+def test_each_question_that_some_of_the_services_raise_has_a_sentence() -> None:
+    places = {
+        "uvicorn-asgi": place("uvicorn", "asgi"),
+        "uvicorn-starlette": place("uvicorn", "starlette"),
+        "uvicorn-fastapi": place("uvicorn", "fastapi"),
+        "granian-asgi": place("granian", "asgi"),
+        "granian-asgi-py314": place("granian", "asgi", "3.14"),
+    }
+    speeds = {"uvicorn-asgi": 5000, "uvicorn-starlette": 4000, "uvicorn-fastapi": 2000, "granian-asgi": 5010}
+    speeds["granian-asgi-py314"] = 5600
+    _, *rest = told(speeds, places)
+    assert rest == [
+        "With granian-asgi, Python 3.14 served 12 % more requests per CPU second than Python 3.13 (11 to 13 %).",
+        "With asgi on Python 3.13, granian and uvicorn cannot be told apart (within ±1.2 %).",
+        "On uvicorn on Python 3.13, asgi is fastest: 25 % more requests per CPU second than starlette, the next"
+        " (24 to 26 %); fastapi comes last: 2.50 times as much CPU per request as asgi (2.48 to 2.53).",
+    ]
+
+
+def test_a_base_and_a_package_are_named_as_they_are() -> None:
+    places = {
+        "a": place("aiohttp", "aiohttp"),
+        "b": place("aiohttp", "aiohttp", base="alpine"),
+        "c": place("aiohttp", "aiohttp", package="aiohttp==3.9.5"),
+    }
+    _, *rest = told({"a": 1000, "b": 900, "c": 800}, places)
+    assert rest == [
+        "debian served 11 % more requests per CPU second than alpine (10 to 12 %).",
+        "On debian, the locked version served 25 % more requests per CPU second than aiohttp 3.9.5 (24 to 26 %).",
+    ]
+    assert labels(["a", "c"], places) == {"a": "the locked version", "c": "aiohttp 3.9.5"}
+
+
+def test_many_questions_are_cut_with_their_number() -> None:
+    names = [f"{server}-{framework}" for server in "abcdefgh" for framework in "stuvwxyz"]
+    places = {name: place(*name.split("-")) for name in names}
+    found = told({name: 1000.0 * 1.1**i for i, name in enumerate(names)}, places)
+    assert len(found) == 14
+    assert found[-1] == "The answers to 4 more questions of this kind are in verdicts.jsonl."
+
+
+@pytest.mark.parametrize(
+    ("places", "question", "names"),
+    [
+        (
+            [place("uvicorn", "asgi"), place("granian", "asgi")],
+            "Which server for asgi? (Python 3.13, debian)",
+            ["uvicorn", "granian"],
+        ),
+        ([place(name) for name in FLASKS], "Which gunicorn worker model for flask? (Python 3.13, debian)", [*FLASKS]),
+        (
+            [place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")],
+            "Which server and framework? (Python 3.13, debian)",
+            ["uvicorn-asgi", "granian-asgi", "uvicorn-starlette"],
+        ),
+        (
+            [place("uvicorn", "asgi"), place("granian", "asgi", "3.14"), place("uvicorn", "starlette", base="alpine")],
+            "Which server, framework, Python and base image?",
+            [
+                "uvicorn-asgi, Python 3.13, debian",
+                "granian-asgi, Python 3.14, debian",
+                "uvicorn-starlette, Python 3.13, alpine",
+            ],
+        ),
+        (
+            [place("uvicorn", python="3.9"), place("uvicorn", python="3.14")],
+            "Which Python for uvicorn-flask? (debian)",
+            ["Python 3.9", "Python 3.14"],
+        ),
+        ([place("uvicorn"), place("uvicorn")], "Which service?", ["s0", "s1"]),
+    ],
+)
+def test_a_table_asks_for_what_its_services_differ_in(
+    places: Sequence[Coordinates], question: str, names: Sequence[str]
+) -> None:
+    by_name = {f"s{number}": one for number, one in enumerate(places)}
+    assert table_question([*by_name], by_name) == question
+    assert [*labels([*by_name], by_name).values()] == names
+
+
+def test_services_of_unknown_make_keep_their_names() -> None:
+    assert labels(["a", "b"], {}) == {"a": "a", "b": "b"}
+    assert table_question(["a", "b"], {}) == "Which service?"
+    assert Told(ranking({"a": 1, "b": 2})).pair("a", "x", {"a": "a", "x": "x"}) == "a and x cannot be compared"
+
+
+def test_conclusions_of_a_run_begin_with_its_tables() -> None:
+    speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "aiohttp": 5000}
+    records: list[Record] = measured(speeds, 8)
+    rankings = judge_tables(facts_of(table(map(service_of, speeds))), records)
+    solo = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
+    (found,) = conclusions(Judged(rankings=rankings), [*solo, *records])
+    assert (found.question, found.where) == ("Which server and framework? (Python 3.13, debian)", "json under wrk c16")
+    assert found.decided and found.sentence.startswith("aiohttp is fastest: ")
+    assert len(found.pairs) == 1
+    assert not conclusions(Judged(rankings=judge_tables(facts_of(table(["a", "b"])), [])), [])[0].decided
