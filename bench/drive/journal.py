@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.analysis.pair_analysis import judge_pairs, pairs_of
+from bench.analysis.table_analysis import settled_tables
 from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
 from bench.plan.measurement import Measurement
@@ -75,7 +76,7 @@ def decided(source: Run, lines: Iterable[Line]) -> set[str]:
 
 def settled(source: Run, lines: Iterable[Line]) -> set[tuple[str, str, str]]:
     """The tables in turns that are not measured on: all of their contrasts are decided."""
-    return set()
+    return settled_tables(source.facts, reviewed(source, records(lines, ("turns", "null"))))
 
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:

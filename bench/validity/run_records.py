@@ -41,19 +41,25 @@ def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | Non
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
     """A record for each planned measurement, in the order of the plan, judged by itself.
 
-    Measuring a pair ends with its verdict: its windows that never started have no record, nor have the controls of
-    rounds that were only for pairs.
+    Measuring a pair or a table ends with its verdicts: windows that never started have no record, nor have the
+    controls of rounds that were only for pairs.
     """
     harness = harness_of(source.facts)
     solo_rounds = whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
         raw = read_raw(source.path, planned)
         service = services.get(planned.service) or NULL_FACTS
-        if not raw.started and (planned.mode == "duet" or (planned.mode == "null" and planned.round > solo_rounds)):
+        if not raw.started and _is_spare(planned, solo_rounds):
             continue
         if seen is not None:
             seen(raw)
         yield judged_record(planned, raw, service, harness, source.settings_sha256)
+
+
+def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
+    """Whether it was only for verdicts that are not there yet: what never started of it needs no record."""
+    spare_from = {"duet": 1, "turns": 2, "null": solo_rounds + 1}
+    return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
 
 def judged_record(
