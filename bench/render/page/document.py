@@ -19,10 +19,12 @@ from markupsafe import Markup
 
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.pair_analysis import Judged
+from bench.core.files import items, mapping
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.details import parts
+from bench.render.page.rankings import rankings_of
 from bench.render.page.text import short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
@@ -44,15 +46,27 @@ def html(
     latencies: Mapping[Key, Latencies],
     words: Mapping[str, Any],
 ) -> str:
-    """The page of a run: `windows` in the order of the records, `words` those of its report."""
-    data = page_data(source, services, records, windows, judged=judged, latencies=latencies)
+    """The page of a run: `windows` in the order of the records, `words` those of its report.
+
+    If the words have `rankings` (the tables measured in turns), the page begins with them.
+    """
+    tables = [*map(mapping, items(words.get("rankings")))]
+    rankings = rankings_of(tables)
+    data = page_data(source, services, records, windows, judged=judged, latencies=latencies, rankings=tables)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
-    bare = _template().render(
+    styles = ["style.css", *(["rankings.css"] if rankings else [])]
+    content = {
         **words,
+        "rankings": rankings,
+        # Without a pair the tables in turns are all that can be concluded.
+        "show_conclusions": not rankings or bool(words["verdicts"]),
+    }
+    bare = _template().render(
+        **content,
         run=data["name"],
         data=json_block(data),
         parts=[],
-        style=Markup((HERE / "style.css").read_text("utf-8")),  # the project's own files
+        style=Markup("".join((HERE / name).read_text("utf-8") for name in styles)),  # the project's own files
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
         details=Markup(DETAILS),
