@@ -50,7 +50,7 @@ def html(
 
     If the words have `rankings` (the tables measured in turns), the page begins with them.
     """
-    tables = [*map(mapping, items(words.get("rankings")))]
+    tables = [table for table in map(mapping, items(words.get("rankings"))) if table.get("rows")]
     rankings = rankings_of(tables)
     data = page_data(source, services, records, windows, judged=judged, latencies=latencies, rankings=tables)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]

@@ -39,8 +39,8 @@ _LEVEL = re.compile(r"(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?\Z", re.A)
 
 
 def rankings_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the page shows of each table of `rankings`; a table without a row is left out."""
-    return [_table(place, table) for place, table in enumerate(tables, 1) if items(table.get("rows"))]
+    """What the page shows of each table of `rankings`."""
+    return [_table(place, table) for place, table in enumerate(tables, 1)]
 
 
 def loads_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
