@@ -79,6 +79,8 @@ def ranking(
         "metric": "CPU per request" if cpu else "goodput",
         "rounds": 6,
         "looks": [4, 6],
+        "look": 6,
+        "confidence": 0.95,
         "settled": cpu,
         "question": f"Which of these {len(rows)} {what}? wrk, 16 connections",
         "sentences": [*sentences],
@@ -120,11 +122,13 @@ def page(folder: Path, rankings: Sequence[Mapping[str, Any]], **facts: Any) -> P
         write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
     windows: list[WindowDetails] = []
     source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-    words = report_content(source, services, records, judged, {}) | {"rankings": [*rankings]}
+    words = report_content(source, services, records, judged, {})
     records = list(map(_in_turns, records))
     file = folder / "index.html"
     with patch.object(data, "MODES", (*data.MODES, "turns")):
-        made = document.html(source, services, records, judged, windows=windows, latencies={}, words=words)
+        made = document.html(
+            source, services, records, judged, windows=windows, latencies={}, words=words, rankings=rankings
+        )
     file.write_text(made)
     return file
 

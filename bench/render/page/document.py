@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,11 @@ from markupsafe import Markup
 
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.pair_analysis import Judged
-from bench.core.files import items, mapping
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.details import parts
-from bench.render.page.rankings import rankings_of
+from bench.render.page.rankings import rankings_of, tables_of
 from bench.render.page.text import short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
@@ -45,21 +44,21 @@ def html(
     windows: Sequence[WindowDetails],
     latencies: Mapping[Key, Latencies],
     words: Mapping[str, Any],
+    rankings: Iterable[Mapping[str, Any]] = (),
 ) -> str:
     """The page of a run: `windows` in the order of the records, `words` those of its report.
 
-    If the words have `rankings` (the tables measured in turns), the page begins with them.
+    With `rankings`, the tables measured in turns as JSON, the page begins with them.
     """
-    tables = [table for table in map(mapping, items(words.get("rankings"))) if table.get("rows")]
-    rankings = rankings_of(tables)
+    tables = tables_of(rankings)
     data = page_data(source, services, records, windows, judged=judged, latencies=latencies, rankings=tables)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
-    styles = ["style.css", *(["rankings.css"] if rankings else [])]
+    styles = ["style.css", *(["rankings.css"] if tables else [])]
     content = {
         **words,
-        "rankings": rankings,
+        "answers": rankings_of(tables),
         # Without a pair the tables in turns are all that can be concluded.
-        "show_conclusions": not rankings or bool(words["verdicts"]),
+        "show_conclusions": not tables or bool(words["verdicts"]),
     }
     bare = _template().render(
         **content,

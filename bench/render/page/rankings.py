@@ -6,6 +6,7 @@ Pure: plain dicts of the analysis' shape in, words and numbers for rankings.html
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from bench.render.table import Table
 CONFIDENCE = 0.95
 """Of all comparisons of a table together, unless the table has its own."""
 MOST_SENTENCES = 4
-"""Findings that are shown at once; the others open below them."""
+"""Findings that are shown at once, half as many again of an only table; the others open below them."""
 MOST_ROWS = 32
 """Rows that are shown at once: of a longer ranking, whole tiers up to FIRST_ROWS, and the others open below them."""
 FIRST_ROWS = 20
@@ -38,9 +39,15 @@ _APART = 34.0
 _LEVEL = re.compile(r"(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?\Z", re.A)
 
 
-def rankings_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the page shows of each table of `rankings`."""
-    return [_table(place, table) for place, table in enumerate(tables, 1)]
+def tables_of(rankings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tables that have a row, as if read from JSON: the other functions take these."""
+    return [as_read for table in rankings if (as_read := json.loads(json.dumps(table))).get("rows")]
+
+
+def rankings_of(tables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the page shows of each table."""
+    most = MOST_SENTENCES if len(tables) > 1 else MOST_SENTENCES * 3 // 2
+    return [_table(place, table, most) for place, table in enumerate(tables, 1)]
 
 
 def loads_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -96,7 +103,7 @@ class _Row:
     high: float | None
 
 
-def _table(place: int, table: Mapping[str, Any]) -> dict[str, Any]:
+def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
     rows = [mapping(row) for row in items(table.get("rows"))]
     cpu = table.get("metric") == Metric.CPU
     ranked = _ranked([row for row in rows if row.get("rank") is not None], cpu)
@@ -105,37 +112,37 @@ def _table(place: int, table: Mapping[str, Any]) -> dict[str, Any]:
     later = _later(tiers, len(ranked))
     sentences = [str(sentence) for sentence in items(table.get("sentences"))]
     load = _load(table)
-    question = str(table.get("question") or "") or _question(table, len(rows), cpu)
+    question, asked = _question(table, len(rows), cpu), str(table.get("question") or "")
+    if str(table.get("scenario")) in asked:
+        question, asked = asked, ""
     return {
         "id": f"ranking-{place}",
         "question": question,
-        "sentences": sentences[:MOST_SENTENCES],
-        "more": sentences[MOST_SENTENCES:],
+        "asked": asked,
+        "sentences": sentences[:most],
+        "more": sentences[most:],
         "caption": _caption(load, cpu),
         "against": "CPU against the best" if cpu else "against the best",
         **_axis(ranked, tiers),
         "tiers": tiers[: len(tiers) - later],
         "later": tiers[len(tiers) - later :],
         "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
-        "unranked": [{"name": _name(row), "note": str(row.get("note") or "no valid window")} for row in unranked],
+        "unranked": [
+            {"name": _name(row), "rate": _rate(row)[0], "note": str(row.get("note") or "")} for row in unranked
+        ],
         "certainty": _certainty(table, cpu),
         "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu),
     }
 
 
 def _ranked(rows: Sequence[Mapping[str, Any]], cpu: bool) -> list[_Row]:
-    """The rows with their factors.
-
-    The analysis gives differences of speeds (ratio - 1, at most 0 to the best). A table whose differences are above 0
-    has them the other way round, as costs: both give the same picture.
-    """
-    costs = any((row.get("difference") or 0) > 0 for row in rows)
+    """The rows with their factors: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
 
     def factor(difference: Any) -> float | None:
         ratio = 1 + float(difference) if isinstance(difference, int | float) else math.nan
         if not (0 < ratio < math.inf):
             return None
-        return ratio if costs == cpu else 1 / ratio
+        return 1 / ratio if cpu else ratio
 
     found = []
     for row in rows:
@@ -275,7 +282,8 @@ def _plural(count: int, word: str) -> str:
 
 
 def _question(table: Mapping[str, Any], count: int, cpu: bool) -> str:
-    asked = f"serves {table.get('scenario')} with the least CPU" if cpu else f"serves the most {table.get('scenario')}"
+    scenario = table.get("scenario")
+    asked = f"serves {scenario} with the least CPU" if cpu else f"serves the most requests/s of {scenario}"
     return f"Which of these {count} {asked}? {table.get('tool')}, {level_words(str(table.get('level')))}"
 
 
@@ -287,16 +295,21 @@ def _caption(load: str, cpu: bool) -> str:
 
 def _certainty(table: Mapping[str, Any], cpu: bool) -> str:
     """How sure the ranking is: rounds, confidence, metric, and what would have been seen."""
-    rounds, confidence = table.get("rounds"), float(table.get("confidence") or CONFIDENCE)
-    measured = f"{_plural(rounds, 'round')}, " if isinstance(rounds, int) else ""
+    if table.get("look", table.get("rounds")) is None:
+        first = next(iter(items(table.get("looks"))), None)
+        return f"No tiers yet: {_plural(table.get('rounds') or 0, 'round')}" + (
+            f", and the first look is after {first}." if first else "."
+        )
+    measured = _plural(int(table.get("look") or table["rounds"]), "round")
+    confidence = float(table.get("confidence") or CONFIDENCE)
     judged = "CPU time per successful response" if cpu else "successful responses per second, alone on the CPU"
     words = [
         "Services in one tier cannot be told apart from its first.",
-        f"{measured}{100 * confidence:g} % confidence for all comparisons of this table together; judged by {judged}.",
+        f"{measured}, {100 * confidence:.3g} % confidence for all comparisons of the table together; judged by {judged}.",
     ]
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
-        words.append(f"A difference of {100 * abs(median(seen)):.2g} % would typically have been seen.")
+        words.append(f"Where none is shown, a difference of {100 * median(map(abs, seen)):.2g} % would have been seen.")
     if table.get("settled") is False:
         words.append("More rounds may still divide tiers.")
     return " ".join(words)
@@ -319,7 +332,7 @@ def _rate(row: Mapping[str, Any]) -> tuple[str, str, str]:
 def _estimate(given: Any) -> tuple[str, str]:
     """(mean, "low to high"), each as far as it is known."""
     mean, low, high = (mapping(given).get(name) for name in ("mean", "low", "high"))
-    span = "" if low is None or high is None else f"{number(low)} to {number(high)}"
+    span = "" if low is None or high is None or low == high else f"{number(low)} to {number(high)}"
     return (NOTHING if mean is None else number(mean)), span
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from page_browser import Opened, draw_all
 from playwright.sync_api import Locator, Page
 from ranking_run import SENTENCES, WAITING, many_services, page, ranking, two_tables
 
-from bench.render.page.rankings import MOST_SENTENCES, level_words, rankings_of
+from bench.render.page.rankings import MOST_SENTENCES, level_words, rankings_of, tables_of
 
 pytest_plugins = ["page_fixtures"]
 
@@ -40,21 +39,19 @@ def test_rows_say_what_they_are_against_the_best() -> None:
     assert "divide" in goodput["certainty"] and "divide" not in cpu["certainty"]
 
 
-def test_differences_of_speeds_and_of_costs_give_one_picture() -> None:
-    speeds = two_tables()
-    costs = deepcopy(speeds)
-    for table in costs:
-        for row in table["rows"]:
-            for name in ("difference", "interval"):
-                given = row[name]
-                other = [1 / (1 + part) - 1 for part in (given if isinstance(given, list) else [given]) if given]
-                row[name] = None if given is None else other if isinstance(given, list) else (other or [0.0])[0]
-    told, wanted = rankings_of(costs), rankings_of(speeds)
-    for one, other in zip(map(places, told), map(places, wanted), strict=True):
-        for row, same in zip(one, other, strict=True):
-            for name in ("at", "left", "width"):
-                assert row.pop(name) == pytest.approx(same.pop(name), abs=0.02)
-            assert row == same
+def test_the_question_is_that_of_the_load() -> None:
+    table = two_tables()[0] | {"question": "Which server? (Python 3.13)"}
+    (found,) = rankings_of([table])
+    assert found["question"] == "Which of these 8 serves json with the least CPU? wrk, 16 connections"
+    assert found["asked"] == "Which server? (Python 3.13)"
+    (own,) = rankings_of(two_tables()[1:])
+    assert own["question"] == "Which of these 8 answers delay-20 most often? wrk, 16 connections" and not own["asked"]
+
+
+def test_tables_are_those_with_rows_as_json_has_them() -> None:
+    early = two_tables()[0] | {"look": None, "rounds": 2}
+    assert rankings_of([early])[0]["certainty"] == "No tiers yet: 2 rounds, and the first look is after 4."
+    assert tables_of([{"rows": ()}, {"rows": ({"interval": (0.1, 0.2)},)}]) == [{"rows": [{"interval": [0.1, 0.2]}]}]
 
 
 def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
@@ -76,17 +73,17 @@ def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
 def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
     row = {"service": "a", "rank": 1, "tier": 1, "difference": value, "interval": [value, value], "goodput": None}
     (found,) = rankings_of([{"scenario": "json", "tool": "wrk", "level": "c1", "metric": "goodput", "rows": [row]}])
-    assert found["question"] == "Which of these 1 serves the most json? wrk, 1 connection"
+    assert found["question"] == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
     assert places(found)[0]["rate"] == ("–", "", "") and found["ticks"]
     (none,) = rankings_of([{"rows": [{"service": "a", "rank": None}]}])
-    assert none["tiers"] == [] and none["unranked"] == [{"name": "a", "note": "no valid window"}]
+    assert none["tiers"] == [] and none["unranked"] == [{"name": "a", "rate": "–", "note": ""}]
 
 
 def test_a_long_ranking_opens_its_later_tiers() -> None:
     (found,) = rankings_of(many_services())
     shown = sum(len(tier["rows"]) for tier in found["tiers"])
     assert shown <= 20 and shown + found["later_rows"] == 58 and len(found["unranked"]) == 2
-    assert len(found["sentences"]) == MOST_SENTENCES and len(found["more"]) == 5
+    assert len(found["sentences"]) == MOST_SENTENCES + 2 and len(found["more"]) == 3
     assert len(found["figures"].rows) == 60
 
 
