@@ -305,7 +305,7 @@ def _certainty(table: Mapping[str, Any], cpu: bool) -> str:
     judged = "CPU time per successful response" if cpu else "successful responses per second, alone on the CPU"
     words = [
         "Services in one tier cannot be told apart from its first.",
-        f"{measured}, {100 * confidence:.3g} % confidence for all comparisons of the table together; judged by {judged}.",
+        f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
     ]
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
