@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from math import log
 
@@ -86,7 +86,8 @@ class Tally:
     widths: np.ndarray
     false: int = 0
     denied: int = 0
-    settled: list[int] = field(default_factory=list)
+    """Differences of the margin or more that are called none at any look, of `different`."""
+    different: int = 0
 
     @property
     def coverage(self) -> np.ndarray:
@@ -103,7 +104,8 @@ class Tally:
             )
         ]
         return (
-            "; ".join(parts) + f" | false word {self.false / self.tables:.1%}, denied {self.denied / self.tables:.2%}"
+            "; ".join(parts)
+            + f" | false word {self.false / self.tables:.1%}, denied {self.denied / max(1, self.different):.2%}"
         )
 
 
@@ -131,7 +133,7 @@ def simulate(
     tally = Tally(tables, np.zeros(shape), np.zeros(shape), *(np.zeros(len(looks)) for _ in range(4)))
     for _ in range(tables):
         made = observations(rng, truths, looks[-1], spread, windows=windows, block=block)
-        false, denied, last = False, 0, dict[str, int]()
+        false, denied, last = False, set[int](), dict[str, int]()
         for at, look in enumerate(looks):
             fit = fit_table([one for one in made if one.round <= min(look, last.get(one.service, look))])
             found = differences(fit, levels[look], margin, least)
@@ -151,14 +153,16 @@ def simulate(
                 widths.append(half)
                 missed |= abs(one.estimate - truth) > half
                 false |= one.word in (FASTER, SLOWER) and truth * (1 if one.word == FASTER else -1) <= 0
-                denied |= one.word == NO_DIFFERENCE and abs(truth) >= margin
+                if one.word == NO_DIFFERENCE and abs(truth) > margin - 1e-9:
+                    denied.add(index)
                 if j == i + 1:
                     tally.called[at] += one.word == (FASTER if truth > 0 else SLOWER)
                     tally.same[at] += one.word == NO_DIFFERENCE
             tally.missed[at] += missed
             tally.widths[at] += np.median(widths) / tables
         tally.false += false
-        tally.denied += denied
+        tally.denied += len(denied)
+        tally.different += sum(abs(truths[i] - truths[j]) > margin - 1e-9 for i, j in pairs)
     tally.called /= tables * (len(truths) - 1)
     tally.same /= tables * (len(truths) - 1)
     return tally

@@ -19,9 +19,11 @@ from bench.analysis.knee import confirmed
 from bench.analysis.latency import Key, Latencies, key_of
 from bench.analysis.pair_analysis import Judged
 from bench.core.files import as_object, items, mapping, read_bytes
+from bench.core.formats import number as written
 from bench.plan.levels import SEARCHED
 from bench.plan.measurement import MODES
 from bench.records.record import Record
+from bench.render.page.rankings import figures_of, loads_of
 from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
@@ -53,13 +55,14 @@ def page_data(
     *,
     judged: Judged,
     latencies: Mapping[Key, Latencies],
+    rankings: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read; `measurements` and `cells` are columns of equal length."""
     words = Words()
     groups = grouped(records)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     columns = {
-        "cells": _cells(groups, records, latencies, words),
+        "cells": _cells(groups, records, latencies, words, figures_of(rankings)),
         "measurements": _measurements(groups, records, windows, limits, words),
         "curves": _curves(groups, latencies),
     }
@@ -72,6 +75,7 @@ def page_data(
         "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
         "pairs": [*judged.lines()],
         "floor": _noise_floor(judged),
+        "rankings": loads_of(rankings),
     }
     return rounded(facts | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
 
@@ -141,6 +145,7 @@ def _cells(
     records: Sequence[Record],
     latencies: Mapping[Key, Latencies],
     words: Words,
+    figures: Mapping[tuple[str, ...], Mapping[str, Any]],
 ) -> dict[str, list[Any]]:
     ceilings = ceilings_of(records)
     rows = []
@@ -173,9 +178,25 @@ def _cells(
                 "knee": _knee(cell),
                 "state": words(cell.state) if not values else None,
                 "measurements": places,
+                **(_in_turns(cell, figures) if first.mode == "turns" else {}),
             }
         )
     return _columns(rows)
+
+
+def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], Mapping[str, Any]]) -> dict[str, Any]:
+    """The figures that the table of a cell in turns has of it, so that the page says each of them once."""
+    first = cell.first
+    row = figures.get((first.scenario, first.tool, first.level, first.service))
+    goodput, cpu_us = mapping(mapping(row).get("goodput")), mapping(mapping(row).get("cpu_us")).get("mean")
+    if goodput.get("mean") is None:
+        return {}
+    # As they are printed at the top, so that no figure is rounded twice.
+    found = {
+        name: None if (value := goodput.get(key)) is None else float(written(value).replace(",", ""))
+        for name, key in (("goodput", "mean"), ("low", "low"), ("high", "high"))
+    }
+    return found if cpu_us is None else found | {"cpu_s": cpu_us / 1e6}
 
 
 def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, float | None, float | None, bool]:
@@ -228,7 +249,7 @@ def _measurements(
             "steal": record.steal_ratio,
             "foreign": None if record.mode == "duet" else record.foreign_ratio,
             "pressure": window.pressure_ratio,
-            "noisy": int(record.mode != "duet" and _noisy(record, limits)),
+            "noisy": int(record.mode not in ("duet", "turns") and _noisy(record, limits)),
             "at_s": None if first is None or window.start_ns is None else (window.start_ns - first) / 1e9,
             "causes": [words(f"{cause.cause}: {short(cause.detail, 300)}") for cause in record.causes],
         }

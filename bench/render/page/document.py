@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.details import parts
+from bench.render.page.rankings import rankings_of, tables_of
 from bench.render.page.text import short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
@@ -43,16 +44,28 @@ def html(
     windows: Sequence[WindowDetails],
     latencies: Mapping[Key, Latencies],
     words: Mapping[str, Any],
+    rankings: Iterable[Mapping[str, Any]] = (),
 ) -> str:
-    """The page of a run: `windows` in the order of the records, `words` those of its report."""
-    data = page_data(source, services, records, windows, judged=judged, latencies=latencies)
+    """The page of a run: `windows` in the order of the records, `words` those of its report.
+
+    With `rankings`, the tables measured in turns as JSON, the page begins with them.
+    """
+    tables = tables_of(rankings)
+    data = page_data(source, services, records, windows, judged=judged, latencies=latencies, rankings=tables)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
-    bare = _template().render(
+    styles = ["style.css", *(["rankings.css"] if tables else [])]
+    content = {
         **words,
+        "answers": rankings_of(tables),
+        # Without a pair the tables in turns are all that can be concluded.
+        "show_conclusions": not tables or bool(words["verdicts"]),
+    }
+    bare = _template().render(
+        **content,
         run=data["name"],
         data=json_block(data),
         parts=[],
-        style=Markup((HERE / "style.css").read_text("utf-8")),  # the project's own files
+        style=Markup("".join((HERE / name).read_text("utf-8") for name in styles)),  # the project's own files
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
         details=Markup(DETAILS),

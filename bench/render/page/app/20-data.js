@@ -18,7 +18,7 @@ const word = (index) => (index === null ? null : DATA.words[index]);
 const CELLS = rowsOf(DATA.cells);
 for (const cell of CELLS) {
   for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
-  cell.load = [cell.scenario, cell.tool, cell.level].join(" ");
+  cell.load = [cell.scenario, cell.tool, cell.level, ...(cell.mode === "turns" ? ["turns"] : [])].join(" ");
   cell.id = [cell.service, cell.load, ...(cell.pair ? [cell.pair] : [])].join(" ");
   const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
@@ -29,7 +29,14 @@ for (const cell of CELLS) {
 const MEASUREMENTS = rowsOf(DATA.measurements);
 for (const one of MEASUREMENTS) one.causes = one.causes.map(word);
 
-const SOLO = CELLS.filter((cell) => cell.mode === "solo");
+/** Whether a cell has figures of one service alone: measured solo, or alone on the CPU in its turns. */
+const isAlone = (cell) => cell.mode === "solo" || cell.mode === "turns";
+const ALONE = CELLS.filter(isAlone);
+/** Whether a load was measured both ways, so that its name has to say which. */
+const BOTH_WAYS = new Set(ALONE.map((cell) => cell.mode)).size > 1;
+
+/** The first where the page begins with rankings, else the second. */
+const answered = (first, second) => (DATA.rankings.length ? first : second);
 
 const PART_SIZE = 100; // IN_A_PART of details.py
 const parts = new Map();

@@ -12,7 +12,7 @@ const FILTER_NAMES = {
 /** The loads that pass the filters, each with its cells. */
 function loads() {
   const groups = new Map();
-  for (const cell of SOLO) {
+  for (const cell of ALONE) {
     if (!passesFilters(cell)) continue;
     if (!groups.has(cell.load)) groups.set(cell.load, []);
     groups.get(cell.load).push(cell);
@@ -20,9 +20,12 @@ function loads() {
   return groups;
 }
 
-/** The charted load: the selected one if it passes the filters, otherwise the one with the most valid cells. */
+/** The charted load: the selected one if it passes the filters, else the first ranking's, else that with the most valid cells. */
 function chartedLoad(groups) {
   if (groups.has(state.load)) return state.load;
+  const names = DATA.rankings.map(({ scenario, tool, level }) => [scenario, tool, level, "turns"].join(" "));
+  const first = names.find((load) => groups.has(load));
+  if (first) return first;
   const closed = (cells) => (cells[0].rate === null ? 1 : 0);
   const ranked = [...groups].sort(
     ([one, a], [other, b]) =>
@@ -60,7 +63,7 @@ function filters() {
     const options = [...groups.keys()].sort(natural).map((name) => [name, loadText(groups.get(name)[0])]);
     fillSelect(load, options, chartedLoad(groups) ?? "");
   };
-  if (SOLO.length) field("Load in the charts", load);
+  if (ALONE.length) field("Load in the charts", load);
   const reset = make(
     "button",
     {

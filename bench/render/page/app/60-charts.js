@@ -236,9 +236,13 @@ function chartedCells() {
   return { load, cells, first: cells[0] };
 }
 
-const NO_SOLO = "this run has no solo measurement that matches the filters.";
+const NO_SOLO = answered(
+  "no measurement of a service alone matches the filters.",
+  "this run has no solo measurement that matches the filters.",
+);
 const OPEN_LOOP = "in an open loop the rate is fixed, so goodput does not rank services; only a closed-loop load does.";
-const loadText = (cell) => `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}`;
+const loadText = (cell) =>
+  `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}${BOTH_WAYS && cell.mode === "turns" ? ", in turns" : ""}`;
 const roundsText = (cell) =>
   cell.valid < cell.rounds ? `${cell.valid} of ${cell.rounds} rounds valid` : plural(cell.rounds, "round");
 const intervalText = (cell) => (cell.low === null ? NOTHING : `${number(cell.low)} to ${number(cell.high)}`);

@@ -4,7 +4,7 @@ const MOST_ROWS = 60;
 
 chart(
   "ranked",
-  "Goodput ranking",
+  answered("Requests/s", "Goodput ranking"),
   "Successful responses per second: the mean over the valid rounds with its 95 % confidence interval. Services without a valid result are listed at the bottom with the cause, and are not ranked.",
   (width) => {
     const { cells, first } = chartedCells();
@@ -211,7 +211,7 @@ function rankedNotes(cells, ranked, shown) {
     notes.push(
       `The shaded band left of the best service is the noise floor: the largest difference of this run's A/A pairs, ${share(floor)}. Smaller differences are treated as noise.`,
     );
-  else notes.push("No noise floor: this run has no valid A/A pair.");
+  else if (!DATA.rankings.length) notes.push("No noise floor: this run has no valid A/A pair.");
   if (!first.ceiling) notes.push(`No ceiling: the null server has no valid result with ${first.tool} in this run.`);
   else
     notes.push(

@@ -5,7 +5,7 @@ chart(
   "Open-loop latency by percentile",
   "Requests are sent at a fixed rate, however slow the responses are. Each curve merges the latency distributions of all valid rounds and ends where fewer than 50 requests of a round were slower.",
   (width) => {
-    const every = SOLO.filter((cell) => passesFilters(cell) && DATA.curves[cell.index]);
+    const every = ALONE.filter((cell) => passesFilters(cell) && DATA.curves[cell.index]);
     if (!every.length)
       return {
         missing:
@@ -122,9 +122,9 @@ chart(
   "Each point is one level of load: further right is more goodput, further up is slower. A ringed point is the knee, the highest rate at which p99 stays within its limit.",
   (width) => {
     const { first } = chartedCells();
-    const from = first ?? SOLO.find(passesFilters);
+    const from = first ?? ALONE.find(passesFilters);
     if (!from) return { missing: NO_SOLO };
-    const cells = SOLO.filter(
+    const cells = ALONE.filter(
       (cell) =>
         passesFilters(cell) && cell.scenario === from.scenario && cell.tool === from.tool && cell.goodput && cell.p99_s,
     );

@@ -1,7 +1,8 @@
 /* Draws the noise on the host over the run: steal, foreign CPU and CPU pressure of every measurement. */
 
 const BINS = 400;
-const PANEL_HEIGHT = 110;
+// After answers the noise is in the background.
+const PANEL_HEIGHT = answered(64, 110);
 const PANELS = [
   { title: "steal, % of the host", key: "steal", limit: DATA.limits.steal },
   { title: "foreign CPU, % of the host", key: "foreign", limit: DATA.limits.foreign },
@@ -84,7 +85,7 @@ function discardedRounds(kept, x, padding) {
   );
   return [...noisy.keys()].map((round) => {
     const own = kept
-      .filter((one) => one.round === round && CELLS[one.cell].mode !== "duet")
+      .filter((one) => one.round === round && !["duet", "turns"].includes(CELLS[one.cell].mode))
       .map((one) => x.get(one.index));
     return { round, from: Math.min(...own), to: Math.max(...own) + padding };
   });

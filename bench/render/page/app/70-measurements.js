@@ -33,7 +33,7 @@ function filteredCells() {
   if (!column) return cells;
   const direction = down ? -1 : 1;
   const missing = (cell) =>
-    cell[key] === null || (column.figure && cell.mode !== "solo") || (column.figure && key !== "valid" && !cell.valid);
+    cell[key] === null || (column.figure && !isAlone(cell)) || (column.figure && key !== "valid" && !cell.valid);
   return cells.sort((a, b) => {
     if (missing(a) || missing(b)) return missing(a) - missing(b);
     return direction * (column.figure ? a[key] - b[key] : natural(a[key], b[key]));
@@ -137,10 +137,9 @@ function cellRows(cell) {
     below.hidden = !open;
     if (open && !inside.childElementCount) inside.append(...cellDetails(cell));
   };
-  const name =
-    cell.mode === "solo"
-      ? cell.server + (cell.package ? ` (${cell.package})` : "")
-      : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
+  const name = isAlone(cell)
+    ? cell.server + (cell.package ? ` (${cell.package})` : "")
+    : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
   const opener = make(
     "button",
     { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `Rounds of ${cell.id}` },

@@ -33,8 +33,12 @@ function drawCharts() {
   section.hidden = false;
   const grid = make("div", { class: "grid" });
   section.append(grid);
-  const frames = charts.map(frame);
-  grid.append(...frames.map(({ figure }) => figure));
+  // Where the page begins with rankings, what says nothing about them is left out, and noise comes last.
+  const frames = charts.filter(({ id }) => id !== "verdicts" || answered(false, true) || DATA.pairs.length).map(frame);
+  for (const one of frames) {
+    if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
+    else grid.append(one.figure);
+  }
   performance.mark("before-first-picture");
   for (const one of frames) {
     one.render();
@@ -54,6 +58,14 @@ function drawCharts() {
       for (const one of frames) one.refresh();
     }, 120);
   });
+}
+
+/** Puts the noise over the run where it opens on demand; its size is known only then. */
+function atTheEnd({ figure, refresh }) {
+  const details = document.getElementById("noise");
+  details.append(figure);
+  details.addEventListener("toggle", refresh);
+  details.hidden = false;
 }
 
 theme();

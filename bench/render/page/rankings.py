@@ -1,0 +1,365 @@
+"""The answers at the top of the page: the tables of a run measured in turns, as text and as positions in a picture.
+
+A picture is made of elements placed by percentages, so that it needs no script, fits any width and is read as a list.
+Pure: plain dicts of the analysis' shape in, words and numbers for rankings.html.jinja out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+from bench.analysis.comparison import Metric
+from bench.core.files import items, mapping
+from bench.core.formats import NOTHING, number
+from bench.render.table import Table
+
+CONFIDENCE = 0.95
+"""Of all comparisons of a table together, unless the table has its own."""
+MOST_SENTENCES = 4
+"""Findings that are shown at once, half as many again of an only table; the others open below them."""
+MOST_ROWS = 32
+"""Rows that are shown at once: of a longer ranking, whole tiers up to FIRST_ROWS, and the others open below them."""
+FIRST_ROWS = 20
+LOGARITHMIC = 3.0
+"""If the factors span more than this, the scale is logarithmic."""
+IN_TIMES = 1.5
+"""From this factor on a difference is written as a factor, below it in percent."""
+_ROOM = 1.5
+"""An interval may widen the scale by this factor; a longer one ends in an arrow."""
+_LEAST_SPAN = 0.04
+_APART = 34.0
+"""In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
+_LEVEL = re.compile(r"(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?\Z", re.A)
+
+
+def tables_of(rankings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tables that have a row, as if read from JSON: the other functions take these."""
+    return [as_read for table in rankings if (as_read := json.loads(json.dumps(table))).get("rows")]
+
+
+def rankings_of(tables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the page shows of each table."""
+    most = MOST_SENTENCES if len(tables) > 1 else MOST_SENTENCES * 3 // 2
+    return [_table(place, table, most) for place, table in enumerate(tables, 1)]
+
+
+def loads_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The tables' names, by which the page's scripts know that there are answers and which load comes first."""
+    return [{name: str(table.get(name)) for name in ("scenario", "tool", "level", "metric")} for table in tables]
+
+
+def figures_of(tables: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """By (scenario, tool, level, service): the row whose figures the page's cells take over."""
+    return {
+        (*(str(table.get(name)) for name in ("scenario", "tool", "level")), str(row.get("service"))): row
+        for table in tables
+        for row in map(mapping, items(table.get("rows")))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """The part of the picture's width at which a factor is, in percent."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def at(self, factor: float) -> float:
+        """Between 0 and 100, also for a factor beyond the ends."""
+        low, high, value = self.low, self.high, min(max(factor, self.low), self.high)
+        if self.logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return round(100 * (value - low) / (high - low), 2)
+
+    def ticks(self) -> list[float]:
+        """Round factors, 1 among them."""
+        if self.logarithmic:
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            steps = (1, 2, 5) if self.high / self.low < 60 else (1,)
+            found = [step * 10.0**power for power in powers for step in steps]
+        else:
+            span = self.high - self.low
+            exact = 10 ** math.floor(math.log10(span / 4))
+            step = next(exact * part for part in (1, 2, 2.5, 5, 10) if span / (exact * part) <= 4.5)
+            found = [1 + step * turn for turn in range(-5, 6)]
+        return [value for value in found if self.low * 0.9999 <= value <= self.high * 1.0001]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
+
+    given: Mapping[str, Any]
+    factor: float
+    low: float | None
+    high: float | None
+
+
+def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
+    rows = [mapping(row) for row in items(table.get("rows"))]
+    cpu = table.get("metric") == Metric.CPU
+    ranked = _ranked([row for row in rows if row.get("rank") is not None], cpu)
+    unranked = [row for row in rows if row.get("rank") is None]
+    tiers = _tiers(ranked, cpu)
+    later = _later(tiers, len(ranked))
+    sentences = [str(sentence) for sentence in items(table.get("sentences"))]
+    load = _load(table)
+    question, asked = _question(table, len(rows), cpu), str(table.get("question") or "")
+    if str(table.get("scenario")) in asked:
+        question, asked = asked, ""
+    return {
+        "id": f"ranking-{place}",
+        "question": question,
+        "asked": asked,
+        "sentences": sentences[:most],
+        "more": sentences[most:],
+        "caption": _caption(load, cpu),
+        "against": "CPU against the best" if cpu else "against the best",
+        **_axis(ranked, tiers),
+        "tiers": tiers[: len(tiers) - later],
+        "later": tiers[len(tiers) - later :],
+        "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
+        "unranked": [
+            {"name": _name(row), "rate": _rate(row)[0], "note": str(row.get("note") or "")} for row in unranked
+        ],
+        "certainty": _certainty(table, cpu),
+        "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu),
+    }
+
+
+def _ranked(rows: Sequence[Mapping[str, Any]], cpu: bool) -> list[_Row]:
+    """The rows with their factors: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
+
+    def factor(difference: Any) -> float | None:
+        ratio = 1 + float(difference) if isinstance(difference, int | float) else math.nan
+        if not (0 < ratio < math.inf):
+            return None
+        return 1 / ratio if cpu else ratio
+
+    found = []
+    for row in rows:
+        ends = sorted(end for end in map(factor, items(row.get("interval"))) if end is not None)
+        low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
+        found.append(_Row(row, factor(row.get("difference") or 0) or 1.0, low, high))
+    return found
+
+
+def _tiers(ranked: Sequence[_Row], cpu: bool) -> list[dict[str, Any]]:
+    tiers = []
+    for tier, members in groupby(ranked, key=lambda row: row.given.get("tier")):
+        rows = [_words(row, cpu) for row in members]
+        tiers.append({"name": "no tier" if tier is None else f"tier {tier}", "rows": rows, "count": len(rows)})
+    return tiers
+
+
+def _later(tiers: Sequence[Mapping[str, Any]], count: int) -> int:
+    """The number of tiers at the end that are not shown at once."""
+    shown, later = 0, 0
+    for tier in tiers:
+        shown += len(tier["rows"])
+        later += count > MOST_ROWS and shown > FIRST_ROWS and tier is not tiers[0]
+    return later
+
+
+def _words(row: _Row, cpu: bool) -> dict[str, Any]:
+    """The row's text; `row` is placed in the picture later, when the scale is known."""
+    given, best = row.given, row.given.get("rank") == 1
+    short, of = ("the best", "") if best else _against(row.factor, cpu)
+    return {
+        "row": row,
+        "name": _name(given),
+        "against": short,
+        "of": of,
+        "interval": "" if best else _span(row, cpu),
+        "rate": _rate(given),
+        "note": str(given.get("note") or ""),
+    }
+
+
+def _against(factor: float, cpu: bool) -> tuple[str, str]:
+    """A difference to the best: what is always seen, and what only a wide picture needs."""
+    of = "CPU" if cpu else "requests/s"
+    if not _in_times(factor):
+        return _percent(factor), of
+    if cpu:
+        return f"{_plain(factor)} times", "the CPU of the best"
+    return f"{_plain(100 * factor)} % of best", "in requests/s"
+
+
+def _span(row: _Row, cpu: bool) -> str:
+    if row.low is None or row.high is None:
+        return ""
+    if not _in_times(row.factor):
+        return f"({_percent(row.low).removesuffix(' %')} to {_percent(row.high)})"
+    scale = 1 if cpu else 100
+    return f"({_plain(scale * row.low)} to {_plain(scale * row.high)})"
+
+
+def _in_times(factor: float) -> bool:
+    return factor >= IN_TIMES or factor <= 1 / IN_TIMES
+
+
+def _plain(factor: float) -> str:
+    """1.9, 12, 0.71, 0.071."""
+    if factor >= 9.95:
+        return f"{factor:,.0f}"
+    return f"{factor:.1f}" if factor >= 1 else f"{factor:.{1 - math.floor(math.log10(factor))}f}"
+
+
+def _percent(factor: float) -> str:
+    """In percent, with a sign unless it is 0."""
+    change = 100 * (factor - 1)
+    size = f"{abs(change):.1f}" if abs(change) < 9.95 else f"{abs(change):.0f}"
+    return f"{'' if size == '0.0' else '−' if change < 0 else '+'}{size} %"
+
+
+def _axis(ranked: Sequence[_Row], tiers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The scale with its ticks; places every row of the tiers on it."""
+    factors = [1.0, *(row.factor for row in ranked)]
+    ends = [end for row in ranked for end in (row.low, row.high) if end is not None]
+    least, most = min(factors), max(factors)
+    logarithmic = most / least > LOGARITHMIC
+    low = max(min([least, *ends]), least / _ROOM)
+    high = min(max([most, *ends]), most * _ROOM)
+    if high - low < _LEAST_SPAN:
+        low, high = low - (_LEAST_SPAN / 2 if most == 1 else 0), high + (_LEAST_SPAN / 2 if least == 1 else 0)
+    scale = _Scale(low, high, logarithmic)
+    for tier in tiers:
+        for shown in tier["rows"]:
+            shown.update(_place(scale, shown.pop("row")))
+    ticks, labelled = [], [scale.at(1.0)]
+    for factor in scale.ticks():
+        at, best = scale.at(factor), abs(factor - 1) < 1e-9
+        minor = not best and any(abs(at - other) < _APART for other in labelled)
+        if not minor:
+            labelled.append(at)
+        ticks.append({"at": at, "text": "best" if best else f"{factor:g}×", "minor": minor})
+    lines = (f"linear-gradient(var(--line), var(--line)) {tick['at']}% 0 / 1px 100% no-repeat" for tick in ticks)
+    return {"ticks": ticks, "grid": ", ".join(lines), "logarithmic": logarithmic}
+
+
+def _place(scale: _Scale, row: _Row) -> dict[str, Any]:
+    """Where the row's marks are, in percent of the picture's width."""
+    low, high = row.low or row.factor, row.high or row.factor
+    left, right = scale.at(low), scale.at(high)
+    return {
+        "at": scale.at(row.factor),
+        "left": left,
+        "width": round(right - left, 2),
+        "beyond": high > scale.high * 1.0001,
+        "below": low < scale.low * 0.9999,
+    }
+
+
+def _load(table: Mapping[str, Any]) -> str:
+    return f"{table.get('scenario')}, {table.get('tool')}, {level_words(str(table.get('level')))}"
+
+
+def level_words(level: str) -> str:
+    """`c16` is "16 connections"; as the page's scripts say it."""
+    found = _LEVEL.match(level)
+    if not found or not level:
+        return level
+    connections, count, rate = (None if part is None else int(part) for part in found.groups())
+    words = [
+        None if connections is None else _plural(connections, "connection"),
+        None if count is None else _plural(count, "request"),
+        None if rate is None else f"{rate:,}/s target rate",
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _question(table: Mapping[str, Any], count: int, cpu: bool) -> str:
+    scenario = table.get("scenario")
+    asked = f"serves {scenario} with the least CPU" if cpu else f"serves the most requests/s of {scenario}"
+    return f"Which of these {count} {asked}? {table.get('tool')}, {level_words(str(table.get('level')))}"
+
+
+def _caption(load: str, cpu: bool) -> str:
+    if cpu:
+        return f"{load}: CPU per request, less is better"
+    return f"{load}: requests/s, more is better"
+
+
+def _certainty(table: Mapping[str, Any], cpu: bool) -> str:
+    """How sure the ranking is: rounds, confidence, metric, and what would have been seen."""
+    if table.get("look", table.get("rounds")) is None:
+        first = next(iter(items(table.get("looks"))), None)
+        return f"No tiers yet: {_plural(table.get('rounds') or 0, 'round')}" + (
+            f", and the first look is after {first}." if first else "."
+        )
+    measured = _plural(int(table.get("look") or table["rounds"]), "round")
+    confidence = float(table.get("confidence") or CONFIDENCE)
+    judged = "CPU time per successful response" if cpu else "successful responses per second, alone on the CPU"
+    words = [
+        "Services in one tier cannot be told apart from its first.",
+        f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
+    ]
+    seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
+    if seen:
+        words.append(f"Where none is shown, a difference of {100 * median(map(abs, seen)):.2g} % would have been seen.")
+    if table.get("settled") is False:
+        words.append("More rounds may still divide tiers.")
+    return " ".join(words)
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return str(row.get("label") or row.get("service"))
+
+
+def _rate(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Requests/s, their interval, and that as a share for where there is little room."""
+    mean, span = _estimate(row.get("goodput"))
+    if mean == NOTHING or not span:
+        return (mean if mean == NOTHING else f"{mean}/s"), "", ""
+    middle, low, high = (float(row["goodput"][name]) for name in ("mean", "low", "high"))
+    half = 100 * max(high - middle, middle - low) / middle if middle > 0 else 0.0
+    return f"{mean}/s", span, f"±{half:.1f} %" if half < 9.95 else f"±{half:.0f} %"
+
+
+def _estimate(given: Any) -> tuple[str, str]:
+    """(mean, "low to high"), each as far as it is known."""
+    mean, low, high = (mapping(given).get(name) for name in ("mean", "low", "high"))
+    span = "" if low is None or high is None or low == high else f"{number(low)} to {number(high)}"
+    return (NOTHING if mean is None else number(mean)), span
+
+
+def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str, Any]], cpu: bool) -> Table:
+    """Every figure of the table, as text: the picture's other form."""
+    metric = "CPU" if cpu else "requests/s"
+    columns = (
+        *("service", "tier", f"{metric} against the best", "requests/s", "requests/s, interval"),
+        *("CPU µs per request", "CPU, interval", "peak memory, MB", "windows", "left out", "note"),
+    )
+    rows = []
+    for given, row in [*((row.given, row) for row in ranked), *((row, None) for row in unranked)]:
+        memory = given.get("memory_peak_bytes")
+        against = NOTHING
+        if row is not None:
+            shown = _words(row, cpu)
+            against = " ".join(filter(None, (shown["against"], shown["interval"])))
+        rows.append(
+            (
+                _name(given),
+                NOTHING if given.get("tier") is None else str(given["tier"]),
+                against,
+                *(word or NOTHING for word in _estimate(given.get("goodput"))),
+                *(word or NOTHING for word in _estimate(given.get("cpu_us"))),
+                NOTHING if memory is None else number(memory / 1e6),
+                *(NOTHING if given.get(name) is None else str(given[name]) for name in ("windows", "left_out")),
+                str(given.get("note") or ""),
+            )
+        )
+    return Table(title, columns, tuple(rows), prose=("note",))

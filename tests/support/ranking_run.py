@@ -1,0 +1,144 @@
+"""Makes a run measured in turns, its page and the rankings at its top: no figure in it was measured.
+
+`python tests/support/ranking_run.py FOLDER` writes its pages, to look at.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make_run import entry, output_of, write_measurement, write_run
+
+from bench.analysis.judged_run import judge_run
+from bench.records.record import Record
+from bench.render.page import data, document
+from bench.render.page.windows import WindowDetails, window_details_of
+from bench.render.report import report_content
+
+JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
+JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}
+"""CPU time per request of /json."""
+DELAY = {"uvicorn-asgi": 764, "aiohttp": 760, "tornado": 755, "gunicorn-gevent-flask": 741}
+DELAY |= {"gunicorn-sync-wsgi": 48.9, "gunicorn-sync-flask": 48.7, "bjoern-wsgi": 48.6, "werkzeug-flask": None}
+"""Requests/s of a route that waits for 20 ms."""
+SENTENCES = (
+    "bjoern serves /json with the least CPU: uvicorn needs 1.4 times as much, 1.4 to 1.5.",
+    "uvicorn and aiohttp cannot be told apart.",
+    "gunicorn's gevent workers cost 10 % more CPU than its sync workers (9 to 12 %).",
+)
+WAITING = (
+    "uvicorn, aiohttp, tornado and gunicorn's gevent workers cannot be told apart.",
+    "gunicorn's gevent workers served 15 times what its sync workers did, 14 to 16.",
+)
+
+
+def ranking(
+    given: Mapping[str, float | None], scenario: str, cpu: bool, sentences: Sequence[str], spread: float = 0.03
+) -> dict[str, Any]:
+    """A table of the analysis; a service without a figure has no rank."""
+    known = {name: value for name, value in given.items() if value is not None}
+    best = min(known.values()) if cpu else max(known.values())
+    rows, tier, head = [], 1, 1.0
+    for place, (name, value) in enumerate(known.items(), 1):
+        speed = best / value if cpu else value / best
+        if head / speed > 1 + 1.5 * spread:
+            tier, head = tier + 1, speed
+        mean = 1e6 / value * 0.97 if cpu else value
+        ends = [speed * math.exp(side * spread) - 1 for side in (-1, 1)]
+        rows.append(
+            _row(name, place, tier)
+            | {"difference": speed - 1, "interval": None if place == 1 else ends}
+            | {"goodput": {"mean": mean, "low": mean * 0.98, "high": mean * 1.02}}
+            | {"cpu_us": {"mean": value, "low": value * 0.99, "high": value * 1.01} if cpu else None}
+        )
+    for name in (name for name in given if name not in known):
+        empty = dict.fromkeys(("difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
+        note = "errors: 2 % of the responses were a 500 in all of its 12 windows"
+        rows.append(_row(name, None, None) | empty | {"windows": 0, "note": note})
+    names = [str(row["service"]) for row in rows if row["rank"]]
+    contrasts = [
+        {"a": a, "b": b, "verdict": "no difference shown", "difference": 0.0, "interval": None}
+        | {"smallest_visible": spread / 2}
+        for a, b in pairwise(names)
+    ]
+    what = f"serves {scenario} with the least CPU" if cpu else f"answers {scenario} most often"
+    return {
+        "scenario": scenario,
+        "tool": "wrk",
+        "level": "c16",
+        "metric": "CPU per request" if cpu else "goodput",
+        "rounds": 6,
+        "looks": [4, 6],
+        "look": 6,
+        "confidence": 0.95,
+        "settled": cpu,
+        "question": f"Which of these {len(rows)} {what}? wrk, 16 connections",
+        "sentences": [*sentences],
+        "rows": rows,
+        "contrasts": contrasts,
+    }
+
+
+def _row(name: str, rank: int | None, tier: int | None) -> dict[str, Any]:
+    row = {"service": f"{name}-py313-debian", "label": name, "rank": rank, "tier": tier}
+    return row | {"memory_peak_bytes": 50 << 20, "windows": 12, "left_out": 0, "note": ""}
+
+
+def two_tables() -> list[dict[str, Any]]:
+    return [ranking(JSON_US, "json", True, SENTENCES), ranking(DELAY, "delay-20", False, WAITING)]
+
+
+def many_services(count: int = 60) -> list[dict[str, Any]]:
+    rng = random.Random(8)
+    names = [f"{server}-{framework}" for framework in FRAMEWORKS for server in SERVERS][: count - 2]
+    given: dict[str, float | None] = {name: 70 * 1.045**at * rng.uniform(1, 1.03) for at, name in enumerate(names)}
+    given |= {"hypercorn-django": None, "robyn": None}
+    return [ranking(given, "plaintext", True, SENTENCES * 3, 0.05)]
+
+
+SERVERS = ("bjoern", "granian-wsgi", "gunicorn-gthread", "gunicorn-gevent", "uwsgi", "waitress", "cheroot")
+FRAMEWORKS = ("wsgi", "falcon", "bottle", "flask", "pyramid", "django", "hug", "aiohttp", "starlette")
+
+
+def page(folder: Path, rankings: Sequence[Mapping[str, Any]], **facts: Any) -> Path:
+    """The page of a run with these rankings and two rounds in turns of their eight services."""
+    cells = [(row["label"], table["scenario"], "wrk", "c16") for table in two_tables() for row in table["rows"]]
+    lines = [entry(*cell, number=number, round=turn) for turn in (1, 2) for number, cell in enumerate(cells, 1)]
+    title = "Quick look: eight services, two scenarios, four tools"
+    write_run(folder, lines, **({"title": title} | facts))
+    for line in lines:
+        stack = line["service"].removesuffix("-py313-debian")
+        speed = DELAY[stack] or 45 if line["scenario"] == "delay-20" else 1e6 / JSON_US[stack]
+        write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
+    windows: list[WindowDetails] = []
+    source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+    words = report_content(source, services, records, judged, {})
+    records = list(map(_in_turns, records))
+    file = folder / "index.html"
+    with patch.object(data, "MODES", (*data.MODES, "turns")):
+        made = document.html(
+            source, services, records, judged, windows=windows, latencies={}, words=words, rankings=rankings
+        )
+    file.write_text(made)
+    return file
+
+
+def _in_turns(record: Record) -> Record:
+    """As measured in turns, where no tool's latency is the service's."""
+    nulls = record.nulls | {f"latency_s.{name}": "measured in turns" for name in record.latency_s}
+    return replace(record, mode="turns", causes=(), latency_s=dict.fromkeys(record.latency_s), nulls=nulls)
+
+
+if __name__ == "__main__":
+    for name, tables in (("two", two_tables()), ("many", many_services())):
+        print(page(Path(sys.argv[1]) / name, tables))
