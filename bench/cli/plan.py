@@ -21,7 +21,7 @@ from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Pair, Plan
 from bench.plan.cpus import parse_list, resolve
-from bench.plan.interim_looks import LOOKS
+from bench.plan.interim_looks import LOOKS, table_looks
 from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
@@ -46,9 +46,17 @@ def list_verb(argv: Sequence[str]) -> int:
     for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
     compared = sum(not pair.control for pair in plan.pairs)
-    least, most = (plan.total_seconds(rounds) for rounds in (LOOKS[0], LOOKS[-1]))
+    first = table_looks(plan.turn_rounds)[0]
+    least, most = (
+        plan.total_seconds(pairs, tables) for pairs, tables in ((LOOKS[0], first), (LOOKS[-1], plan.turn_rounds))
+    )
+    for table in plan.tables:
+        cell = table.first
+        print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
     print(
-        f"{len(plan.cells)} cells x {plan.solo_rounds} rounds on {len(plan.services)} services, "
+        f"{len(plan.services)} services, "
+        + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
+        + (f"{len(plan.alone)} cells alone x {plan.solo_rounds} rounds, " if plan.solo_rounds else "")
         + (f"{compared} pairs x {LOOKS[0]} to {plan.duet_rounds} rounds, " if compared else "")
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")

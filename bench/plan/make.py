@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.model import Load, Matrix, Service
@@ -50,6 +51,8 @@ def make_plan(
     run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(cells.values())
+    if narrows(replace(wanted, preset=None)):
+        preset = replace(preset, title=title_of(kept))
     duet_rounds = 0 if preset.mode in ("solo", "turns") else (wanted.rounds or LOOKS[-1])
     tables = tuple(turn_tables(preset, kept))
     turn_rounds = (wanted.rounds or preset.turn_rounds or TABLE_LOOKS[-1]) if tables else 0
@@ -67,6 +70,21 @@ def make_plan(
         turn_seconds=float(settings.get("TURN_SECONDS", "1")),
         turn_lengths=tuple(int(ms) / 1000 for ms in filter(None, settings.get("TURN_MS", "").split(","))),
     )
+
+
+def title_of(cells: Sequence[Cell]) -> str:
+    """What was selected, in words: `aiohttp and tornado (Python 3.13): json`."""
+    services = list({cell.service.name: cell.service for cell in cells}.values())
+    pythons, bases = ({getattr(service, what) for service in services} for what in ("python", "base"))
+    one_of_each = len(pythons) == len(bases) == 1
+    names = list(dict.fromkeys(service.stack if one_of_each else service.name for service in services))
+    where = f" (Python {services[0].python}, {services[0].base})" if one_of_each else ""
+    return f"{_listed(names)}{where}: {_listed(list(dict.fromkeys(cell.scenario for cell in cells)))}"
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell]) -> Iterable[Cell]:

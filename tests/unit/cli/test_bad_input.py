@@ -23,7 +23,7 @@ FAULTS = {
     "--rounds 0": "a number from 1 to 99",
     "--rounds -1": "is not a whole number",
     "--max-time 0": "is not a number of minutes above 0",
-    "--mode trio": "there are: solo, duet, both",
+    "--mode trio": "there are: turns, solo, duet, both",
     "--server bjoern --framework starlette": "nothing matches",
 }
 

@@ -141,10 +141,10 @@ def test_presets_name_what_exists() -> None:
                 MATRIX.route_of(scenario)
 
 
-def test_quick_is_about_eight_services_three_scenarios_and_all_tools() -> None:
+def test_quick_is_about_eight_services_two_scenarios_and_all_tools() -> None:
     quick = MATRIX.presets["quick"]
     assert len(quick.stacks) == 8
-    assert {s for load in quick.loads for s in load.scenarios} == {"json", "plaintext", "delay-20"}
+    assert {s for load in quick.loads for s in load.scenarios} == {"json", "delay-20"}
     assert {t for load in quick.loads for t in load.tools} == set(TOOLS)
 
 

@@ -22,11 +22,11 @@ def plan(reachable: Any = lambda service: service.base == "debian", **wanted: An
 
 
 def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None:
-    made = plan(preset="quick", rounds=3, tools=("wrk",), controls="none")
+    made = plan(preset="quick", mode="solo", rounds=3, tools=("wrk",), controls="none")
     first, second = measurements(made, 1), measurements(made, 2)
     assert first == measurements(made, 1)
     assert [m.dir for m in first] != [m.dir for m in second]
-    assert len({m.id for m in first}) == len(first) == 3 * 24
+    assert len({m.id for m in first}) == len(first) == 3 * 17
     orders = [[m.service + m.scenario for m in first if m.round == n] for n in (1, 2, 3)]
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
     assert orders[0] != orders[1] != orders[2]
@@ -34,14 +34,15 @@ def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None
 
 def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it() -> None:
     wanted = ("knee50:p99=50ms", "knee:p99=50ms")
-    made = plan(preset="quick", scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
+    stacks = ("uvicorn-asgi", "aiohttp")
+    made = plan(stacks=stacks, scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
     lines = measurements(made, 1)
     shares = [line.knee_share for line in lines if line.round == 1]
-    assert shares == [None] * 8 + [0.5] * 8
+    assert shares == [None] * 2 + [0.5] * 2
     assert [line.knee_share for line in lines if line.round == 2] != shares
     assert {(line.rate, line.knee_p99_s) for line in lines} == {(None, 0.05)}
     with pytest.raises(UserError, match="knee-p99-50ms, which is not selected"):
-        plan(preset="quick", levels=wanted[:1], tools=("vegeta",))
+        plan(stacks=stacks, levels=wanted[:1], tools=("vegeta",))
 
 
 def test_threads_are_the_most_that_divide_the_connections() -> None:
@@ -61,7 +62,7 @@ def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
 
 
 def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:
-    made = plan(preset="quick", rounds=2)
+    made = plan(preset="quick", mode="solo", rounds=2)
     lines = measurements(made, 1)
     for number in (1, 2):
         here = [m for m in lines if m.round == number]
@@ -102,3 +103,51 @@ def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
     assert not [m for m in lines if m.mode == "solo"]
     first = {m.side for m in lines if m.pair == "p001" and m.slot == 1}
     assert first == {"a", "b"}, "the slot is random"
+
+
+def test_a_table_is_measured_in_blocks_that_each_round_draws_anew() -> None:
+    made = plan(scenarios=("json", "delay-20"), tools=("wrk",), rounds=3)
+    lines = [m for m in measurements(made, 1) if m.mode == "turns"]
+    services = {m.service for m in lines}
+    assert services == {s.name for s in made.services}
+    rounds = []
+    for number in (1, 2, 3):
+        here = [m for m in lines if m.round == number]
+        assert sorted((m.service, m.scenario) for m in here) == sorted(
+            (cell.service.name, table.first.scenario) for table in made.tables for cell in table.cells
+        ), "each service once in each table"
+        blocks = {unit: frozenset(m.service for m in here if m.unit == unit) for unit in {m.unit for m in here}}
+        assert max(map(len, blocks.values())) <= 8
+        assert max(map(len, blocks.values())) - min(map(len, blocks.values())) <= 1 or len(blocks) > len(services) / 8
+        rounds.append(set(blocks.values()))
+    assert rounds[0] != rounds[1] != rounds[2]
+    assert {m.turn_s for m in lines if m.scenario == "json"} == {0.1}
+    assert {m.turn_s for m in lines if m.scenario == "delay-20"} == {0.5}, "a server that waits answers several times"
+    assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
+
+
+def test_the_null_server_is_measured_once_where_all_else_is_in_turns() -> None:
+    made = plan(stacks=("aiohttp", "tornado"), rounds=4)
+    assert [m.round for m in measurements(made, 1) if m.mode == "null"] == [1]
+    assert {m.mode for m in measurements(made, 1)} == {"turns", "null"}
+
+
+def test_what_cannot_be_loaded_in_turns_is_measured_alone() -> None:
+    made = plan(
+        stacks=("aiohttp", "tornado"), tools=("wrk", "hey", "ab", "vegeta"), levels=("c8", "c8n80", "c8r50", "r50")
+    )
+    assert {(table.first.tool, table.first.level.name) for table in made.tables} == {
+        (t, "c8") for t in ("wrk", "hey", "ab")
+    }
+    assert {cell.level.name for cell in made.alone} == {"c8n80", "c8r50", "r50"}
+    alone = plan(stacks=("aiohttp",), tools=("wrk",))
+    assert alone.tables == (), "one service is no table"
+    assert [cell.service.stack for cell in alone.alone] == ["aiohttp"]
+
+
+def test_a_list_of_turn_lengths_gives_each_round_a_window_for_each() -> None:
+    settings = {"WORKER_CLASS": "sync", "TURN_MS": "20,100,1000"}
+    made = make_plan(MATRIX, Selection(stacks=("aiohttp", "tornado"), rounds=2), settings, lambda _: True)
+    lines = [m for m in measurements(made, 1) if m.mode == "turns" and m.round == 1]
+    assert {(m.window, m.turn_s) for m in lines} == {(1, 0.02), (2, 0.1), (3, 1.0)}
+    assert len(lines) == 2 * 3

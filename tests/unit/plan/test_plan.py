@@ -9,6 +9,7 @@ import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
+from bench.core.tools import TOOLS
 from bench.matrix.bases import reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.load import load_matrix
@@ -30,11 +31,27 @@ def cells(**wanted: Any) -> set[tuple[str, str, str, str]]:
     return {(c.service.name, c.scenario, c.tool, c.level.name) for c in plan(**wanted).cells}
 
 
-def test_quick_is_the_default_and_has_every_tool_on_every_cell() -> None:
+def test_quick_is_the_default_two_tables_in_turns_and_one_cell_with_all_tools() -> None:
     made = plan()
     assert made.preset.name == "quick"
-    assert len(made.cells) == 8 * 3 * 4
-    assert len(made.services) == 8
+    assert [len(table.cells) for table in made.tables] == [8, 8]
+    assert {table.first.route.waits for table in made.tables} == {True, False}
+    assert {cell.tool for cell in made.alone} == set(TOOLS)
+    assert len({(cell.service.name, cell.scenario) for cell in made.alone}) == 1
+
+
+def test_a_title_says_what_was_selected() -> None:
+    assert plan().preset.title == MATRIX.presets["quick"].title
+    two = plan(stacks=("aiohttp", "tornado"))
+    assert two.preset.title == "aiohttp and tornado (Python 3.13, debian): json"
+    pythons = plan(stacks=("aiohttp",), pythons=("3.13", "3.14"))
+    assert pythons.preset.title == "aiohttp-py313-debian and aiohttp-py314-debian: json"
+    assert "others" in plan(frameworks=("flask",)).preset.title
+
+
+def test_a_selection_without_a_python_and_a_base_has_the_defaults() -> None:
+    assert {(s.python, s.base) for s in plan(stacks=("aiohttp", "tornado")).services} == {("3.13", "debian")}
+    assert len({s.python for s in plan(stacks=("aiohttp",), pythons=("*",)).services}) > 5
 
 
 def test_the_worker_class_chooses_the_quick_presets_gunicorn() -> None:
@@ -159,9 +176,9 @@ def test_user_errors_are_one_line(wanted: dict[str, Any], words: str) -> None:
 
 
 def test_a_search_takes_its_time_once() -> None:
-    asked: dict[str, Any] = {"preset": "quick", "tools": ("vegeta",), "rounds": 4}
+    asked: dict[str, Any] = {"stacks": ("aiohttp", "tornado"), "tools": ("vegeta",), "rounds": 4}
     searched, fixed = (plan(**asked, levels=(level,)).total_seconds(0) for level in ("knee:p99=50ms", "r500"))
-    assert searched - fixed == 60 * 8 * 3
+    assert searched - fixed == 60 * 2 * 3
 
 
 def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
@@ -169,19 +186,19 @@ def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
 
 
 def test_where_only_one_service_has_an_a_a_copy_the_pair_is_of_it() -> None:
-    twin, starlette = "uvicorn-asgi-py313-debian", "uvicorn-starlette-py313-debian"
-    assert {pair.a.service.name for pair in plan(preset="quick", twin=starlette).pairs} == {starlette}
-    assert {pair.a.service.name for pair in plan(preset="quick").pairs} == {twin}
-    assert plan(preset="quick", stacks=("uvicorn-starlette",), twin=twin).pairs == ()
+    twin, other = "uvicorn-asgi-py313-debian", "aiohttp-py313-debian"
+    assert {pair.a.service.name for pair in plan(preset="quick", mode="solo", twin=other).pairs} == {other}
+    assert {pair.a.service.name for pair in plan(preset="quick", mode="solo").pairs} == {twin}
+    assert plan(preset="quick", mode="solo", stacks=("aiohttp",), twin=twin).pairs == ()
 
 
 def test_where_the_presets_twin_is_left_out_the_a_a_pair_is_of_the_first_service() -> None:
     for stacks, first in (
-        (("tornado",), "tornado"),
-        (("tornado", "bjoern-wsgi"), "bjoern-wsgi"),
+        (("aiohttp",), "aiohttp"),
+        (("aiohttp", "bjoern-wsgi"), "bjoern-wsgi"),
         (("bjoern-wsgi", "uvicorn-asgi"), "uvicorn-asgi"),
     ):
-        assert {pair.a.service.stack for pair in plan(preset="quick", stacks=stacks).pairs} == {first}
+        assert {pair.a.service.stack for pair in plan(preset="quick", mode="solo", stacks=stacks).pairs} == {first}
 
 
 def test_an_unknown_mode_is_a_user_error() -> None:
