@@ -60,7 +60,7 @@ def next_round(source: Run, state: RunState) -> RunState:
 
 
 def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps, blocks without the services that are not loaded; what else is not loaded is said when its turn comes."""
+    """The steps, blocks without the services that are not loaded; of all others this is said when they come."""
     for step in steps:
         if step.mode != "turns":
             yield step

@@ -81,11 +81,12 @@ def run_window(
     `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
     """
     turns = {runner.service: Turns() for runner in runners}
+    watch = _Watch(counters, tuple(shared), clock)
     for _ in range(max(1, round(seconds / turn_s))):
         # A new order each time: no service always follows the same one.
         for runner in rng.sample(runners, len(runners)):
             if runner.tool.status is None:
-                _take_turn(runner, turns[runner.service], counters, shared, turn_s, clock)
+                _take_turn(runner, turns[runner.service], turn_s, watch)
     for runner in runners:
         if runner.tool.status is None:
             runner.tool.resume()
@@ -94,17 +95,24 @@ def run_window(
     return turns
 
 
-def _take_turn(
-    runner: Runner, turns: Turns, counters: CpuCounters, shared: Sequence[str], turn_s: float, clock: Callable[[], int]
-) -> None:
-    before = counters.read(runner.service, *shared)
-    began = clock()
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """What is read around each turn: the counters of the service and of `shared`, and the time in ns."""
+
+    counters: CpuCounters
+    shared: tuple[str, ...]
+    clock: Callable[[], int]
+
+
+def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
+    before = watch.counters.read(runner.service, *watch.shared)
+    began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s)
     runner.tool.hold()
-    held = clock()
-    done, cut = _drain(runner, counters, held, clock)
-    turns.add((began, held, done), before, counters.read(runner.service, *shared), cut=cut)
+    held = watch.clock()
+    done, cut = _drain(runner, watch.counters, held, watch.clock)
+    turns.add((began, held, done), before, watch.counters.read(runner.service, *watch.shared), cut=cut)
 
 
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:

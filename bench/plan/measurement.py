@@ -115,11 +115,16 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         return f"{shortened(planned.mode)} is not a mode, or a pair's side is missing"
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
+    return _fault(planned) or planned
+
+
+def _fault(planned: Measurement) -> str:
+    """What is wrong with its tool or folder; empty if nothing is."""
     if planned.tool not in TOOLS:
         return f"the output of {shortened(planned.tool)} cannot be read"
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:
         return f"{shortened(planned.dir)} is not a folder of this run"
-    return planned
+    return ""
 
 
 def _value(entry: Mapping[str, Any], name: str) -> Any:

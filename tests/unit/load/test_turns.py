@@ -1,0 +1,215 @@
+"""Turns: one tool at a time, what is under way is waited for, and each service's counters are of its own turns."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.load import turns as turns_module
+from bench.load.cpu_counters import CpuCounters, Reading
+from bench.load.held_tool import HeldTool
+from bench.load.sockets import kernel_address, under_way
+from bench.load.turns import Runner, run_window
+
+COUNTS = """
+import signal, sys, time
+n = 0
+signal.signal(signal.SIGINT, lambda *_: (print(n, flush=True), sys.exit(3)))
+while True:
+    n += 1
+    time.sleep(0.001)
+"""
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print("up", flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+class Ticks:
+    """Counters that grow by a known amount with each reading."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+        self.missing: dict[str, str] = {}
+
+    def cpu_ns(self, name: str) -> int:
+        return 0
+
+    def read(self, *names: str) -> Reading:
+        self.readings += 1
+        return Reading(dict.fromkeys((*names, "loadgen"), 7 * self.readings), (self.readings,) * 8)
+
+
+@pytest.fixture
+def nothing_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns_module, "under_way", lambda peer: 0)
+
+
+def tool(path: Path, code: str = COUNTS) -> HeldTool:
+    return HeldTool([sys.executable, "-c", code], path)
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_tool_does_nothing_before_its_first_turn(tmp_path: Path) -> None:
+    with tool(tmp_path / "out", "print('began')") as held:
+        time.sleep(0.1)
+        assert (tmp_path / "out").read_text() == ""
+        held.resume()
+        assert held.end() == 0
+    assert (tmp_path / "out").read_text() == "began\n"
+
+
+def test_a_tool_is_told_to_end_and_prints_its_result(tmp_path: Path) -> None:
+    with tool(tmp_path / "out") as held:
+        held.resume()
+        time.sleep(0.5)
+        held.hold()
+        assert held.status is None
+        assert held.end() == 3
+    assert int((tmp_path / "out").read_text()) > 0
+
+
+def test_a_tool_that_does_not_end_is_killed_and_none_outlives_its_window(tmp_path: Path) -> None:
+    with tool(tmp_path / "out", STUBBORN) as held:
+        held.resume()
+        while not (tmp_path / "out").read_text():
+            time.sleep(0.01)
+        assert held.end(patience_s=0.2) == -signal.SIGKILL
+    with tool(tmp_path / "other", STUBBORN) as left:
+        pid = left._process.pid
+    assert left.status == -signal.SIGKILL
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("a", "b", "c")
+    tools = {name: tool(tmp_path / name) for name in names}
+    seen: list[list[str]] = []
+    real = time.sleep
+
+    def look(seconds: float) -> None:
+        real(seconds)
+        if seconds == 0.05:
+            seen.append([n for n in names if tools[n].status is None and state(tools[n]._process.pid) not in "Tt"])
+
+    monkeypatch.setattr(turns_module.time, "sleep", look)
+    counters = Ticks()
+    runners = [Runner(name, tools[name], "") for name in names]
+    taken = run_window(runners, counters, ["db"], seconds=0.2, turn_s=0.05, rng=random.Random(1))  # type: ignore[arg-type]
+    assert len(seen) == 12
+    assert all(len(running) == 1 for running in seen), seen
+    for name in names:
+        assert sum(running == [name] for running in seen) == taken[name].count == 4
+        # Each turn lies between two readings.
+        assert taken[name].cpu_ns == {name: 28, "db": 28, "loadgen": 28}
+        assert taken[name].host_ticks == [4] * 8
+        assert taken[name].load_ns >= 4 * 0.05e9
+        assert tools[name].status == 3
+
+
+def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
+    runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), "")
+    other = Runner("b", tool(tmp_path / "b"), "")
+    taken = run_window([runner, other], Ticks(), [], seconds=2.0, turn_s=0.5, rng=random.Random(1))  # type: ignore[arg-type]
+    assert runner.tool.status == 5
+    assert taken["a"].count < taken["b"].count == 4
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[socket.socket, str]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener, kernel_address("127.0.0.1", listener.getsockname()[1])
+
+
+def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.socket, str]) -> None:
+    listener, peer = server
+    assert under_way(peer) == 0
+    with socket.create_connection(listener.getsockname()) as client:
+        accepted, _ = listener.accept()
+        with accepted:
+            client.sendall(b"GET")
+            assert under_way(peer) == 1
+            accepted.sendall(b"200")
+            assert under_way(peer) == 0, "the answer waits in the stopped tool's queue"
+
+
+def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, str], tmp_path: Path) -> None:
+    listener, peer = server
+    port = listener.getsockname()[1]
+    asks = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\ns.sendall(b'GET')\ntime.sleep(60)"
+    late_s = 0.4
+
+    def answer() -> None:
+        accepted, _ = listener.accept()
+        accepted.recv(3)
+        time.sleep(late_s)
+        accepted.sendall(b"200")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=5.0)
+    taken = run_window([runner], Ticks(), [], seconds=0.3, turn_s=0.3, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    thread.join()
+    # The request left within the turn, so that the answer came after it: never before late_s from the turn's begin.
+    assert taken.load_ns + taken.drain_ns >= late_s * 1e9
+    assert taken.drains_cut == 0
+
+
+def test_a_connection_without_a_request_is_not_waited_for_long(
+    server: tuple[socket.socket, str], tmp_path: Path
+) -> None:
+    listener, peer = server
+    opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
+    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=0.05)
+    taken = run_window([runner], Ticks(), [], seconds=0.5, turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    assert taken.drains_cut == 0
+    # The quiet time itself is not the service's.
+    assert taken.drain_ns < 0.05e9
+
+
+def test_a_service_that_never_answers_is_given_up(
+    server: tuple[socket.socket, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener, peer = server
+    monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
+    opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
+    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=60.0)
+    taken = run_window([runner], Ticks(), [], seconds=0.5, turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    assert taken.drains_cut == 1
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_counters_of_both_cgroup_versions(tmp_path: Path, version: str) -> None:
+    root, own, stat = tmp_path / "host", tmp_path / "own", tmp_path / "stat"
+    stat.write_text("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 0\n")
+    for folder, ns in ((root / "docker/abc", 5000), (own if version == "v2" else own / "cpuacct", 9000)):
+        folder.mkdir(parents=True)
+        name = "cpu.stat" if version == "v2" else "cpuacct.usage"
+        text = f"usage_usec {ns // 1000}\nuser_usec 1\n" if version == "v2" else f"{ns}\n"
+        (folder / name).write_text(text)
+    counters = CpuCounters({"a": "/docker/abc", "gone": "/docker/gone"}, root, own, stat)
+    assert counters.read("a", "gone") == Reading({"a": 5000, "loadgen": 9000}, (1, 2, 3, 4, 5, 6, 7, 8))
+    assert counters.missing.keys() == {"gone"}
+
+
+def test_the_real_counters_grow_with_work() -> None:
+    counters = CpuCounters({})
+    assert "loadgen" not in counters.missing
+    before = counters.read().cpu_ns["loadgen"]
+    subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
+    assert counters.read().cpu_ns["loadgen"] - before > 1_000_000
