@@ -110,8 +110,8 @@ def open_steps(
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
-    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict, `settled`
-    the tables (scenario, tool, level) that need no more rounds, which are left out of their blocks. Controls
+    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict,
+    `settled` the tables (scenario, tool, level) that need no more rounds, which are left out of their blocks. Controls
     have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
     """
     compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
