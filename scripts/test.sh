@@ -7,8 +7,8 @@
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
 #   shell        unit tests of the scripts with fake load tools and a fake Docker (bats), and their line coverage
-#   contract     every server's bare app and every framework on one Python, and a random sample of all,
-#                against the contract (another sample: CONTRACT_SEED=N; all: scripts/verify.sh --all)
+#   contract     every server once and every framework at least once on one Python, and one service on each other
+#                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, interrupted runs, faults, bad input (bats); a file that fails beside the
 #                others and passes alone is reported as flaky
 #   mutation     not by default: breaks twenty decisions of the code, one at a time, and counts those that the unit

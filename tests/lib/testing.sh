@@ -79,7 +79,7 @@ test_contract() {
 	local names sample seed=${CONTRACT_SEED:-1}
 	sample=$(in_tests python3 -m bench sample "$seed") || return
 	read -r -a names <<<"$sample"
-	printf '# services, with a sample by seed %s:\n' "$seed"
+	printf '# services, drawn by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
 	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet "${names[@]}"
 }
