@@ -24,7 +24,7 @@ made_run() {
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	FAKE=$PWD
+	export FAKE=$PWD
 	use_run solo
 }
 
