@@ -49,5 +49,5 @@ def _each_once(services: Sequence[Service], seed: str) -> list[Service]:
 
 
 def _drawn(services: Sequence[Service], seed: str, name: str) -> Service:
-    """One of them. What is drawn for another name has no part in it: a new framework leaves most of the sample as it was."""
+    """One of them. Other names have no part in it, so that a new framework leaves most of the sample as it was."""
     return random.Random(f"{seed} {name}").choice(services)

@@ -230,8 +230,7 @@ def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tm
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
     print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {now.ru_maxrss / 1024:.0f} MB at most")
-    assert (
-        cpu <= 8 * reading
-    )  # 3.2 when this was written, for four times as many too; 5.1 where memory was short of bandwidth
+    # 3.2 when this was written, for four times as many too; 5.1 where memory was short of bandwidth.
+    assert cpu <= 8 * reading
     assert now.ru_maxrss <= 2500 * 50  # KB
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 2500
