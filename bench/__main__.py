@@ -22,6 +22,7 @@ VERBS = {
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
     "tool-json": "cli.drive:tool_json_verb",
+    "subnet-taken": "cli.subnet:subnet_taken_verb",
     "verify": "cli.verify:verify_verb",
     "summary": "cli.verify:summary_verb",
     "build": "cli.report:build_verb",
