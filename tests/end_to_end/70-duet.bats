@@ -15,8 +15,8 @@ setup_file() {
 		interface = "asgi"
 		lacks = { "*" = "only for this test" }
 	LIST
-	DUET_SECONDS=1 scripts/matrix.sh --quiet --stack uvicorn-synthetic,uvicorn-synthetic-slower-150us --scenario busy-50 \
-		--tool hey --level c4r800 --mode duet --controls none --max-time 0.05 >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
+	DUET_SECONDS=2 scripts/matrix.sh --quiet --stack uvicorn-synthetic,uvicorn-synthetic-slower-150us --scenario busy-50 \
+		--tool hey --level c8r800 --mode duet --controls none --max-time 0.05 >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}
