@@ -23,6 +23,7 @@ VERBS = {
     "schedule": "cli.drive:send_lag_verb",
     "turns": "cli.drive:turns_verb",
     "tool-json": "cli.drive:tool_json_verb",
+    "subnet-taken": "cli.subnet:subnet_taken_verb",
     "verify": "cli.verify:verify_verb",
     "summary": "cli.verify:summary_verb",
     "build": "cli.report:build_verb",

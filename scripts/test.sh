@@ -2,13 +2,14 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE the first five, four of them side by side:
+# Runs the project's tests; without a STAGE the first five: four of them side by side, and the last one once shell and
+# contract have ended:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
 #   shell        unit tests of the scripts with fake load tools and a fake Docker (bats), and their line coverage
-#   contract     every server's bare app and every framework on one Python, and a random sample of all,
-#                against the contract (another sample: CONTRACT_SEED=N; all: scripts/verify.sh --all)
+#   contract     every server once and every framework at least once on one Python, and one service on each other
+#                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, interrupted runs, faults, bad input (bats); a file that fails beside the
 #                others and passes alone is reported as flaky
 #   mutation     not by default: breaks twenty decisions of the code, one at a time, and counts those that the unit
@@ -40,16 +41,22 @@ trap 'rm -rf "$logs"' EXIT
 declare -A pid
 for stage in "${stages[@]}"; do
 	[[ $stage =~ ^(static|python|shell|contract)$ ]] || continue
-	# What only reads files gives way to the rest, and goes on beside the end-to-end tests, which mostly wait.
-	[[ $stage != static ]] || tool_options=(--cpu-shares 64)
+	# What is not timed goes on beside the end-to-end tests, which mostly wait, and gives way to them.
+	case $stage in
+	static) tool_options=(--cpu-shares 64) ;;
+	python) tool_options=(--cidfile "$logs/python.container") ;;
+	esac
 	run_stage "$stage" >"$logs/$stage.out" &
 	pid[$stage]=$! tool_options=()
 done
-for stage in python shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
+for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
+python_gives_way
 for stage in "${stages[@]}"; do
-	[[ $stage == static ]] || print_stage "$stage"
+	[[ $stage =~ ^(static|python)$ ]] || print_stage "$stage"
 done
-[[ ! ${pid[static]:-} ]] || { wait "${pid[static]}" && print_stage static; }
+for stage in python static; do
+	[[ ! ${pid[$stage]:-} ]] || { wait "${pid[$stage]}" && print_stage "$stage"; }
+done
 for stage in "${failed[@]}"; do
 	echo "# what failed in stage $stage:"
 	grep -E -A8 '^(not ok|FAILED|ERROR|[a-z.]+: )' "$logs/$stage" || tail -n 20 "$logs/$stage"

@@ -36,8 +36,6 @@ def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
     """Write what marks the step's measurements as whole; UserError where the facts are another step's."""
     if facts.get("id") != step.id:
         raise UserError(f"{run / FILE} is of step {facts.get('id')}, not of {step.id}: remove it")
-    if step.mode == "duet":
-        _split_outputs(run / step.dir)
     for name, meta in metas(run, step, facts):
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,11 +114,10 @@ def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) 
         if f"{verb}_{window}_status" not in facts:
             continue
         for side in SIDES:
-            status = side_status(folder / f"{verb}-{window}.txt", side)
-            alive = facts.get(f"alive_{side}") == "yes"
-            outcome, detail = _outcome(status, folder / f"{window}{side}" / f"{verb}.txt", alive=alive)
+            said, alive = folder / f"{window}{side}" / f"{verb}.txt", facts.get(f"alive_{side}") == "yes"
+            outcome, detail = _outcome(side_status(said.with_suffix(".status")), said, alive=alive)
             if outcome != MEASURED:
-                return outcome, detail
+                return outcome, detail or last_words(folder / f"{verb}-{window}.txt")
     return MEASURED, ""
 
 
@@ -143,24 +140,10 @@ def last_words(path: Path) -> str:
     return "".join(mark if mark.isprintable() else " " for mark in lines[-1]) if lines else ""
 
 
-def _split_outputs(folder: Path) -> None:
-    """Sort what loadgen/pair printed by sides, as loadgen/measure would have said it of each."""
-    for window in (1, 2):
-        for verb in ("prepare", "run"):
-            path = folder / f"{verb}-{window}.txt"
-            if not path.exists():
-                continue
-            for side in SIDES:
-                mine = [line[2:] for line in _lines(path) if line.startswith(f"{side} ")]
-                (folder / f"{window}{side}").mkdir(parents=True, exist_ok=True)
-                text = "".join(f"{line}\n" for line in mine)
-                (folder / f"{window}{side}" / f"{verb}.txt").write_text(text, errors="surrogateescape")
-
-
-def side_status(path: Path, side: str) -> int:
-    """The exit status that loadgen/pair gives for a side; 12, a load tool that failed, where it gives none."""
-    found = [line.rpartition(" ")[2] for line in _lines(path) if line.startswith(f"status {side} ")]
-    return int(found[-1]) if found and found[-1].isdecimal() else 12
+def side_status(path: Path) -> int:
+    """The exit status that loadgen/pair saved of a side; 12, a load tool that failed, where it saved none."""
+    status = last_words(path)
+    return int(status) if status.isdecimal() else 12
 
 
 def _times(path: Path) -> dict[str, int]:

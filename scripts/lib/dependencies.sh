@@ -2,6 +2,8 @@
 # What runs for as long as the run does: databases, upstream, load generator; their counters, and those of a service that has
 # nothing to do. Only declares.
 
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/compose.sh"
 # shellcheck source=scripts/lib/counters.sh
 source "${BASH_SOURCE[0]%/*}/counters.sh"
 # shellcheck source=scripts/lib/dead_runs.sh
@@ -32,7 +34,13 @@ up_dependencies() { attend run_compose up --detach --no-build "${DEPENDENCIES[@]
 
 retry_without_dead_runs() { subnet_taken && remove_dead_runs && up_dependencies; }
 
-subnet_taken() { grep -Eq 'Pool overlaps|Address already in use' "$log"; }
+# subnet_taken: whether a network that is not this run's has addresses of its subnet.
+subnet_taken() {
+	local names
+	names=$("$docker" network ls --format '{{.Name}}') || return
+	# shellcheck disable=SC2086 # a name each; one that is gone by now is left out
+	{ "$docker" network inspect $names 2>/dev/null || true; } | in_tools python3 -m bench subnet-taken "$BENCH_SUBNET" "$project"
+}
 
 databases_ready() {
 	local name

@@ -33,6 +33,11 @@ print_stage() {
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
+# python_gives_way: from here on the stage python, if it still runs, has what others leave of the CPU.
+python_gives_way() {
+	[[ ! -s $logs/python.container ]] || "$docker" update --cpu-shares 64 "$(<"$logs/python.container")" >/dev/null 2>&1 || true
+}
+
 # check NAME COMMAND...: one TAP line; what the command printed only where it failed.
 check() {
 	local name=$1 output
@@ -79,7 +84,7 @@ test_contract() {
 	local names sample seed=${CONTRACT_SEED:-1}
 	sample=$(in_tests python3 -m bench sample "$seed") || return
 	read -r -a names <<<"$sample"
-	printf '# services, with a sample by seed %s:\n' "$seed"
+	printf '# services, drawn by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
 	READY_TIMEOUT=60 "$root/scripts/verify.sh" --quiet "${names[@]}"
 }

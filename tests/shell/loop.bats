@@ -6,17 +6,32 @@ bats_require_minimum_version 1.5.0
 
 load loop
 
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-	make_run a-run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
+setup_file() {
+	made_run solo <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
 rates = [3000, 4000]'
+	made_run pair <<<'plan = pair(1, a="aiohttp", b="tornado")
+rates = [3000, 4000, 3000, 4000]'
+	made_run pair-with-databases <<<'plan = [line | {"database": True} for line in pair(1, a="aiohttp", b="aiohttp")]
+rates = [3000, 4000, 3000, 4000]'
 }
 
-pair_run() {
+# made_run KIND <<<PYTHON: as make_run has it, for use_run to copy.
+made_run() {
+	mkdir "$BATS_FILE_TMPDIR/$1"
+	cd "$BATS_FILE_TMPDIR/$1" || return
+	make_run a-run
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	export FAKE=$PWD
+	use_run solo
+}
+
+# use_run KIND: that one, and nothing of another one.
+use_run() {
 	rm -rf results made calls
-	make_run a-run <<<"plan = pair(1, a='aiohttp', b='${1:-tornado}')
-for line in plan: line['database'] = ${2:-False}
-rates = [3000, 4000, 3000, 4000]"
+	cp -r "$BATS_FILE_TMPDIR/$1/." .
 }
 
 # stopped WORDS: status 1, and one line that says what happened, what is kept and how to go on.
@@ -59,7 +74,7 @@ bench next' ]]
 }
 
 @test "a pair: both in containers of their own, two windows by address, both removed" {
-	pair_run
+	use_run pair
 	run -0 bash loop
 	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: tornado-py313-debian}' ]]
 	[[ $(calls | sed -n 2,8p) == "compose --project-name bench-a-run --file $PWD/results/a-run/compose.yml --file $PWD/results/a-run/side_b.yml up --detach --no-deps --no-build --force-recreate --timeout 0 aiohttp-py313-debian side-b loadgen
@@ -76,11 +91,11 @@ exec loadgen python3 -m bench next a-run"* ]]
 }
 
 @test "an A/A pair whose answers need a database: each side has its own" {
-	pair_run aiohttp True
+	use_run pair-with-databases
 	run -0 bash loop
 	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: aiohttp-py313-debian}\n    extra_hosts: [\'postgres:198.18.0.9\']' ]]
 	[[ -s results/a-run/raw/r01/pairs/p001/2a/database.after && -s results/a-run/raw/r01/pairs/p001/2b/database.after ]]
-	pair_run aiohttp True
+	use_run pair-with-databases
 	sed -i 's/"slot": 1/"slot": 3/; s/"slot": 2/"slot": 1/; s/"slot": 3/"slot": 2/' results/a-run/plan.jsonl
 	run -0 bash loop
 	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: aiohttp-py313-debian}\n  aiohttp-py313-debian:\n    extra_hosts: [\'postgres:198.18.0.9\']' ]]
@@ -101,7 +116,7 @@ r01/tornado-py313-debian/json/wrk-c64 load tool failed' ]]
 }
 
 @test "a side of a pair that fails ends the round" {
-	pair_run
+	use_run pair
 	echo 12 >run
 	run -0 bash loop
 	metas
@@ -154,7 +169,7 @@ full_disk() {
 }
 
 @test "a full disk in a pair stops the run" {
-	pair_run
+	use_run pair
 	full_disk server.after
 	stopped "scripts/lib/pair.sh:"
 	[[ $(metas) == '' ]]

@@ -24,7 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(write(tmp_path_factory.mktemp("page") / "a-run"))
 
@@ -42,7 +42,7 @@ def opened(browser: Browser) -> Iterator[Opened]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("request", lambda request: requested.append(request.url))
         page.on("console", lambda message: logged.append(message.text))
         page.on("pageerror", lambda error: logged.append(str(error)))

@@ -56,34 +56,37 @@ def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> N
 
 
 def pair_of(run: Path, facts: dict[str, str], **said: str) -> list[tuple[str, str]]:
-    (run / TWO.dir).mkdir(parents=True)
+    """Outcomes and details of a round of which VERB_WINDOW_SIDE left `STATUS WORDS`."""
     for name, text in said.items():
-        (run / TWO.dir / f"{name.replace('_', '-')}.txt").write_text(text)
+        verb, window, side = name.split("_")
+        folder = run / TWO.dir / f"{window}{side}"
+        folder.mkdir(parents=True, exist_ok=True)
+        status, _, words = text.partition(" ")
+        (folder / f"{verb}.status").write_text(f"{status}\n" if status else "")
+        (folder / f"{verb}.txt").write_text(f"{words}\n")
     record_step(run, TWO, {"id": TWO.id, **facts})
     return [(meta["outcome"], meta["detail"]) for _, meta in metas(run, TWO, facts)]
 
 
-GOOD = "status a 0\nstatus b 0\n"
+PREPARED = {"prepare_1_a": "0 ready 1", "prepare_1_b": "0 ready 2"}
 
 
 def test_a_window_that_failed_leaves_the_one_before_it(tmp_path: Path) -> None:
     facts = {"prepare_1_status": "0", "run_1_status": "0", "run_2_status": "12", "alive_a": "yes", "alive_b": "yes"}
-    bad = "a fine\nb measure: wrk ended with 1\nb \nstatus b 12\nstatus a 0\n"
-    found = pair_of(tmp_path, facts, prepare_1="a ready 1\nb ready 2\n" + GOOD, run_1=GOOD, run_2=bad)
+    said = {"run_1_a": "0", "run_1_b": "0", "run_2_a": "0 fine", "run_2_b": "12 measure: wrk ended with 1\n"}
+    found = pair_of(tmp_path, facts, **PREPARED, **said)
     assert found == [("measured", "")] * 2 + [("load tool failed", "measure: wrk ended with 1")] * 2
-    assert (tmp_path / TWO.dir / "1b/prepare.txt").read_text() == "ready 2\n"
-    assert (tmp_path / TWO.dir / "2a/run.txt").read_text() == "fine\n"
 
 
 def test_a_side_that_died_is_known_by_its_own_container(tmp_path: Path) -> None:
     facts = {"prepare_1_status": "0", "run_1_status": "12", "alive_a": "yes", "alive_b": "no"}
-    found = pair_of(tmp_path, facts, prepare_1=GOOD, run_1="status a 0\nb gone\nstatus b 11\n")
+    found = pair_of(tmp_path, facts, **PREPARED, run_1_a="0", run_1_b="11 gone")
     assert found == [("died", "gone")] * 4
 
 
 def test_a_load_generator_that_ended_is_a_tool_that_failed(tmp_path: Path) -> None:
     facts = {"prepare_1_status": "137", "alive_a": "yes", "alive_b": "yes"}
-    assert pair_of(tmp_path, facts, prepare_1="a ready 1\n") == [("load tool failed", "ready 1")] * 4
+    assert pair_of(tmp_path, facts, prepare_1_a=" ready 1") == [("load tool failed", "ready 1")] * 4
 
 
 def test_facts_are_lines_of_key_and_value(tmp_path: Path) -> None:

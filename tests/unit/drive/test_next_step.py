@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, can_be_loaded, finish, null, pair, solo, step_id
+from loop_runs import ask, can_be_loaded, finish, null, pair, solo, step_id, went_well
 from make_run import output_of, write_measurement, write_run
 from pair_runs import SAME, steady, write_pairs
 
@@ -196,8 +196,7 @@ def test_verdicts_are_looked_at_between_rounds_alone(tmp_path: Path, capsys: Cap
     assert step_id(folder) == eighth[0]["unit"]
     for line in eighth:
         (folder / line["dir"] / "meta.json").write_text(kept[line["id"]])
-    for verb in ("prepare-1", "run-1", "run-2"):
-        (folder / "raw/r08/pairs/p001" / f"{verb}.txt").write_text("status a 0\nstatus b 0\n")
+    went_well(folder / "raw/r08/pairs/p001")
     (folder / "finished.env").write_text(f"id={eighth[0]['unit']}\nstart_status=0\nend_1_ns=1\nend_2_ns=2\n")
     # With it, the pair has its verdict, and nothing is left for its control either.
     assert ask(folder, capsys, 10)[0] == 3

@@ -1,0 +1,104 @@
+"""What the records and the report of a run say of a knee."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+from bench.records.send_lag import Attack, lag_facts
+
+LEVEL = "knee-p99-50ms"
+
+
+def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
+    """A run whose rounds differ from one that holds at 1,000/s by these changes."""
+    lines = [entry(tool="vegeta", level=LEVEL, round=number) for number in range(1, len(rounds) + 1)]
+    others = [entry(tool=tool, level="c64", number=number) for number, tool in ((2, "wrk"), (3, "hey"))]
+    write_run(folder, [*lines, *others])
+    for line, goodput in zip(others, (1250, 1600), strict=True):
+        write_measurement(folder, line, output_of(line, goodput))
+    for line, change in zip(lines, rounds, strict=True):
+        asked = line | {"rate": 1000}
+        write_measurement(folder, asked, output_of(asked, 1000, change.get("bad", 0)))
+        facts = {"rate": 1000, "seconds": 5, "share": None, "reason": None}
+        facts |= {"found_in": "r01" if line["round"] > 1 else None}
+        (folder / line["dir"] / "knee.json").write_text(json.dumps(facts | change.get("knee", {})))
+        for name, text in sent_on_time(5000, 1000, change.get("tail_ns", 9_000_000)).items():
+            (folder / line["dir"] / name).write_text(text)
+        if "lag" in change:
+            (folder / line["dir"] / "lag.json").write_text(json.dumps(change["lag"]))
+    assert build_verb([str(folder)]) == 0
+    records = load((folder / "records.jsonl").read_text().splitlines())
+    return [record for record in records if record.level == LEVEL]
+
+
+def told(folder: Path) -> str:
+    table = (folder / "report.md").read_text().partition("knee (p99 ≤ 50 ms)")[2].partition("\n#")[0]
+    (line,) = (line for line in table.splitlines() if line.startswith("| aiohttp"))
+    return line
+
+
+def test_a_knee_that_holds_in_three_later_rounds_is_confirmed(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{}] * 4)
+    assert [(record.rate, record.knee_rate, record.valid) for record in records] == [(1000, 1000, True)] * 4
+    assert told(tmp_path) == (
+        "| aiohttp-py313-debian | 1,000 | held in 3 of 3 | 9.00 ms | 1,600 (hey c64) | 62.50 % | yes |"
+    )
+
+
+def test_two_later_rounds_are_too_few(tmp_path: Path) -> None:
+    records_of(tmp_path, [{}] * 3)
+    assert told(tmp_path).endswith("no: 3 later rounds are needed |")
+
+
+def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{}, {"tail_ns": 61_000_000}, {}, {}, {"bad": 50}])
+    assert [record.knee_rate for record in records] == [1000, None, 1000, 1000, None]
+    assert records[1].nulls["knee_rate"] == "did not hold: p99 61 ms"
+    row = told(tmp_path)
+    assert "| held in 2 of 4 |" in row
+    assert "| no: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
+
+
+def test_lag_that_voids_a_latency_does_not_void_a_knee(tmp_path: Path) -> None:
+    late = Attack(
+        array("q", (10**6 * n + (30 * 10**6 if n % 20 == 1 else 0) for n in range(5000))), array("q", [10**6] * 5000)
+    )
+    records = records_of(tmp_path, [{}, {"lag": lag_facts(late, 1000, 10_000)}, {}, {}])
+    assert not records[1].valid and records[1].knee_rate == 1000
+    assert "| held in 3 of 3 |" in told(tmp_path)
+
+
+def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:
+    records = records_of(tmp_path, [{"knee": {"reason": "it does not hold at 84/s"}}])
+    assert records[0].knee_rate is None and records[0].valid
+    assert told(tmp_path).endswith("| – | – | – | 1,600 (hey c64) | – | it does not hold at 84/s |")
+
+
+def test_levels_that_ask_for_none_say_so(tmp_path: Path) -> None:
+    records_of(tmp_path, [{}])
+    other = next(load((tmp_path / "records.jsonl").read_text().splitlines()[1:]))
+    assert (other.tool, other.knee_rate, other.nulls["knee_rate"]) == (
+        "wrk",
+        None,
+        "the level is not a search for a knee",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"rate":"1","seconds":5}', '{"rate":-1,"seconds":5}', "{"])
+def test_any_knee_json_gives_a_record(text: str, tmp_path: Path) -> None:
+    line = entry(tool="vegeta", level=LEVEL)
+    write_run(tmp_path, [line])
+    asked = line | {"rate": 1000}
+    write_measurement(tmp_path, asked, output_of(asked, 1000))
+    (tmp_path / line["dir"] / "knee.json").write_text(text)
+    assert build_verb([str(tmp_path)]) == 0
+    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    assert record.knee_rate is None and record.nulls["knee_rate"] and record.rate is None
