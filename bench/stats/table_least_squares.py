@@ -12,6 +12,8 @@ from bench.stats.estimates import LEAST_SPREAD
 
 USUAL = 0.975
 """A window is wild if its mean squared residual is above this quantile of what calm windows show."""
+LEAST_DF = 2.0
+"""Windows of up to three services tell too little of their noise: weights by it would narrow intervals by chance."""
 SINGULAR = 1e-8
 """Eigenvalues below this share of the largest are 0."""
 
@@ -76,8 +78,8 @@ def window_weights(data: Data, fitted: Fitted) -> Any:
     scaled = squares / np.maximum(usual[data.service], LEAST_SPREAD**2)
     leverage = np.einsum("ni,ij,nj->n", fitted.rows, fitted.inverse, fitted.rows)
     df = np.bincount(data.window, minlength=windows) - 1 - np.bincount(data.window, leverage, windows)
-    known = df > 0.5
-    df = np.maximum(df, 0.5)
+    known = df > LEAST_DF
+    df = np.maximum(df, LEAST_DF)
     size = np.bincount(data.window, scaled, windows) / df
     level = np.median((size / (chdtri(df, 0.5) / df))[known]) if known.any() else 0.0
     most = level * chdtri(df, 1 - USUAL) / df

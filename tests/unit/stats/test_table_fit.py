@@ -190,3 +190,9 @@ def test_no_observations_are_an_empty_table() -> None:
 def test_what_cannot_be_is_an_error(bad: list[Observation], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         fit_table(bad)
+
+
+def test_windows_of_three_services_are_never_called_wild() -> None:
+    seen = made(5, services=3, rounds=8)
+    wild = [o._replace(value=o.value + 0.5) if o.round == 4 and o.service == "s00" else o for o in seen]
+    assert not fit_table(wild).weights
