@@ -16,6 +16,8 @@ from bench.analysis.verdicts import FASTER, SLOWER
 
 FACTOR = 1.5
 """A ratio from this on is told as a factor."""
+MOST_NAMES = 6
+"""The most names that a sentence lists."""
 REQUESTS = {Metric.CPU: "requests per CPU second", Metric.GOODPUT: "requests per second"}
 
 
@@ -181,7 +183,9 @@ def percent_words(share: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """`a, b and c`; of many the first ones, and how many more."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[: MOST_NAMES - 2])} and {len(names) - MOST_NAMES + 2} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

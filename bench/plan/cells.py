@@ -20,8 +20,10 @@ COUNT_S = 5.0
 SEARCH_S = 60.0
 """Of a search for a knee: about ten trials of 3 to 10 s, half of them repeated."""
 
-TURN_S, WAITING_TURN_S = 0.1, 0.5
-"""The length of a turn where the server works, and where it mostly waits; docs/measuring.md says what was tried."""
+TURN_S, LONGEST_TURN_S = 0.1, 0.5
+"""The length of a turn, in seconds; docs/measuring.md says what was tried."""
+CYCLE_S = 1.2
+"""The turns of all services of a block that wait, one after another."""
 MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns."""
 BLOCK_OVERHEAD_S = 6.0
@@ -71,8 +73,13 @@ class Table:
 
     @property
     def turn_s(self) -> float:
-        """The length of a turn, in seconds: a server that waits must be able to answer several times in one."""
-        return WAITING_TURN_S if self.first.route.waits else TURN_S
+        """The length of a turn, in seconds: a server that waits must be able to answer several times in one.
+
+        All turns of a block together stay below 2 s, after which gunicorn closes a connection that is not used.
+        """
+        if not self.first.route.waits:
+            return TURN_S
+        return round(min(LONGEST_TURN_S, CYCLE_S / min(len(self.cells), MOST_IN_BLOCK)), 3)
 
 
 @dataclass(frozen=True, slots=True)

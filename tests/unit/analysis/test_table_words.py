@@ -101,6 +101,13 @@ def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None =
             Metric.CPU,
             "These 5 services cannot be told apart (within ±1.0 %).",
         ),
+        # Seven first ones, and one that comes last.
+        (
+            dict.fromkeys("abcdefg", 1000.0) | {"z": 900.0},
+            Metric.CPU,
+            "a, b, c, d and 3 more are fastest and cannot be told apart (within ±1.0 %);"
+            " z comes last: 11 % more CPU per request than a (10 to 12 %).",
+        ),
         ({"a": 1000, "b": 1010}, Metric.CPU, "b and a cannot be told apart (within ±2.0 %)."),
         ({"a": 1000, "b": 1100}, Metric.CPU, "b served 10 % more requests per CPU second than a (8.9 to 11 %)."),
         ({"a": 1000, "b": 1900}, Metric.GOODPUT, "b served 1.90 times what a did (1.88 to 1.92)."),

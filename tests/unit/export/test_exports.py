@@ -17,13 +17,14 @@ import duckdb
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
+from turns_runs import measured
 
 from bench.__main__ import main
 from bench.cli.export import FORMATS
 from bench.cli.report import build_verb
 from bench.export.columns import COLUMNS, header, table, types
 from bench.export.gobench import name_of, write
-from bench.records.record import Record, load
+from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
 
 DOC = ROOT / "docs/exports.md"
@@ -165,6 +166,24 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
         "cpu-ns/op",
         "peak-B",
     }
+
+
+def test_gobench_has_a_line_for_every_round_of_a_service_in_turns(a_run: Path) -> None:
+    turns = measured({"aiohttp": 3000, "tornado": 2000}, 3)
+    turns[1] = replace(turns[1], valid=False, causes=(Cause("errors", "40 of 400"),))
+    lines = write("a-run", read_run(str(a_run)), turns).decode().splitlines()
+    assert "load: wrk 4.2.0, 4 s in turns" in lines
+    assert "# left out, errors: 1" in lines
+    found = [line.split("\t") for line in lines if line.startswith("Benchmark")]
+    stem = "server=aiohttp/framework=aiohttp/python=3.13/base=debian/level=c16/tool=wrk"
+    own = [fields for name, *fields in found if name == f"BenchmarkJson/{stem}"]
+    assert (len(found), len(own)) == (6, 3)
+    windows = [one for one in turns if one.round == 1 and one.server == "aiohttp"]
+    successes = sum(one.successes or 0 for one in windows)
+    values = {unit: float(value) for value, unit in map(str.split, own[0][1:])}
+    assert int(own[0][0]) == successes
+    assert values["req/s"] == pytest.approx(successes / sum(one.duration_s or 0 for one in windows), rel=1e-3)
+    assert values["cpu-ns/op"] == pytest.approx(1e9 * sum(one.server_cpu_s or 0 for one in windows) / successes)
 
 
 def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Record]) -> None:
