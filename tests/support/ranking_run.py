@@ -32,13 +32,13 @@ DELAY = {"uvicorn-asgi": 764, "aiohttp": 760, "tornado": 755, "gunicorn-gevent-f
 DELAY |= {"gunicorn-sync-wsgi": 48.9, "gunicorn-sync-flask": 48.7, "bjoern-wsgi": 48.6, "werkzeug-flask": None}
 """Requests/s of a route that waits for 20 ms."""
 SENTENCES = (
-    "bjoern serves /json with the least CPU: uvicorn needs 1.4 times as much, 1.4 to 1.5.",
-    "uvicorn and aiohttp cannot be told apart.",
-    "gunicorn's gevent workers cost 10 % more CPU than its sync workers (9 to 12 %).",
+    "bjoern-wsgi is fastest; werkzeug-flask comes last: 13 times as much CPU per request as bjoern-wsgi (13 to 14).",
+    "uvicorn-asgi and aiohttp cannot be told apart (within ±2.4 %).",
+    "With flask, gunicorn's sync workers served 10 % more requests per CPU second than its gevent workers (9 to 12 %).",
 )
 WAITING = (
-    "uvicorn, aiohttp, tornado and gunicorn's gevent workers cannot be told apart.",
-    "gunicorn's gevent workers served 15 times what its sync workers did, 14 to 16.",
+    "uvicorn-asgi, aiohttp, tornado and gunicorn-gevent-flask are fastest and cannot be told apart (within ±3 %).",
+    "With flask, gunicorn's gevent workers served 15 times what its sync workers did (14 to 16).",
 )
 
 

@@ -309,7 +309,8 @@ def _certainty(table: Mapping[str, Any], cpu: bool) -> str:
     ]
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
-        words.append(f"Where none is shown, a difference of {100 * median(map(abs, seen)):.2g} % would have been seen.")
+        size = f"{100 * median(map(abs, seen)):.2g} %"
+        words.append(f"Where none is shown, a difference of {size} would most probably have been seen.")
     if table.get("settled") is False:
         words.append("More rounds may still divide tiers.")
     return " ".join(words)
