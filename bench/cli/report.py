@@ -25,7 +25,10 @@ def build_verb(argv: Sequence[str]) -> int:
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         words = report_content(source, services, records, judged, latencies)
         write_file(folder / "report.md", markdown(words))
-        made = html(source, services, records, judged, windows=windows, latencies=latencies, words=words)
+        rankings = [ranking.as_dict() for ranking in judged.rankings]
+        made = html(
+            source, services, records, judged, windows=windows, latencies=latencies, words=words, rankings=rankings
+        )
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
