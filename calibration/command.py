@@ -1,4 +1,4 @@
-"""`python3 -m calibration latency RUN`, `aa RUN...`, `power RUN...`, `tables RUN...`: the true and the measured value of each figure."""
+"""`python3 -m calibration latency RUN`, or `aa|power|tables RUN...`: the true and the measured value of each figure."""
 
 from __future__ import annotations
 
