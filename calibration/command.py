@@ -1,4 +1,4 @@
-"""`python3 -m calibration latency RUN`, or `aa|power|tables|lengths RUN...`: the true and the measured value of each figure."""
+"""`python3 -m calibration KIND RUN...`: the true and the measured value of each figure of a self-test."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Logs = dict[tuple[str, float], dict[int, float]]
 
 
 def lengths(folders: Sequence[str]) -> tuple[str, bool]:
-    """(tables, True): each service's figures by length of a turn, relative to the longest, and how far rounds spread."""
+    """(tables, True): each service's figures by length of a turn, relative to the longest, and the spread of rounds."""
     rows: list[str] = []
     for folder in folders:
         turns = _turn_lengths(folder)

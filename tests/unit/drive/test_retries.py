@@ -1,4 +1,4 @@
-"""A window that noise of the host spoiled is measured again, whatever it showed, for as long as the time for it lasts."""
+"""A window that noise of the host spoiled is measured again, whatever it showed, while the time for it lasts."""
 
 from __future__ import annotations
 
