@@ -64,11 +64,13 @@ class RawStore:
             return await self._read(connection, count)
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
-        async with self.pool.acquire() as connection, connection.transaction():
+        async with self.pool.acquire() as connection:
             rows = await self._read(connection, count)
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In id order: requests that share rows may wait for each other, but cannot deadlock.
+            # Atomic without a transaction around it ("API Reference", executemany()), and one around the reads as
+            # well would hold no lock. In id order: requests that share rows may wait for each other, but cannot
+            # deadlock, as they could in one UPDATE of them all, whose order is the planner's.
             await connection.executemany(
                 "UPDATE world SET randomnumber = $2 WHERE id = $1",
                 sorted((row["id"], row["randomNumber"]) for row in rows),
@@ -88,13 +90,13 @@ class RawStore:
 
     @staticmethod
     async def _read(connection: Any, count: int) -> list[WorldRow]:
-        return [
-            {
-                "id": world_id,
-                "randomNumber": await connection.fetchval("SELECT randomnumber FROM world WHERE id = $1", world_id),
-            }
-            for world_id in contract.world_ids(count)
-        ]
+        query = "SELECT randomnumber FROM world WHERE id = $1"
+        ids = contract.world_ids(count)
+        if count == 1:
+            return [{"id": ids[0], "randomNumber": await connection.fetchval(query, ids[0])}]
+        # A query for each row, all sent before the first result is read ("API Reference", fetchmany()).
+        rows = await connection.fetchmany(query, [(world_id,) for world_id in ids])
+        return [{"id": world_id, "randomNumber": row[0]} for world_id, row in zip(ids, rows)]
 
 
 # --- SQLAlchemy's ORM ----------------------------------------------------------------------------

@@ -99,12 +99,12 @@ class RawStore:
             return [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # `with connection` is one transaction, even in autocommit mode.
-        with self._pool.connection() as connection, connection, connection.cursor() as cursor:
+        with self._pool.connection() as connection, connection.cursor() as cursor:
             rows = [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In id order: requests that share rows may wait for each other, but cannot deadlock.
+            # One message and so one transaction, which PostgreSQL opens by itself; one around the reads as well would
+            # hold no lock. In id order: requests that share rows may wait for each other, but cannot deadlock.
             psycopg2.extras.execute_batch(
                 cursor,
                 "UPDATE world SET randomnumber = %s WHERE id = %s",
@@ -120,6 +120,7 @@ class RawStore:
 
     def create_data(self, count: int) -> None:
         """Insert `count` rows in one transaction."""
+        # `with connection` is one transaction, even in autocommit mode.
         with self._pool.connection() as connection, connection, connection.cursor() as cursor:
             psycopg2.extras.execute_values(
                 cursor,
