@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json
+from common import contract, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 Message = MutableMapping[str, Any]
@@ -114,7 +114,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(await store(scope).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(scope: Message, receive: Receive, last: str) -> Answer:
-        return Answer(200, HTML, contract.fortunes_page(await store(scope).fortunes()).encode())
+        return Answer(200, HTML, jinja.fortunes_page(await store(scope).fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),

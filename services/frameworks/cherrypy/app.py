@@ -6,7 +6,7 @@ from typing import Any
 import cherrypy
 from cherrypy._cplogging import LogManager
 from cherrypy.lib.cptools import allow
-from common import contract
+from common import contract, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 
@@ -44,7 +44,7 @@ class Database:
     @cherrypy.expose
     @html_out
     def fortunes(self) -> bytes:
-        return contract.fortunes_page(self.store.fortunes()).encode()
+        return jinja.fortunes_page(self.store.fortunes()).encode()
 
 
 class Contract:

@@ -8,7 +8,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract
+from common import contract, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 from socketify import App
 
@@ -92,7 +92,7 @@ def database_routes(kind: str) -> dict[str, Any]:
 
     async def fortunes(response: Response, request: Request) -> None:
         stored = await asyncio.create_task(opened[0].store(kind).fortunes())
-        response.cork_send(contract.fortunes_page(stored), HTML)
+        response.cork_send(jinja.fortunes_page(stored), HTML)
 
     return {
         f"/{kind}/db": db,

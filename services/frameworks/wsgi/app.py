@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json
+from common import contract, fast_json, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 Environ = dict[str, Any]
@@ -105,7 +105,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(store.update_worlds(contract.clamp_count(last)))
 
     def fortunes(environ: Environ, last: str) -> Answer:
-        return Answer(OK, HTML, contract.fortunes_page(store.fortunes()).encode())
+        return Answer(OK, HTML, jinja.fortunes_page(store.fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),
