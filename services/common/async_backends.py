@@ -3,6 +3,9 @@
 `open_backends()` connects nothing: each backend connects on the first request that needs it, on the
 serving event loop. A load without a database opens no connection, and a load that uses one store
 has this worker's whole share of connections.
+
+Forms: magicstack.github.io/asyncpg, "asyncpg Usage" (Connection Pools) and "API Reference"; docs.sqlalchemy.org,
+"Asynchronous I/O (asyncio)" and "Session Basics"; docs.aiohttp.org, "Client Reference".
 """
 
 import asyncio

@@ -4,6 +4,9 @@ Importing this connects nothing: each backend connects on the first request that
 after the server has forked. A load that uses one store has this worker's whole share of connections.
 Under gevent the same code waits cooperatively: the server patches the standard library and psycopg2
 first.
+
+Forms: psycopg.org/docs, "Basic module usage" and "psycopg2.extras" (Fast execution helpers); docs.sqlalchemy.org,
+"Session Basics" and "PostgreSQL" (Psycopg2 Fast Execution Helpers); urllib3.readthedocs.io, "User Guide".
 """
 
 import json

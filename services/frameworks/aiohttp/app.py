@@ -1,4 +1,10 @@
-"""The contract as an aiohttp.web application."""
+"""The contract as an aiohttp.web application.
+
+Forms, from docs.aiohttp.org:
+JSON        "Server Reference" (json_bytes_response)
+templates   "Third-Party libraries" (aiohttp_jinja2, which aiohttp's team supports)
+lifespan    "Web Server Advanced" (Cleanup context)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

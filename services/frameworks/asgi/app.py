@@ -1,4 +1,8 @@
-"""The contract as a bare ASGI callable: one dictionary of routes, no framework."""
+"""The contract as a bare ASGI callable: one dictionary of routes, no framework.
+
+Forms: asgi.readthedocs.io, "HTTP & WebSocket ASGI Message Format" and "Lifespan Protocol" (state); the encoder that its
+author would pick (orjson's README), and Jinja2 (its "API").
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping

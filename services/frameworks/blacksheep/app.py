@@ -1,4 +1,10 @@
-"""The contract as a BlackSheep application."""
+"""The contract as a BlackSheep application.
+
+Forms, from neoteroi.dev/blacksheep:
+JSON        "Settings" (JSON: orjson as the example)
+templates   "Templating" (Jinja2)
+lifespan    "Application" (lifespan), "Dependency injection"
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,9 @@
-"""The contract as a Bottle application."""
+"""The contract as a Bottle application.
+
+Forms, from bottlepy.org:
+JSON        "Tutorial" (Generating content: dictionaries); with ujson, which Bottle prefers to the standard library
+templates   "Tutorial" (Templates), "SimpleTemplate Engine"
+"""
 
 from __future__ import annotations
 

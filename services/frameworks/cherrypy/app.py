@@ -1,4 +1,9 @@
-"""The contract as a CherryPy application."""
+"""The contract as a CherryPy application.
+
+Forms, from docs.cherrypy.dev:
+JSON        "Basics" (JSON support: encoding the response)
+templates   "Advanced" (HTML template support: none of its own, Jinja2 as an example)
+"""
 
 import time
 from typing import Any

@@ -1,4 +1,10 @@
-"""The contract as a Falcon application for ASGI."""
+"""The contract as a Falcon application for ASGI.
+
+Forms, from falcon.readthedocs.io:
+JSON        "Media" (JSONHandler, with orjson as its example)
+templates   none of its own ("FAQ"): Jinja2
+lifespan    "Middleware" (process_startup, process_shutdown)
+"""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -1,4 +1,9 @@
-"""The contract as a Falcon application."""
+"""The contract as a Falcon application.
+
+Forms, from falcon.readthedocs.io:
+JSON        "Media" (JSONHandler, with orjson as its example)
+templates   none of its own ("FAQ"): Jinja2
+"""
 
 import time
 from typing import Any

@@ -1,5 +1,10 @@
 """The contract as a FastAPI application.
 
+Forms, from fastapi.tiangolo.com:
+JSON        "Response Model - Return Type", "Custom Response"
+templates   "Templates"
+lifespan    "Lifespan Events"
+
 Declared return types are the fast way: Pydantic validates and serializes them in compiled code, which
 is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom Response").
 """

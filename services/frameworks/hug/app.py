@@ -1,4 +1,9 @@
-"""The contract as a hug API."""
+"""The contract as a hug API.
+
+Forms, from hug's documentation (hugapi/hug, documentation/):
+JSON        "Output formats" (default_output_format)
+templates   none of its own: Jinja2
+"""
 
 import time
 

@@ -1,4 +1,10 @@
-"""The contract as a Litestar application."""
+"""The contract as a Litestar application.
+
+Forms, from docs.litestar.dev:
+JSON        "Responses"; "Serialization" (encode_json)
+templates   "Templating" (Template responses)
+lifespan    "Applications" (Lifespan context managers)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,9 @@
-"""The contract as a Pyramid application."""
+"""The contract as a Pyramid application.
+
+Forms, from docs.pylonsproject.org/projects/pyramid:
+JSON        "Renderers" (JSON Renderer, and its serializer)
+templates   "Templates" (pyramid_jinja2)
+"""
 
 import time
 from pathlib import Path

@@ -1,5 +1,10 @@
 """The contract as a Robyn application.
 
+Forms, from robyn.tech:
+JSON        "Getting Started" (returning a dictionary)
+templates   "Templating" (JinjaTemplate)
+lifespan    "Getting Started" (startup and shutdown handlers)
+
 Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
 """
 

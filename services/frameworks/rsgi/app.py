@@ -1,4 +1,7 @@
-"""The contract as a bare RSGI application: one dictionary of routes, no framework."""
+"""The contract as a bare RSGI application: one dictionary of routes, no framework.
+
+Forms: Granian's RSGI specification (its docs/spec/RSGI.md), and Jinja2 (its "API").
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

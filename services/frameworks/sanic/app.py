@@ -1,4 +1,10 @@
-"""The contract as a Sanic application."""
+"""The contract as a Sanic application.
+
+Forms, from sanic.dev:
+JSON        "Response" (json)
+templates   "Sanic Extensions" (Templating: the decorator, which it calls the fastest)
+lifespan    "Listeners"
+"""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -1,5 +1,10 @@
 """The contract as a socketify application.
 
+Forms, from docs.socketify.dev:
+JSON        "Basics" (cork_send)
+templates   "Template Engines" (Jinja2; not by res.render(), which sends no charset)
+lifespan    "API" (on_start, on_shutdown)
+
 A request is gone after a handler's first `await`, so handlers read it before. socketify runs them in tasks of its
 own, not asyncio's: calls that use timeouts, such as those of the backends, get an asyncio task.
 """

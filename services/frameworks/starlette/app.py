@@ -1,4 +1,10 @@
-"""The contract as a Starlette application."""
+"""The contract as a Starlette application.
+
+Forms, from starlette.dev:
+JSON        "Responses" (Custom JSON serialization)
+templates   "Templates"
+lifespan    "Lifespan" (state)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

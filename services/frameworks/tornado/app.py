@@ -1,4 +1,10 @@
-"""The contract as a Tornado application."""
+"""The contract as a Tornado application.
+
+Forms, from tornadoweb.org:
+JSON        "tornado.web" (write, which refuses arrays: hence finish_json)
+templates   "Templates and UI"
+lifespan    "Structure of a Tornado web application" (main)
+"""
 
 from __future__ import annotations
 

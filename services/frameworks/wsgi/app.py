@@ -1,4 +1,7 @@
-"""The contract as a bare WSGI callable: one dictionary of routes, no framework."""
+"""The contract as a bare WSGI callable: one dictionary of routes, no framework.
+
+Forms: PEP 3333; the encoder that its author would pick (orjson's README), and Jinja2 (its "API").
+"""
 
 import time
 from collections.abc import Callable, Iterable
