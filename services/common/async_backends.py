@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import aiohttp
 import asyncpg
 from sqlalchemy import URL, select
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from common import contract, settings
 from common.models import Fortune, World, WorldRow
@@ -109,28 +109,30 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: AsyncEngine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips.
-        self._reads = engine
-        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
+        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        self._reads = async_sessionmaker(engine, autoflush=False)
+        writes = engine.execution_options(isolation_level="READ COMMITTED")
+        self._writes = async_sessionmaker(writes, expire_on_commit=False)
 
     async def worlds(self, count: int) -> list[WorldRow]:
-        async with AsyncSession(self._reads) as session:
+        async with self._reads() as session:
             return [world.row() for world in await self._read(session, count)]
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
         # The unit of work sends updates in primary-key order.
-        async with AsyncSession(self._writes, expire_on_commit=False) as session, session.begin():
+        async with self._writes.begin() as session:
             worlds = await self._read(session, count)
             for world in worlds:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
     async def fortunes(self) -> list[tuple[int, str]]:
-        async with AsyncSession(self._reads) as session:
+        async with self._reads() as session:
             return [(fortune.id, fortune.message) for fortune in await session.scalars(select(Fortune))]
 
     @staticmethod
     async def _read(session: AsyncSession, count: int) -> list[World]:
+        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
         return [await session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 

@@ -21,7 +21,7 @@ import psycopg2.extensions
 import psycopg2.extras
 import urllib3
 from sqlalchemy import Engine, create_engine, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, sessionmaker
 
 from common import contract, settings
 from common.models import Fortune, World, WorldRow
@@ -145,28 +145,30 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: Engine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips.
-        self._reads = engine
-        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
+        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        self._reads = sessionmaker(engine, autoflush=False)
+        writes = engine.execution_options(isolation_level="READ COMMITTED")
+        self._writes = sessionmaker(writes, expire_on_commit=False)
 
     def worlds(self, count: int) -> list[WorldRow]:
-        with Session(self._reads) as session:
+        with self._reads() as session:
             return [world.row() for world in self._read(session, count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
         # The unit of work sends updates in primary-key order.
-        with Session(self._writes, expire_on_commit=False) as session, session.begin():
+        with self._writes.begin() as session:
             worlds = self._read(session, count)
             for world in worlds:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
     def fortunes(self) -> list[tuple[int, str]]:
-        with Session(self._reads) as session:
+        with self._reads() as session:
             return [(fortune.id, fortune.message) for fortune in session.scalars(select(Fortune))]
 
     @staticmethod
     def _read(session: Session, count: int) -> list[World]:
+        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
         return [session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 
