@@ -96,8 +96,8 @@ def _windows(folder: Path, routes: Sequence[str]) -> Iterator[Window]:
         number, round_, _ = output.name.split(".")
         parsed = wrk.parse(output.read_bytes())
         before, after = (_counters(output.with_suffix(f".{name}"))["cpu_usage_ns"] for name in ("before", "after"))
-        failed = parsed.ok is None or parsed.ok != parsed.requests or parsed.ok == 0
-        cost = None if failed else (after - before) / parsed.ok
+        answered = parsed.ok if parsed.ok == parsed.requests else None
+        cost = (after - before) / answered if answered else None
         yield Window(output.parent.name, routes[int(number)], int(round_), cost)
 
 
