@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|aa|power|tables [--hog] [SELECTION...]
-#        scripts/selftest.sh judge aa|power|tables RUN...
+#        scripts/selftest.sh judge aa|power|tables|lengths RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -16,7 +16,8 @@
 #               seconds of load, and the error of the estimate
 #   tables      a table in turns of eight services, three of them the same as another and the others slower by
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
-#   judge       several runs together, such as those of other seeds
+#   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
+#               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment
 #   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that

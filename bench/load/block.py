@@ -22,7 +22,6 @@ from bench.core.files import as_object, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import kernel_address
 from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
 
@@ -33,7 +32,8 @@ SHARED = ("postgres", "upstream")
 """What all services of a block ask: the CPU time of a turn is its service's."""
 NO_ANSWER = 10
 """The status of a service that gives no answer, as `loadgen/measure` has it."""
-LEAST_QUIET_S = 0.02
+LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
+"""A service that has not worked or answered for so long has nothing under way."""
 INTERRUPTED = {"ab": 1}
 """The exit status of a tool that was told to end and printed its result; 0 for the others."""
 NOWHERE = "/not-found"
@@ -113,7 +113,7 @@ class Load:
     planned: Measurement
     version: str
     argv: Sequence[str]
-    peer: str
+    peer: tuple[str, int]
 
 
 def _prepare(block: Block, verb: str, measurements: Sequence[Measurement]) -> None:
@@ -129,7 +129,7 @@ def _loads(block: Block, measurements: Sequence[Measurement]) -> list[Load]:
         address = address_of(one.service)
         if status == 0 and address is not None:
             version, *argv = out.decode(errors="replace").split("\0")[:-1]
-            found.append(Load(one, version, argv, kernel_address(address, PORT)))
+            found.append(Load(one, version, argv, (address, PORT)))
         else:
             block.say(one.service, err if status else f"{one.service} has no address any more\n".encode())
             block.note(one.service, status or NO_ANSWER)
@@ -155,7 +155,6 @@ def _measure_all(
 
 def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random) -> None:
     first = loads[0].planned
-    quiet_s = max(LEAST_QUIET_S, 2 * (first.turn_s or 0) / 10)
     with ExitStack() as stack:
         runners = []
         for load in loads:
@@ -164,7 +163,7 @@ def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng
             if load.planned.body is not None:
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
-            runners.append(Runner(load.planned.service, tool, load.peer, quiet_s))
+            runners.append(Runner(load.planned.service, tool, load.peer, _quiet_s(block, load.planned.service)))
         began = time.time_ns()
         taken = run_window(
             runners, counters, SHARED, seconds=first.duration_s or 1.0, turn_s=first.turn_s or 0.1, rng=rng
@@ -188,6 +187,16 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
         return 0 if tool.told else None
     return status if status >= 0 else 128 - status
+
+
+def _quiet_s(block: Block, service: str) -> float:
+    """How long a service may take for one answer: half as much again as the last one that was asked for alone."""
+    said = (block.folder / "services" / f"{service}.txt").read_text(errors="replace")
+    took = [line.partition(" ")[2] for line in said.splitlines() if line.startswith("answer ")]
+    try:
+        return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * float(took[-1])))
+    except (IndexError, ValueError):
+        return LEAST_QUIET_S
 
 
 def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
