@@ -66,7 +66,10 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 
 def _with_words(ranking: Ranking, places: Places) -> Ranking:
     asked = table_question([row.service for row in ranking.rows], places)
-    return replace(ranking, question=asked, sentences=sentences(ranking, places))
+    words = sentences(ranking, places)
+    if ranking.unknown_cpu:
+        words += (f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.",)
+    return replace(ranking, question=asked, sentences=words)
 
 
 def _look(measured: TableRecords) -> _Look:
@@ -110,6 +113,7 @@ def _ranking(measured: TableRecords, names: Mapping[str, str], absent: Mapping[s
         question="",
         rows=tuple(sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)),
         contrasts=tuple(_contrasts(table.services, look)),
+        unknown_cpu=measured.unknown_cpu,
     )
 
 

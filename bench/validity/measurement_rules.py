@@ -242,6 +242,8 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"{parsed.report}: {parsed.failure or 'unknown reason'}")
     elif parsed.ok is None:
         details.append(f"does not say how many answers were good: {_between(parsed)}")
+    if evidence.planned.mode == "turns" and evidence.turns is None:
+        details.append("tool.json does not say what its turns were")
     if evidence.exit_status is None:
         details.append("the tool's exit status was not saved")
     elif evidence.exit_status:

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What comes before the load: the service's first good answer, and the warm-up.
 
-# Polls until the first good answer and prints its time, and how long it took (s). A wrong answer other than a server error (5xx, which a service
-# may give while it starts) fails at once.
+# Polls until the first good answer and prints its time, and how long it took (s). A wrong answer other than a server error
+# (5xx, which a service may give while it starts) fails at once.
 wait_until_ready() {
 	local body timeout=${READY_TIMEOUT:-30} give_up
 	give_up=$((SECONDS + timeout))
