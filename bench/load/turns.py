@@ -83,9 +83,11 @@ def run_window(
     turns = {runner.service: Turns() for runner in runners}
     watch = _Watch(counters, tuple(shared), clock)
     wanted = {runner.service: max(1, round(runner.seconds / turn_s)) for runner in runners}
+    # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
+    # its connections idle for that long, which servers close.
+    order = rng.sample(runners, len(runners))
     for cycle in range(max(wanted.values(), default=0)):
-        # A new order each time: no service always follows the same one.
-        for runner in rng.sample(runners, len(runners)):
+        for runner in order:
             if runner.tool.status is None and cycle < wanted[runner.service]:
                 _take_turn(runner, turns[runner.service], turn_s, watch)
     for runner in runners:
