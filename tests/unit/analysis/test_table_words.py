@@ -201,10 +201,10 @@ def test_many_questions_are_cut_with_their_number() -> None:
     [
         (
             [place("uvicorn", "asgi"), place("granian", "asgi")],
-            "Which server for asgi? (Python 3.13, debian)",
+            "Which server for a bare ASGI app? (Python 3.13, debian)",
             ["uvicorn", "granian"],
         ),
-        ([place(name) for name in FLASKS], "Which gunicorn worker model for flask? (Python 3.13, debian)", [*FLASKS]),
+        ([place(name) for name in FLASKS], "Which gunicorn worker model for Flask? (Python 3.13, debian)", [*FLASKS]),
         (
             [place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")],
             "Which server and framework? (Python 3.13, debian)",
