@@ -1,4 +1,4 @@
-"""`python3 -m calibration latency RUN`, `aa RUN...`, `power RUN...`: the true and the measured value of each figure."""
+"""`python3 -m calibration KIND RUN...`: the true and the measured value of each figure of a self-test."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 from calibration.latency import LATENCY, latencies_s, result_of
+from calibration.lengths import lengths
 from calibration.pairs import PAIRS
+from calibration.tables import tables
 
+CHECKS = {**PAIRS, "tables": (tables, "verdicts.jsonl"), "lengths": (lengths, "records.jsonl")}
+"""Self-test -> (its function, the file of a run that it needs)."""
 HEADS = (
     "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
     "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
@@ -18,11 +22,13 @@ HEADS = (
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`latency RUN`, or `aa|power RUN...`: print the table; 0 if every promise holds, else 1."""
-    if len(argv) < 2 or argv[0] not in ("latency", *PAIRS) or (argv[0] == "latency" and len(argv) > 2):
-        raise UserError("usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power RUN...")
-    if argv[0] in PAIRS:
-        check, needs = PAIRS[argv[0]]
+    """`latency RUN`, or `aa|power|tables|lengths RUN...`: print the table; 0 if every promise holds, else 1."""
+    if len(argv) < 2 or argv[0] not in ("latency", *CHECKS) or (argv[0] == "latency" and len(argv) > 2):
+        raise UserError(
+            "usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power|tables|lengths RUN..."
+        )
+    if argv[0] in CHECKS:
+        check, needs = CHECKS[argv[0]]
         text, holds = check([str(find_run(name, needs)) for name in argv[1:]])
         print(text)
         return 0 if holds else 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|aa|power [--hog] [SELECTION...]
-#        scripts/selftest.sh judge aa|power RUN...
+# Usage: scripts/selftest.sh latency|aa|power|tables [--hog] [SELECTION...]
+#        scripts/selftest.sh judge aa|power|tables|lengths RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -14,8 +14,12 @@
 #               verdicts may be a difference
 #   power       apps that are slower by 3, 5 and 10 %, ten times each: how many are found, after how many
 #               seconds of load, and the error of the estimate
-#   judge       several runs together, such as those of other seeds
-#   --hog       with another process that keeps a CPU busy
+#   tables      a table in turns of eight services, three of them the same as another and the others slower by
+#               3 to 15 %: how many differences are called, and in how many tables a word is false
+#   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
+#               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment
+#   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
+#               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that
 #               it has a whole number of stalls)
 set -Eeuo pipefail
@@ -24,7 +28,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | aa | power) kind=$1 ;;
+latency | aa | power | tables) kind=$1 ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?
@@ -39,7 +43,8 @@ hog=''
 trap '[[ -z $hog ]] || kill "$hog"' EXIT
 if [[ ${1:-} == --hog ]]; then
 	shift
-	while :; do :; done &
+	source "${BASH_SOURCE[0]%/*}/lib/hog.sh"
+	hog &
 	hog=$!
 fi
 status=0

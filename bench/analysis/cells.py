@@ -18,6 +18,10 @@ FigureOf = Callable[[Record], float | None]
 """Reads one figure of a record."""
 
 
+NOT_AGAINST_CPU = frozenset({"host", "loadgen-bound"})
+"""Causes against a measurement that leave its CPU time per request as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """Service x scenario x tool x level with its records, one per round in order; at least one."""
@@ -43,6 +47,18 @@ class Cell:
     def valid(self) -> tuple[Record, ...]:
         """The valid records."""
         return tuple(record for record in self.records if record.valid)
+
+    @property
+    def noisy(self) -> tuple[Record, ...]:
+        """The records that only noise of the host speaks against."""
+        return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == {"host"})
+
+    @property
+    def of_known_cpu(self) -> tuple[Record, ...]:
+        """The records whose CPU time per request counts: a cgroup's CPU time leaves out what other programs took."""
+        return tuple(
+            r for r in self.records if r.outcome == MEASURED and {c.cause for c in r.causes} <= NOT_AGAINST_CPU
+        )
 
     @property
     def goodput(self) -> float | None:
@@ -72,7 +88,8 @@ class Cell:
         """Goodput with its range over the rounds, or why there is none."""
         mean = self.goodput
         if mean is None:
-            return self.state
+            values = [record.goodput for record in self.noisy if record.goodput is not None]
+            return _noisy_words(values) if values else self.state
         values = [record.goodput for record in self.valid if record.goodput is not None]
         words = number(mean)
         if len(values) > 1:
@@ -80,6 +97,11 @@ class Cell:
         if len(values) < len(self.records):
             words += f" \u2020{len(values)}/{len(self.records)}"
         return words
+
+
+def _noisy_words(values: Sequence[float]) -> str:
+    """A figure that noise of the host spoiled in every round: shown, and not ranked."""
+    return f"about {number(fmean(values))} (noisy: {number(min(values))} to {number(max(values))})"
 
 
 def span(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:

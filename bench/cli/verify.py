@@ -16,6 +16,7 @@ from bench.contract.clock import Clock, SystemClock
 from bench.contract.dependencies import HttpUpstream, PostgresDatabase
 from bench.contract.routes import ROUTES, needs
 from bench.contract.target import Target
+from bench.contract.template import find_template
 from bench.contract.verify import verify
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
@@ -99,6 +100,7 @@ def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
         help="the service claims to serve requests concurrently, which is checked",
     )
     claim.add_argument("--sequential", dest="concurrent", action="store_false", help="it does not")
+    parser.add_argument("--framework", metavar="NAME", help="whose template the fortunes must be rendered from")
     parser.add_argument("--interface", help="recorded in the result: wsgi, asgi, ...")
     parser.add_argument("--database-host", metavar="HOST[:PORT]")
     parser.add_argument("--database-password-file", type=Path, default=Path("/run/secrets/database_password"))
@@ -146,6 +148,8 @@ def _missing(text: str) -> tuple[str, str]:
 
 def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
     target = Target(options.client, concurrent=options.concurrent)
+    if options.framework:
+        target.template = find_template(options.framework)
     if options.database_host:
         host, _, port = options.database_host.partition(":")
         try:

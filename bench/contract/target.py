@@ -10,12 +10,16 @@ from bench.contract.routes import request_of
 
 @dataclass(slots=True)
 class Target:
-    """One service; `concurrent` says whether it claims to serve requests concurrently (None: no claim to check)."""
+    """One service; `concurrent` says whether it claims to serve requests concurrently (None: no claim to check).
+
+    `template` is the text of the file that its fortunes are rendered from, empty if it has none (None: not checked).
+    """
 
     client: Client
     database: Database | None = None
     upstream: Upstream | None = None
     concurrent: bool | None = None
+    template: str | None = None
     first: Answer | None = field(default=None, init=False)
     first_at_ns: int = field(default=0, init=False)
 

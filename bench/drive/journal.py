@@ -18,7 +18,7 @@ from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.validity.run_records import judged_record
-from bench.validity.run_rules import apply_run_rules, noise_limits_of
+from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
 
 FILE = "journal.tsv"
 TRIED, DONE, FAILED = "tried", "done", "failed"
@@ -56,6 +56,13 @@ def append(source: Run, step: Step) -> list[Record]:
     with (Path(source.path) / FILE).open("a") as file:
         file.writelines(line.text() for line in (*lines, Line(TRIED, step.id)))
     return made
+
+
+def noise(source: Run, step: Step) -> str:
+    """What else used the host during a step of one measurement; empty if it was little."""
+    limits = noise_limits_of(mapping(source.facts.get("knobs")))
+    (planned,) = (one for one in source.planned if one.id in step.ids)
+    return noise_of(_record(source, planned, read_raw(source.path, planned)), limits)
 
 
 def read(run: str) -> list[Line]:

@@ -57,6 +57,10 @@ def _after_load(folder: Path, shown: Shown) -> RunState:
     step = state.queue[0]
     run_state.record_finished(folder, step)
     source = read_run(str(folder))
+    if step.mode in ("solo", "null") and step.seconds <= state.retry_s and (noise := journal.noise(source, step)):
+        if not (shown.screen.quiet or shown.screen.columns):
+            shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")
+        return run_state.set_aside(folder, step, state)
     nulls = [r for r in journal.records(journal.read(source.path), ("null",)) if r.id not in step.ids]
     mine = journal.append(source, step)
     return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), shown)

@@ -29,12 +29,22 @@ STEP_FILE = "step.sh"
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """`queue` holds the steps of the round that are still to be measured; the first one may be under load."""
+    """`queue` holds the steps of the round that are still to be measured; the first one may be under load.
+
+    `retry_s` is the time that is left for windows that noise of the host spoiled, in seconds.
+    """
 
     progress: Progress
     queue: tuple[Step, ...] = ()
     max_time_s: float | None = None
     under_load: bool = False
+    retry_s: float = 0.0
+
+
+RETRIES = 0.5
+"""The time for windows that noise spoiled, as a share of the time that the plan expects of those measured alone."""
+SPOILED = "spoiled"
+"""What a window's folder is called that was measured again: DIR.spoiled-1, ..."""
 
 
 def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
@@ -42,7 +52,19 @@ def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     _record_last(folder)
     source = read_run(str(folder))
     journal.rebuild(source)
-    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s))
+    alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
+    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=RETRIES * alone))
+
+
+def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
+    """With the first step of the queue to be measured again at the end of its round; its raw files stay."""
+    place = folder / step.dir
+    number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{SPOILED}-*"))
+    place.rename(place.with_name(f"{place.name}.{SPOILED}-{number}"))
+    queue = (*state.queue[1:], step)
+    was = state.progress
+    progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
+    return replace(state, progress=progress, queue=queue, under_load=False, retry_s=state.retry_s - step.seconds)
 
 
 def next_round(source: Run, state: RunState) -> RunState:
@@ -97,7 +119,7 @@ def unverified(folder: Path, services: Collection[str]) -> bool:
 def save(folder: Path, state: RunState) -> None:
     """Keep the state for the next call."""
     kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": [step.lines for step in state.queue]}
-    kept |= {"max_time_s": state.max_time_s, "under_load": state.under_load}
+    kept |= {"max_time_s": state.max_time_s, "under_load": state.under_load, "retry_s": state.retry_s}
     write_file(folder / FILE, json.dumps(kept))
 
 
@@ -108,7 +130,7 @@ def load(folder: Path) -> RunState:
     except FileNotFoundError:
         raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
     queue = tuple(Step(tuple(lines)) for lines in kept["queue"])
-    return RunState(Progress(**kept["progress"]), queue, kept["max_time_s"], kept["under_load"])
+    return RunState(Progress(**kept["progress"]), queue, kept["max_time_s"], kept["under_load"], kept["retry_s"])
 
 
 def remove(folder: Path) -> None:

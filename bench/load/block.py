@@ -32,7 +32,8 @@ LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
 SHARED = ("postgres", "upstream")
 """What all services of a block ask: the CPU time of a turn is its service's."""
-LEAST_QUIET_S = 0.02
+LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
+"""A service that has not worked or answered for so long has nothing under way."""
 INTERRUPTED = {"ab": 1}
 """The exit status of a tool that was told to end and printed its result; 0 for the others."""
 SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
@@ -109,7 +110,7 @@ def _load_window(block: Block, window: Sequence[Measurement], counters: CpuCount
             folder.mkdir(parents=True, exist_ok=True)
             tool = stack.enter_context(HeldTool(commands[one.service][1], folder / ".output.txt.tmp"))
             peer = kernel_address(socket.gethostbyname(one.service), PORT)
-            runners.append(Runner(one.service, tool, peer, max(LEAST_QUIET_S, 2 * (first.turn_s or 0) / 10)))
+            runners.append(Runner(one.service, tool, peer, _quiet_s(block, one.service)))
         began = time.time_ns()
         taken = run_window(
             runners, counters, SHARED, seconds=first.duration_s or 1.0, turn_s=first.turn_s or 0.1, rng=rng
@@ -127,6 +128,16 @@ def _load_window(block: Block, window: Sequence[Measurement], counters: CpuCount
         folder = block.run / one.dir
         (folder / ".output.txt.tmp").replace(folder / "output.txt")
         write_file(folder / "tool.json", json.dumps(told, separators=(",", ":")) + "\n")
+
+
+def _quiet_s(block: Block, service: str) -> float:
+    """How long a service may take for one answer: half as much again as the last one that was asked for alone."""
+    said = (block.folder / "services" / f"{service}.txt").read_text(errors="replace")
+    took = [line.partition(" ")[2] for line in said.splitlines() if line.startswith("answer ")]
+    try:
+        return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * float(took[-1])))
+    except (IndexError, ValueError):
+        return LEAST_QUIET_S
 
 
 def _command(block: Block, one: Measurement) -> tuple[str, list[str]]:

@@ -63,10 +63,14 @@ def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
     for framework in matrix.frameworks.values():
         lacks = "; ".join(
-            f"{'all but the basic routes' if route == '*' else route}: {why}" for route, why in framework.lacks.items()
+            f"{_but(framework.offers) if route == '*' else route}: {why}" for route, why in framework.lacks.items()
         )
         needs = " or ".join(INTERFACES.get(i, f"`{i}`") for i in framework.interfaces)
         yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
+
+
+def _but(offers: Sequence[str]) -> str:
+    return " and ".join(("all but the basic routes", *([", ".join(offers)] if offers else [])))
 
 
 def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:

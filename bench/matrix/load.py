@@ -78,6 +78,11 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
         for route in framework.lacks:
             if route != "*" and route not in routes:
                 raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
+        for route in framework.offers:
+            if route not in routes or routes[route].selftest:
+                raise ValueError(f"framework {framework.name} offers '{route}', which is not a route")
+            if route in framework.lacks or "*" not in framework.lacks:
+                raise ValueError(f"framework {framework.name} offers '{route}', which only a lacks of '*' needs said")
     matrix = Matrix(
         bases=data["bases"],
         pythons=data["pythons"],
@@ -106,7 +111,8 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
 
 def _framework(name: str, value: Mapping[str, Any]) -> Framework:
     needs = value["interface"]
-    return Framework(name, (needs,) if isinstance(needs, str) else tuple(needs), dict(value.get("lacks", {})))
+    interfaces = (needs,) if isinstance(needs, str) else tuple(needs)
+    return Framework(name, interfaces, dict(value.get("lacks", {})), tuple(value.get("offers", ())))
 
 
 def _selftest(name: str, value: Mapping[str, Any]) -> Framework:

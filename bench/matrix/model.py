@@ -41,11 +41,15 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason."""
+    """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
+
+    `offers` names the routes that it has although `lacks` has a `*`.
+    """
 
     name: str
     interfaces: tuple[str, ...]
     lacks: Mapping[str, str]
+    offers: tuple[str, ...] = ()
     selftest: bool = False
     app: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +112,8 @@ class Service:
         lacks = self.framework.lacks
         if route.selftest:
             return None if self.framework.selftest else "only self-test apps have it"
-        return lacks.get(route.name) or (None if route.basic else lacks.get("*"))
+        offered = route.basic or route.name in self.framework.offers
+        return lacks.get(route.name) or (None if offered else lacks.get("*"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class Evidence:
     - `oom_kills`, `restarts`, `throttled_s`: the server's, over the window.
     - `stopped`: whether its container was down after the window; `lost`: how many of its processes were gone.
     - `lag`: how late an open loop's requests were sent.
+    - `tool_cpu_s`: CPU time of the load generator over the window.
     - `turns`: what happened in the service's own turns, where it was loaded in turns.
     """
 
@@ -46,6 +47,7 @@ class Evidence:
     lost: int | None = None
     lag: Lag | None = None
     turns: Turns | None = None
+    tool_cpu_s: float | None = None
 
 
 def attempts_of(tool: str, parsed: Parsed) -> int | None:

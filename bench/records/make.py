@@ -14,7 +14,7 @@ from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
 from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
-from bench.records.resource_usage import Figures, change, lost_processes, resource_figures, span_s, whole
+from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.send_lag import read_lag
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.reader import Raw, ServiceFacts
@@ -56,6 +56,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         lost=lost_processes(ends),
         lag=read_lag(raw.lag),
         turns=turns,
+        tool_cpu_s=loadgen_cpu_s(tool),
     )
 
 

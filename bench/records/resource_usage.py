@@ -48,7 +48,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
     if evidence.turns is not None:
         used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
     (server_s, no_counters), database, _ = used
-    loadgen_s = _loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
+    loadgen_s = loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
     request_s, no_request = used[0]
     if planned.database and server_s is not None:
         request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
@@ -211,7 +211,7 @@ def _host(
     return {"steal_ratio": steal, "foreign_ratio": (max(0.0, foreign_s) / (wall_s * cpus), "")}
 
 
-def _loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
+def loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
     """CPU seconds of the load generator over the window, from cpuacct.usage (cgroup v1) or cpu.stat (v2)."""
     ends = [_cgroup_cpu_ns(mapping(mapping((tool or {}).get(when)).get("loadgen"))) for when in ("before", "after")]
     return span_s(*ends)

@@ -91,7 +91,8 @@ def report_content(
         "verdicts_note": NOTE,
         "controls": control_tables(judged, records),
         "costs": costs(solo, context) or _costs_of_turns(records, context),
-        "noisy": len({record.round for record in solo if any(cause.cause == "host" for cause in record.causes)}),
+        "noisy": sum(any(cause.cause == "host" for cause in record.causes) for record in records),
+        "measured_again": source.measured_again,
         "rounds": len({record.round for record in solo}),
     }
 

@@ -78,6 +78,8 @@ class Run:
     settings_sha256: str
     planned: tuple[Measurement, ...]
     faults: tuple[str, ...]
+    measured_again: int = 0
+    """Windows that were measured again because of noise; what was measured first is in DIR.spoiled-N."""
 
 
 def read_run(path: str) -> Run:
@@ -107,6 +109,7 @@ def read_run(path: str) -> Run:
         settings_sha256=hashlib.sha256(settings).hexdigest(),
         planned=tuple(planned.values()),
         faults=tuple(faults),
+        measured_again=sum(1 for _ in Path(path).glob("raw/r*/*/*/*.spoiled-*")),
     )
 
 

@@ -3,14 +3,14 @@
 - `loadgen-bound`: the figure may be the load generator's. The goodput is more than half of what the same tool reached
   against the null server in this run, or the tool waited for a CPU, or its CPUs were busy. Measurements of the null
   server are meant to be bound by the load generator: they are exempt, from noise too.
-- `host`: in one of a round's windows the hypervisor, or programs outside the measurement, took CPU time. All solo
-  figures of that round are discarded: what is left out must depend on the rule, never on the result.
+- `host`: during the window the hypervisor, or programs outside the measurement, took CPU time. Its goodput and latency
+  are the host's; its CPU time per request is not (`bench.analysis.cells` keeps it). The rule looks at the host's
+  counters and never at the result.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,8 +56,7 @@ def apply_run_rules(records: Iterable[Record], limits: NoiseLimits) -> list[Reco
     """
     every = list(records)
     ceilings = ceilings_of(every)
-    noise = noisy_rounds([record for record in every if alone(record)], limits)
-    return [_judged(record, ceilings, noise if alone(record) else None, limits) for record in every]
+    return [_judged(record, ceilings, limits) for record in every]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +94,9 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
     return Ceilings(cells, tools)
 
 
-def noisy_rounds(records: Iterable[Record], limits: NoiseLimits) -> dict[int, str]:
-    """The rounds to discard, each with the measurements that showed noise."""
-    noisy: defaultdict[int, list[str]] = defaultdict(list)
-    for record in records:
-        if record.outcome == MEASURED and (noise := ", ".join(_noise(record, limits))):
-            noisy[record.round].append(f"{record.id} {noise}")
-    return {number: _shortened(details) for number, details in noisy.items()}
+def noise_of(record: Record, limits: NoiseLimits) -> str:
+    """What else used the host during a window that had the machine to itself; empty if it was little, or is unknown."""
+    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and alone(record) else ""
 
 
 def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
@@ -111,21 +106,16 @@ def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
         yield f"foreign CPU {record.foreign_ratio:.1%}"
 
 
-def _shortened(details: Sequence[str], most: int = 3) -> str:
-    rest = len(details) - most
-    return "; ".join(details[:most]) + (f"; and {rest} more in this round" if rest > 0 else "")
-
-
-def _judged(record: Record, ceilings: Ceilings, noise: Mapping[int, str] | None, limits: NoiseLimits) -> Record:
-    """The record with its causes; `noise` maps noisy rounds to details, and is None for a side of a pair."""
+def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
+    """The record with its causes."""
     # In turns, noise falls on all services of a window alike, and is in the intervals of its table.
     if record.outcome != MEASURED or record.service == NULL or record.mode == "turns":
         return record
-    starved = () if noise is None else _starved(record, limits)
+    starved = _starved(record, limits) if alone(record) else ()
     bound = "; ".join((*_ceiling(record, ceilings), *starved))
     causes = [Cause("loadgen-bound", bound)] if bound else []
-    if noise and record.round in noise:
-        causes.append(Cause("host", noise[record.round]))
+    if noise := noise_of(record, limits):
+        causes.append(Cause("host", noise))
     return replace(record, valid=False, causes=(*record.causes, *causes)) if causes else record
 
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What comes before the load: the service's first good answer, and the warm-up.
 
-# Polls until the first good answer and prints its time. A wrong answer other than a server error (5xx, which a service
+# Polls until the first good answer and prints its time, and how long it took (s). A wrong answer other than a server error (5xx, which a service
 # may give while it starts) fails at once.
 wait_until_ready() {
 	local body timeout=${READY_TIMEOUT:-30} give_up
@@ -14,7 +14,7 @@ wait_until_ready() {
 		sleep 0.05
 	done
 	case ${ANSWER[STATUS]} in
-	200) echo "ready $(now)" ;;
+	200) echo "ready $(now)" && echo "answer ${ANSWER[SECONDS]}" ;;
 	000) fail 10 "${LOAD[URL]} gave no answer in $timeout s: ${ANSWER[ERROR]}" ;;
 	*) fail 11 "${LOAD[URL]}: expected status 200, got ${ANSWER[STATUS]}: $(shorten "$(<"$body")")" ;;
 	esac

@@ -3,6 +3,9 @@
 `open_backends()` connects nothing: each backend connects on the first request that needs it, on the
 serving event loop. A load without a database opens no connection, and a load that uses one store
 has this worker's whole share of connections.
+
+Forms: magicstack.github.io/asyncpg, "asyncpg Usage" (Connection Pools) and "API Reference"; docs.sqlalchemy.org,
+"Asynchronous I/O (asyncio)" and "Session Basics"; docs.aiohttp.org, "Client Reference".
 """
 
 import asyncio
@@ -15,7 +18,7 @@ from typing import Any, Protocol
 import aiohttp
 import asyncpg
 from sqlalchemy import URL, select
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from common import contract, settings
 from common.models import Fortune, World, WorldRow
@@ -64,11 +67,13 @@ class RawStore:
             return await self._read(connection, count)
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
-        async with self.pool.acquire() as connection, connection.transaction():
+        async with self.pool.acquire() as connection:
             rows = await self._read(connection, count)
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In id order: requests that share rows may wait for each other, but cannot deadlock.
+            # Atomic without a transaction around it ("API Reference", executemany()), and one around the reads as
+            # well would hold no lock. In id order: requests that share rows may wait for each other, but cannot
+            # deadlock, as they could in one UPDATE of them all, whose order is the planner's.
             await connection.executemany(
                 "UPDATE world SET randomnumber = $2 WHERE id = $1",
                 sorted((row["id"], row["randomNumber"]) for row in rows),
@@ -88,13 +93,13 @@ class RawStore:
 
     @staticmethod
     async def _read(connection: Any, count: int) -> list[WorldRow]:
-        return [
-            {
-                "id": world_id,
-                "randomNumber": await connection.fetchval("SELECT randomnumber FROM world WHERE id = $1", world_id),
-            }
-            for world_id in contract.world_ids(count)
-        ]
+        query = "SELECT randomnumber FROM world WHERE id = $1"
+        ids = contract.world_ids(count)
+        if count == 1:
+            return [{"id": ids[0], "randomNumber": await connection.fetchval(query, ids[0])}]
+        # A query for each row, all sent before the first result is read ("API Reference", fetchmany()).
+        rows = await connection.fetchmany(query, [(world_id,) for world_id in ids])
+        return [{"id": world_id, "randomNumber": row[0]} for world_id, row in zip(ids, rows)]
 
 
 # --- SQLAlchemy's ORM ----------------------------------------------------------------------------
@@ -104,28 +109,30 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: AsyncEngine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips.
-        self._reads = engine
-        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
+        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        self._reads = async_sessionmaker(engine, autoflush=False)
+        writes = engine.execution_options(isolation_level="READ COMMITTED")
+        self._writes = async_sessionmaker(writes, expire_on_commit=False)
 
     async def worlds(self, count: int) -> list[WorldRow]:
-        async with AsyncSession(self._reads) as session:
+        async with self._reads() as session:
             return [world.row() for world in await self._read(session, count)]
 
     async def update_worlds(self, count: int) -> list[WorldRow]:
         # The unit of work sends updates in primary-key order.
-        async with AsyncSession(self._writes, expire_on_commit=False) as session, session.begin():
+        async with self._writes.begin() as session:
             worlds = await self._read(session, count)
             for world in worlds:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
     async def fortunes(self) -> list[tuple[int, str]]:
-        async with AsyncSession(self._reads) as session:
+        async with self._reads() as session:
             return [(fortune.id, fortune.message) for fortune in await session.scalars(select(Fortune))]
 
     @staticmethod
     async def _read(session: AsyncSession, count: int) -> list[World]:
+        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
         return [await session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 

@@ -4,7 +4,6 @@ Nothing here depends on HTTP, a driver or a framework: text or bytes in, plain v
 two apps differ in nothing but their framework.
 """
 
-import html
 import json
 import random
 import re
@@ -76,17 +75,6 @@ def all_fortunes(stored: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 def data_values(count: int) -> list[str]:
     """`count` values for new rows of the `data` table."""
     return [random.randbytes(16).hex() for _ in range(count)]
-
-
-def fortunes_page(stored: Iterable[tuple[int, str]]) -> str:
-    """All fortunes as an HTML table, for apps without a template engine of their own."""
-    rows = "".join(
-        f"<tr><td>{number}</td><td>{html.escape(message)}</td></tr>" for number, message in all_fortunes(stored)
-    )
-    return (
-        "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
-        f"<tr><th>id</th><th>message</th></tr>{rows}</table></body></html>"
-    )
 
 
 def echo(body: bytes) -> dict[str, Any]:

@@ -4,6 +4,9 @@ Importing this connects nothing: each backend connects on the first request that
 after the server has forked. A load that uses one store has this worker's whole share of connections.
 Under gevent the same code waits cooperatively: the server patches the standard library and psycopg2
 first.
+
+Forms: psycopg.org/docs, "Basic module usage" and "psycopg2.extras" (Fast execution helpers); docs.sqlalchemy.org,
+"Session Basics" and "PostgreSQL" (Psycopg2 Fast Execution Helpers); urllib3.readthedocs.io, "User Guide".
 """
 
 import json
@@ -18,7 +21,7 @@ import psycopg2.extensions
 import psycopg2.extras
 import urllib3
 from sqlalchemy import Engine, create_engine, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, sessionmaker
 
 from common import contract, settings
 from common.models import Fortune, World, WorldRow
@@ -99,12 +102,12 @@ class RawStore:
             return [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # `with connection` is one transaction, even in autocommit mode.
-        with self._pool.connection() as connection, connection, connection.cursor() as cursor:
+        with self._pool.connection() as connection, connection.cursor() as cursor:
             rows = [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # In id order: requests that share rows may wait for each other, but cannot deadlock.
+            # One message and so one transaction, which PostgreSQL opens by itself; one around the reads as well would
+            # hold no lock. In id order: requests that share rows may wait for each other, but cannot deadlock.
             psycopg2.extras.execute_batch(
                 cursor,
                 "UPDATE world SET randomnumber = %s WHERE id = %s",
@@ -120,6 +123,7 @@ class RawStore:
 
     def create_data(self, count: int) -> None:
         """Insert `count` rows in one transaction."""
+        # `with connection` is one transaction, even in autocommit mode.
         with self._pool.connection() as connection, connection, connection.cursor() as cursor:
             psycopg2.extras.execute_values(
                 cursor,
@@ -141,28 +145,30 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: Engine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips.
-        self._reads = engine
-        self._writes = engine.execution_options(isolation_level="READ COMMITTED")
+        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        self._reads = sessionmaker(engine, autoflush=False)
+        writes = engine.execution_options(isolation_level="READ COMMITTED")
+        self._writes = sessionmaker(writes, expire_on_commit=False)
 
     def worlds(self, count: int) -> list[WorldRow]:
-        with Session(self._reads) as session:
+        with self._reads() as session:
             return [world.row() for world in self._read(session, count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
         # The unit of work sends updates in primary-key order.
-        with Session(self._writes, expire_on_commit=False) as session, session.begin():
+        with self._writes.begin() as session:
             worlds = self._read(session, count)
             for world in worlds:
                 world.random_number = contract.other_number(world.random_number)
         return [world.row() for world in worlds]
 
     def fortunes(self) -> list[tuple[int, str]]:
-        with Session(self._reads) as session:
+        with self._reads() as session:
             return [(fortune.id, fortune.message) for fortune in session.scalars(select(Fortune))]
 
     @staticmethod
     def _read(session: Session, count: int) -> list[World]:
+        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
         return [session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 

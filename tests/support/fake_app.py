@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote
 
-from fake_dependencies import ADDITIONAL, FORTUNES, FakeDatabase, FakeUpstream
+from fake_dependencies import ADDITIONAL, FORTUNES, FORTUNES_TEMPLATE, FakeDatabase, FakeUpstream
 
 from bench.contract.clock import Clock
 
@@ -197,7 +197,12 @@ class FakeApp:
             rows = [(number, html.escape(text)) for number, text in rows]
         escape = str if lie == "fortunes not escaped" else html.escape
         cells = "".join(f"<tr><td>{number}</td><td>{escape(text)}</td></tr>" for number, text in rows)
-        page = f"<!DOCTYPE html><html><body><table><tr><th>id</th><th>message</th></tr>{cells}</table></body></html>"
+        before, after = re.split(r"\{% for.*endfor %\}", FORTUNES_TEMPLATE, flags=re.DOTALL)
+        page = before + cells + after
+        if lie == "fortunes from a string":
+            page = page.replace("\n", "")
+        if lie == "fortunes without an end":
+            page = page.replace("</table>\n", "</table>")
         if lie == "replacement characters for Japanese":
             page = page.replace("ワークのベンチマーク", "\ufffd" * 10)
         charset = "" if lie == "HTML without a charset" else "; charset=utf-8"

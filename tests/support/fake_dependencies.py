@@ -13,6 +13,18 @@ FORTUNES = [(n, f"fortune {n}") for n in range(1, 9)] + [
     (11, '<script>alert("x");</script>'),
     (12, "フレームワークのベンチマーク"),
 ]
+FORTUNES_TEMPLATE = """<!DOCTYPE html>
+<html>
+<body>
+<table>
+<tr><th>id</th><th>message</th></tr>
+{% for id, message in fortunes %}
+<tr><td>{{ id }}</td><td>{{ message }}</td></tr>
+{% endfor %}
+</table>
+</body>
+</html>
+"""
 ADDITIONAL = (0, "Additional fortune added at request time.")
 
 

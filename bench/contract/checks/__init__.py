@@ -21,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     database.data_created,
     database.data_created_concurrently,
     database.all_fortunes,
+    database.from_template,
     echo.objects,
     echo.limit,
     echo.refuses,

@@ -25,6 +25,7 @@ class Check:
     `alone`: no other verifier may use the tables during the check, which compares them or counts statements.
     `concurrent`: only for services that claim to serve requests concurrently.
     `last`: only for the first route, after all other checks.
+    `template`: only where the verifier was told which template the service renders.
     """
 
     name: str
@@ -33,23 +34,24 @@ class Check:
     alone: bool
     concurrent: bool
     last: bool
+    template: bool
 
     def applies(self, route: str, target: Target, routes: list[str]) -> bool:
         """Whether this is checked for `route`, one of the target's `routes`."""
-        if self.concurrent and not target.concurrent:
+        if (self.concurrent and not target.concurrent) or (self.template and target.template is None):
             return False
         return route in self.routes and (not self.last or route == routes[0])
 
 
 def check(
-    *routes: str, alone: bool = False, concurrent: bool = False, last: bool = False
+    *routes: str, alone: bool = False, concurrent: bool = False, last: bool = False, template: bool = False
 ) -> Callable[[CheckFunction], Check]:
     """Make a function a check of these routes, named by the first line of its docstring."""
 
     def make(function: CheckFunction) -> Check:
         assert function.__doc__ and routes and set(routes) <= ROUTES.keys()
         name = function.__doc__.splitlines()[0].rstrip(".")
-        return Check(name, function, routes, alone, concurrent, last)
+        return Check(name, function, routes, alone, concurrent, last, template)
 
     return make
 

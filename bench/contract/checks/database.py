@@ -10,6 +10,7 @@ from bench.contract.expect import about, brief, expect
 from bench.contract.fortunes import read_fortunes
 from bench.contract.routes import SAMPLE, path_of
 from bench.contract.target import Target
+from bench.contract.template import check_rendered
 
 READS = ("db-raw", "db-orm", "queries-raw", "queries-orm")
 UPDATES = ("updates-raw", "updates-orm")
@@ -108,6 +109,12 @@ def all_fortunes(target: Target, route: str) -> None:
     expect(len(rows) == len(wanted), f"{len(wanted)} rows", len(rows))
     for row, stored in zip(rows, wanted, strict=True):
         expect(row == stored, brief(stored), brief(row))
+
+
+@check(*FORTUNES, template=True)
+def from_template(target: Target, route: str) -> None:
+    """Rendered from the template in the app's folder."""
+    check_rendered(target.client.get(path_of(route)).body, target.template or "")
 
 
 def _burst(target: Target, route: str) -> tuple[int, list[Answer], Statements]:

@@ -27,7 +27,7 @@ from bench.render.page.rankings import figures_of, loads_of
 from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
-from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of
+from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
@@ -249,17 +249,13 @@ def _measurements(
             "steal": record.steal_ratio,
             "foreign": None if record.mode == "duet" else record.foreign_ratio,
             "pressure": window.pressure_ratio,
-            "noisy": int(record.mode not in ("duet", "turns") and _noisy(record, limits)),
+            "noisy": int(bool(noise_of(record, limits))),
             "at_s": None if first is None or window.start_ns is None else (window.start_ns - first) / 1e9,
             "causes": [words(f"{cause.cause}: {short(cause.detail, 300)}") for cause in record.causes],
         }
         for place, (record, window) in enumerate(zip(records, windows, strict=True))
     ]
     return _columns(rows)
-
-
-def _noisy(record: Record, limits: NoiseLimits) -> bool:
-    return (record.steal_ratio or 0) > limits.steal or (record.foreign_ratio or 0) > limits.foreign
 
 
 def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> dict[str, list[Any]]:

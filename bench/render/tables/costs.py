@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import median
+from statistics import fmean, median
 
 from bench.analysis.cells import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, milliseconds, number
@@ -68,12 +68,14 @@ def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Tabl
 
 
 def _cpu_words(cell: Cell) -> str:
-    if not cell.valid:
+    known = cell.of_known_cpu
+    if not known:
         return cell.state
-    cpu, rate = cell.mean_of(_cpu_s), cell.mean_of(_rate)
-    if cpu is None:
-        return cell.valid[0].nulls["cpu_per_success_s"]
-    return milliseconds(cpu) + (f" ({number(rate)}/s)" if rate is not None else "")
+    cpu = [r.cpu_per_success_s for r in known if r.cpu_per_success_s is not None]
+    rates = [r.goodput_per_core for r in known if r.goodput_per_core is not None]
+    if not cpu:
+        return known[0].nulls["cpu_per_success_s"]
+    return milliseconds(fmean(cpu)) + (f" ({number(fmean(rates))}/s)" if rates else "")
 
 
 def _figure(records: Sequence[Record], name: str, write: Callable[[Sequence[float]], str]) -> str:
@@ -91,11 +93,3 @@ def _megabytes(sizes: Sequence[float]) -> str:
 def _seconds(values: Sequence[float]) -> str:
     words = f"{number(median(values))} s"
     return words if min(values) == max(values) else f"{words} ({number(min(values))} to {number(max(values))})"
-
-
-def _cpu_s(record: Record) -> float | None:
-    return record.cpu_per_success_s
-
-
-def _rate(record: Record) -> float | None:
-    return record.goodput_per_core

@@ -1,11 +1,19 @@
-"""The contract as an aiohttp.web application."""
+"""The contract as an aiohttp.web application.
+
+Forms, from docs.aiohttp.org:
+JSON        "Server Reference" (json_bytes_response)
+templates   "Third-Party libraries" (aiohttp_jinja2, which aiohttp's team supports)
+lifespan    "Web Server Advanced" (Cleanup context)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 
+import aiohttp_jinja2
 from aiohttp import web
 from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from jinja2 import FileSystemLoader
 
 BACKENDS = web.AppKey("backends", Backends)
 routes = web.RouteTableDef()
@@ -93,8 +101,8 @@ def database_routes(kind: str) -> list[web.RouteDef]:
         return json_response(await store(request).update_worlds(count))
 
     async def fortunes(request: web.Request) -> web.Response:
-        page = contract.fortunes_page(await store(request).fortunes())
-        return web.Response(text=page, content_type="text/html")
+        context = {"fortunes": contract.all_fortunes(await store(request).fortunes())}
+        return aiohttp_jinja2.render_template("fortunes.html", request, context)
 
     return [
         web.get(f"/{kind}/db", db),
@@ -116,4 +124,6 @@ async def create_app() -> web.Application:
     app = web.Application(client_max_size=contract.ECHO_LIMIT + 1)
     app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
     app.cleanup_ctx.append(backends)
+    # Without auto_reload: no look at the file for each request.
+    aiohttp_jinja2.setup(app, loader=FileSystemLoader("templates"), auto_reload=False)
     return app

@@ -1,4 +1,8 @@
-"""The contract as a bare ASGI callable: one dictionary of routes, no framework."""
+"""The contract as a bare ASGI callable: one dictionary of routes, no framework.
+
+Forms: asgi.readthedocs.io, "HTTP & WebSocket ASGI Message Format" and "Lifespan Protocol" (state); the encoder that its
+author would pick (orjson's README), and Jinja2 (its "API").
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -7,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json
+from common import contract, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 Message = MutableMapping[str, Any]
@@ -114,7 +118,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(await store(scope).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(scope: Message, receive: Receive, last: str) -> Answer:
-        return Answer(200, HTML, contract.fortunes_page(await store(scope).fortunes()).encode())
+        return Answer(200, HTML, jinja.fortunes_page(await store(scope).fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),

@@ -1,15 +1,24 @@
-"""The contract as a BlackSheep application."""
+"""The contract as a BlackSheep application.
+
+Forms, from neoteroi.dev/blacksheep:
+JSON        "Settings" (JSON: orjson as the example)
+templates   "Templating" (Jinja2)
+lifespan    "Application" (lifespan), "Dependency injection"
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 from blacksheep import Application, Content, Request, Response, get, post
-from blacksheep.server.responses import html, json, text
+from blacksheep.server.rendering.jinja2 import JinjaRenderer
+from blacksheep.server.responses import json, text, view
 from blacksheep.server.routing import Route
+from blacksheep.settings.html import html_settings
 from blacksheep.settings.json import json_settings
 from common import contract, fast_json
 from common.async_backends import Backends, UpstreamError, open_backends
+from jinja2 import FileSystemLoader
 
 
 def dumps(value: Any) -> str:
@@ -17,6 +26,7 @@ def dumps(value: Any) -> str:
 
 
 json_settings.use(dumps=dumps)
+html_settings.use(JinjaRenderer(FileSystemLoader("templates")))
 # A path segment that may be empty: BlackSheep's own `string` needs at least one character.
 Route.value_patterns["segment"] = r"[^\/]*"
 
@@ -105,7 +115,7 @@ def database_routes(kind: str) -> None:
 
     @get(f"/{kind}/fortunes")
     async def fortunes(backends: Backends) -> Response:
-        return html(contract.fortunes_page(await backends.store(kind).fortunes()))
+        return view("fortunes", {"fortunes": contract.all_fortunes(await backends.store(kind).fortunes())})
 
 
 database_routes("raw")

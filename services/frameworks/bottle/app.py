@@ -1,32 +1,44 @@
-"""The contract as a Bottle application."""
+"""The contract as a Bottle application.
+
+Forms, from bottlepy.org:
+JSON        "Tutorial" (Generating content: dictionaries); with ujson, which Bottle prefers to the standard library
+templates   "Tutorial" (Templates), "SimpleTemplate Engine"
+"""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
-from bottle import Bottle, HTTPError, SimpleTemplate, request, response
+from bottle import Bottle, HTTPError, json_dumps, request, response, template
 from common import contract
+from common.models import WorldRow
 from common.sync_backends import Store, UpstreamError, backends
 
-# Bottle's JSON plugin would inspect every response, and handles only objects.
-app = Bottle(autojson=False)
-
-FORTUNES = SimpleTemplate((Path(__file__).parent / "views" / "fortunes.tpl").read_text(encoding="utf-8"))
+app = Bottle()
 
 # The last path segment, any text or none: the contract clamps it, not the router.
 NUMBER = "<number:re:[^/]*>"
 
 
-def json_text(value: Any) -> str:
+def json_text(text: str) -> str:
     response.content_type = "application/json"
-    return contract.to_json(value)
+    return text
 
 
-def refuse(status: int, text: str) -> str:
+def json_array(value: list[Any]) -> str:
+    """With Bottle's own encoder, which its JSON plugin uses for objects only ("Tutorial", output casting)."""
+    return json_text(json_dumps(value))
+
+
+def foreign_json(value: Any) -> str:
+    """For JSON from a client or the upstream, which may be of any type, with numbers that ujson changes."""
+    return json_text(contract.to_json(value))
+
+
+def refuse(status: int, text: str) -> dict[str, str]:
     response.status = status
-    return json_text({"error": text})
+    return {"error": text}
 
 
 @app.get("/plaintext")
@@ -37,8 +49,8 @@ def plaintext() -> str:
 
 @app.get("/json")
 @app.get("/simple_json")
-def greeting() -> str:
-    return json_text({"message": contract.GREETING})
+def greeting() -> dict[str, str]:
+    return {"message": contract.GREETING}
 
 
 @app.get("/http-route-example")
@@ -48,30 +60,30 @@ def route_example() -> str:
 
 
 @app.get("/")
-def root() -> str:
+def root() -> dict[str, int]:
     duration = contract.clamp_duration(request.query.get("duration"))
     if duration:
         time.sleep(duration / 1000)
-    return json_text({"duration": duration})
+    return {"duration": duration}
 
 
 @app.get(f"/simple_request/{NUMBER}")
-def simple_request(number: str) -> str:
+def simple_request(number: str) -> Any:
     try:
-        return json_text(backends.upstream.delay(contract.clamp_duration(number)))
+        return foreign_json(backends.upstream.delay(contract.clamp_duration(number)))
     except UpstreamError as failure:
         return refuse(502, str(failure))
 
 
 @app.get(f"/create_data/{NUMBER}")
-def create_data(number: str) -> str:
+def create_data(number: str) -> dict[str, int]:
     count = contract.clamp_count(number)
     backends.raw.create_data(count)
-    return json_text({"created": count})
+    return {"created": count}
 
 
 @app.post("/echo")
-def echo() -> str:
+def echo() -> Any:
     # Checked before Bottle reads the body into a file.
     if request.content_length > contract.ECHO_LIMIT:
         return refuse(413, f"the body is larger than {contract.ECHO_LIMIT} bytes")
@@ -81,7 +93,7 @@ def echo() -> str:
     else:
         body = request.body.read()
     try:
-        return json_text(contract.echo(body))
+        return foreign_json(contract.echo(body))
     except ValueError as refusal:
         return refuse(400, str(refusal))
 
@@ -91,20 +103,20 @@ def database_routes(kind: str) -> None:
     store: Store = getattr(backends, kind)
 
     @app.get(f"/{kind}/db")
-    def db() -> str:
-        return json_text(store.worlds(1)[0])
+    def db() -> WorldRow:
+        return store.worlds(1)[0]
 
     @app.get(f"/{kind}/queries/{NUMBER}")
     def queries(number: str) -> str:
-        return json_text(store.worlds(contract.clamp_count(number)))
+        return json_array(store.worlds(contract.clamp_count(number)))
 
     @app.get(f"/{kind}/updates/{NUMBER}")
     def updates(number: str) -> str:
-        return json_text(store.update_worlds(contract.clamp_count(number)))
+        return json_array(store.update_worlds(contract.clamp_count(number)))
 
     @app.get(f"/{kind}/fortunes")
     def fortunes() -> str:
-        return FORTUNES.render(fortunes=contract.all_fortunes(store.fortunes()))
+        return template("fortunes", fortunes=contract.all_fortunes(store.fortunes()))
 
 
 database_routes("raw")
@@ -116,4 +128,4 @@ database_routes("orm")
 @app.error(405)
 def refused(refusal: HTTPError) -> str:
     """Bottle's own errors as JSON, with their headers (Allow)."""
-    return json_text({"error": refusal.body})
+    return json_text(json_dumps({"error": refusal.body}))

@@ -1,4 +1,9 @@
-"""The contract as a CherryPy application."""
+"""The contract as a CherryPy application.
+
+Forms, from docs.cherrypy.dev:
+JSON        "Basics" (JSON support: encoding the response)
+templates   "Advanced" (HTML template support: none of its own, Jinja2 as an example)
+"""
 
 import time
 from typing import Any
@@ -6,7 +11,7 @@ from typing import Any
 import cherrypy
 from cherrypy._cplogging import LogManager
 from cherrypy.lib.cptools import allow
-from common import contract
+from common import contract, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 
@@ -44,7 +49,7 @@ class Database:
     @cherrypy.expose
     @html_out
     def fortunes(self) -> bytes:
-        return contract.fortunes_page(self.store.fortunes()).encode()
+        return jinja.fortunes_page(self.store.fortunes()).encode()
 
 
 class Contract:

@@ -18,7 +18,10 @@ serve_http = get_asgi_application()
 
 
 async def app(scope: Message, receive: Receive, send: Send) -> None:
-    """Django, which serves only HTTP, plus the lifespan of the backends other than its own database."""
+    """Django, which serves only HTTP, plus the lifespan of the backends other than its own database.
+
+    Django has none of its own ("How to deploy with ASGI").
+    """
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
     else:

@@ -1,4 +1,10 @@
-"""The contract as a Falcon application for ASGI."""
+"""The contract as a Falcon application for ASGI.
+
+Forms, from falcon.readthedocs.io:
+JSON        "Media" (JSONHandler, with orjson as its example)
+templates   none of its own ("FAQ"): Jinja2
+lifespan    "Middleware" (process_startup, process_shutdown)
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -6,7 +12,7 @@ from typing import Any
 
 import falcon
 import falcon.asgi
-from common import contract, fast_json
+from common import contract, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from falcon.asgi import Request, Response
 from falcon.media import JSONHandler
@@ -109,7 +115,7 @@ class Updates(StoreResource):
 class Fortunes(StoreResource):
     async def on_get(self, req: Request, resp: Response) -> None:
         resp.content_type = HTML
-        resp.text = contract.fortunes_page(await self.store.fortunes())
+        resp.text = jinja.fortunes_page(await self.store.fortunes())
 
 
 async def bad_gateway(req: Request, resp: Response, failure: Exception, params: dict[str, Any]) -> None:

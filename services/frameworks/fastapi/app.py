@@ -1,5 +1,10 @@
 """The contract as a FastAPI application.
 
+Forms, from fastapi.tiangolo.com:
+JSON        "Response Model - Return Type", "Custom Response"
+templates   "Templates"
+lifespan    "Lifespan Events"
+
 Declared return types are the fast way: Pydantic validates and serializes them in compiled code, which
 is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom Response").
 """
@@ -11,8 +16,10 @@ from typing import Optional
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from fastapi.templating import Jinja2Templates
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.convertors import Convertor, register_url_convertor
 
 # Before Python 3.12 Pydantic accepts no other TypedDict; it is validated in half the time of a model.
@@ -49,6 +56,12 @@ class SegmentConvertor(Convertor[str]):
 
 
 register_url_convertor("segment", SegmentConvertor())
+
+
+# No look at the file for each request, for which Jinja2 has a setting and Jinja2Templates an environment.
+templates = Jinja2Templates(
+    env=Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
+)
 
 
 class State(TypedDict):
@@ -106,9 +119,10 @@ def database_router(kind: str) -> APIRouter:
     async def updates(count: str, request: Request) -> list[World]:
         return await store(request).update_worlds(contract.clamp_count(count))
 
-    @router.get("/fortunes")
-    async def fortunes(request: Request) -> HTMLResponse:
-        return HTMLResponse(contract.fortunes_page(await store(request).fortunes()))
+    @router.get("/fortunes", response_class=HTMLResponse)
+    async def fortunes(request: Request) -> Response:
+        context = {"fortunes": contract.all_fortunes(await store(request).fortunes())}
+        return templates.TemplateResponse(request, "fortunes.html", context)
 
     return router
 

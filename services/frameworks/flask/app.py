@@ -1,4 +1,9 @@
-"""The contract as a Flask application."""
+"""The contract as a Flask application.
+
+Forms, from flask.palletsprojects.com:
+JSON        "Quickstart" (APIs with JSON); its encoder: "API" (JSON Support, JSONProvider)
+templates   "Quickstart" (Rendering Templates), "Templates"
+"""
 
 import json
 import time

@@ -1,10 +1,15 @@
-"""The contract as a hug API."""
+"""The contract as a hug API.
+
+Forms, from hug's documentation (hugapi/hug, documentation/):
+JSON        "Output formats" (default_output_format)
+templates   none of its own: Jinja2
+"""
 
 import time
 
 import falcon
 import hug
-from common import contract
+from common import contract, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 api = hug.API(__name__)
@@ -83,7 +88,7 @@ def database_routes(kind: str) -> None:
 
     @hug.get(f"/{kind}/fortunes", output=hug.output_format.html)
     def fortunes():
-        return contract.fortunes_page(store.fortunes())
+        return jinja.fortunes_page(store.fortunes())
 
 
 database_routes("raw")

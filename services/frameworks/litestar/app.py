@@ -1,4 +1,10 @@
-"""The contract as a Litestar application."""
+"""The contract as a Litestar application.
+
+Forms, from docs.litestar.dev:
+JSON        "Responses"; "Serialization" (encode_json)
+templates   "Templating" (Template responses)
+lifespan    "Applications" (Lifespan context managers)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,9 +13,12 @@ from typing import Any, Optional, Union
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
-from common.models import WorldRow
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from litestar import Litestar, MediaType, Request, Response, Router, get, post
+from litestar.contrib.jinja import JinjaTemplateEngine
+from litestar.response import Template
 from litestar.serialization import encode_json
+from litestar.template import TemplateConfig
 
 
 @asynccontextmanager
@@ -17,6 +26,13 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
     async with open_backends() as backends:
         app.state.backends = backends
         yield
+
+
+def json_response(value: Any) -> Response[bytes]:
+    """With Litestar's own encoder. A handler annotated with a Response has its answer prepared once, one with another
+    type for each request ("Responses").
+    """
+    return Response(encode_json(value), media_type=MediaType.JSON)
 
 
 @get("/")
@@ -32,10 +48,9 @@ async def plaintext() -> str:
     return contract.GREETING
 
 
-@get(["/json", "/simple_json"], media_type=MediaType.JSON)
-async def greeting() -> bytes:
-    # Litestar's own encoder, called directly to skip its lookup of type encoders.
-    return encode_json({"message": contract.GREETING})
+@get(["/json", "/simple_json"])
+async def greeting() -> Response[bytes]:
+    return json_response({"message": contract.GREETING})
 
 
 @get("/http-route-example", media_type=MediaType.TEXT)
@@ -80,23 +95,26 @@ def database_router(kind: str) -> Router:
         return backends.store(kind)
 
     @get("/db")
-    async def db(request: Request) -> WorldRow:
-        return (await store(request).worlds(1))[0]
+    async def db(request: Request) -> Response[bytes]:
+        return json_response((await store(request).worlds(1))[0])
 
     @get(["/queries", "/queries/{count:str}"])
-    async def queries(request: Request, count: str = "") -> list[WorldRow]:
-        return await store(request).worlds(contract.clamp_count(count))
+    async def queries(request: Request, count: str = "") -> Response[bytes]:
+        return json_response(await store(request).worlds(contract.clamp_count(count)))
 
     @get(["/updates", "/updates/{count:str}"])
-    async def updates(request: Request, count: str = "") -> list[WorldRow]:
-        return await store(request).update_worlds(contract.clamp_count(count))
+    async def updates(request: Request, count: str = "") -> Response[bytes]:
+        return json_response(await store(request).update_worlds(contract.clamp_count(count)))
 
     @get("/fortunes", media_type=MediaType.HTML)
-    async def fortunes(request: Request) -> str:
-        return contract.fortunes_page(await store(request).fortunes())
+    async def fortunes(request: Request) -> Template:
+        return Template("fortunes.html", context={"fortunes": contract.all_fortunes(await store(request).fortunes())})
 
     return Router(f"/{kind}", route_handlers=[db, queries, updates, fortunes])
 
+
+# Jinja2 with a setting of its own ("Templating", "engine instances"): no look at the file for each request.
+environment = Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 
 app = Litestar(
     [
@@ -112,6 +130,7 @@ app = Litestar(
     ],
     lifespan=[lifespan],
     exception_handlers={UpstreamError: upstream_failed},
+    template_config=TemplateConfig(instance=JinjaTemplateEngine.from_environment(environment)),
     # No OpenAPI schema or pages.
     openapi_config=None,
 )

@@ -1,6 +1,12 @@
-"""The contract as a Pyramid application."""
+"""The contract as a Pyramid application.
+
+Forms, from docs.pylonsproject.org/projects/pyramid:
+JSON        "Renderers" (JSON Renderer, and its serializer)
+templates   "Templates" (pyramid_jinja2)
+"""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from common import contract
@@ -8,7 +14,6 @@ from common.sync_backends import Store, UpstreamError, backends
 from pyramid.config import Configurator
 from pyramid.renderers import JSON
 from pyramid.request import Request
-from pyramid.response import Response
 
 
 def plaintext(request: Request) -> str:
@@ -83,14 +88,14 @@ def database_views(store: Store) -> dict[str, tuple[Any, str]]:
     def updates(request: Request) -> list[Any]:
         return store.update_worlds(contract.clamp_count(request.matchdict["number"]))
 
-    def fortunes(request: Request) -> Response:
-        return Response(contract.fortunes_page(store.fortunes()))
+    def fortunes(request: Request) -> dict[str, Any]:
+        return {"fortunes": contract.all_fortunes(store.fortunes())}
 
     return {
         "db": (db, "json"),
         "queries/": (queries, "json"),
         "updates/": (updates, "json"),
-        "fortunes": (fortunes, ""),
+        "fortunes": (fortunes, "fortunes.jinja2"),
     }
 
 
@@ -108,6 +113,8 @@ def create_app() -> Any:
         **{f"/orm/{path}": view for path, view in database_views(backends.orm).items()},
     }
     config = Configurator()
+    config.include("pyramid_jinja2")
+    config.add_jinja2_search_path(str(Path(__file__).parent / "templates"))
     # `default` is for custom types, which the contract does not have.
     config.add_renderer("json", JSON(serializer=lambda value, default: contract.to_json(value)))
     for path, (view, renderer) in views.items():
@@ -116,7 +123,7 @@ def create_app() -> Any:
         config.add_route(path, f"{path}{{number:[^/]*}}" if takes_number else path)
         # GET includes HEAD.
         method = "POST" if view is echo else "GET"
-        config.add_view(view, route_name=path, renderer=renderer or None, request_method=method)
+        config.add_view(view, route_name=path, renderer=renderer, request_method=method)
     config.add_notfound_view(not_found, renderer="json")
     config.add_exception_view(upstream_failed, context=UpstreamError, renderer="json")
     config.add_exception_view(not_text, context=UnicodeDecodeError, renderer="json")

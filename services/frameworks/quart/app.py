@@ -1,4 +1,10 @@
-"""The contract as a Quart application."""
+"""The contract as a Quart application.
+
+Forms, from quart.palletsprojects.com:
+JSON        "Quickstart" and "API" (JSONProvider), as Flask's
+templates   "Templates"
+lifespan    "Startup and Shutdown" (while_serving)
+"""
 
 import asyncio
 import json

@@ -1,5 +1,10 @@
 """The contract as a Robyn application.
 
+Forms, from robyn.tech:
+JSON        "Getting Started" (returning a dictionary)
+templates   "Templating" (JinjaTemplate)
+lifespan    "Getting Started" (startup and shutdown handlers)
+
 Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
 """
 
@@ -10,12 +15,13 @@ from typing import Any
 from common import contract
 from common.async_backends import Backends, UpstreamError, open_backends
 from robyn import Headers, HttpMethod, Request, Response, Robyn, jsonify
+from robyn.templating import JinjaTemplate
 
 JSON = Headers({"Content-Type": "application/json"})
-HTML = Headers({"Content-Type": "text/html; charset=utf-8"})
 METHODS = (HttpMethod.GET, HttpMethod.POST, HttpMethod.PUT, HttpMethod.DELETE, HttpMethod.PATCH, HttpMethod.OPTIONS)
 
 app = Robyn(__file__)
+templates = JinjaTemplate("templates")
 stack = AsyncExitStack()
 opened: list[Backends] = []
 
@@ -110,7 +116,8 @@ def database_routes(kind: str) -> None:
 
     @app.get(f"/{kind}/fortunes")
     async def fortunes() -> Response:
-        return Response(200, HTML, contract.fortunes_page(await opened[0].store(kind).fortunes()))
+        stored = await opened[0].store(kind).fortunes()
+        return templates.render_template("fortunes.html", fortunes=contract.all_fortunes(stored))
 
     segment(f"/{kind}/queries", "count", queries)
     segment(f"/{kind}/updates", "count", updates)

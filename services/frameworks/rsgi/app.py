@@ -1,4 +1,7 @@
-"""The contract as a bare RSGI application: one dictionary of routes, no framework."""
+"""The contract as a bare RSGI application: one dictionary of routes, no framework.
+
+Forms: Granian's RSGI specification (its docs/spec/RSGI.md), and Jinja2 (its "API").
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract
+from common import contract, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 
 # The server's own objects: the request's head; the source of its body and the sink of the response.
@@ -101,7 +104,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(await backends.store(kind).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
-        return Answer(200, HTML, contract.fortunes_page(await backends.store(kind).fortunes()))
+        return Answer(200, HTML, jinja.fortunes_page(await backends.store(kind).fortunes()))
 
     return {
         f"/{kind}/db": ("GET", db),

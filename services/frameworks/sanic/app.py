@@ -1,14 +1,26 @@
-"""The contract as a Sanic application."""
+"""The contract as a Sanic application.
+
+Forms, from sanic.dev:
+JSON        "Response" (json)
+templates   "Sanic Extensions" (Templating: the decorator, which it calls the fastest)
+lifespan    "Listeners"
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
+from typing import Any
 
 from common import contract
 from common.async_backends import Backends, UpstreamError, open_backends
-from sanic import HTTPResponse, Request, Sanic, html, json, text
+from sanic import HTTPResponse, Request, Sanic, json, text
+from sanic_ext import Extend
+from sanic_ext.extensions.templating.extension import TemplatingExtension
 
 app = Sanic("contract", strict_slashes=True)
 app.config.FALLBACK_ERROR_FORMAT = "json"
+# Templates, and none of the other extensions: they add routes, and work to each request.
+app.config.AUTO_EXTEND = False
+Extend(app, extensions=[TemplatingExtension], built_in_extensions=False)
 # Sanic itself answers a larger body with 413.
 app.config.REQUEST_MAX_SIZE = contract.ECHO_LIMIT
 
@@ -95,8 +107,9 @@ def database_routes(kind: str) -> None:
         return json(await backends(request).store(kind).update_worlds(contract.clamp_count(n)))
 
     @app.get(f"/{kind}/fortunes", name=f"{kind}_fortunes")
-    async def fortunes(request: Request) -> HTTPResponse:
-        return html(contract.fortunes_page(await backends(request).store(kind).fortunes()))
+    @app.ext.template("fortunes.html")
+    async def fortunes(request: Request) -> dict[str, Any]:
+        return {"fortunes": contract.all_fortunes(await backends(request).store(kind).fortunes())}
 
 
 database_routes("raw")

@@ -1,5 +1,10 @@
 """The contract as a socketify application.
 
+Forms, from docs.socketify.dev:
+JSON        "Basics" (cork_send)
+templates   "Template Engines" (Jinja2; not by res.render(), which sends no charset)
+lifespan    "API" (on_start, on_shutdown)
+
 A request is gone after a handler's first `await`, so handlers read it before. socketify runs them in tasks of its
 own, not asyncio's: calls that use timeouts, such as those of the backends, get an asyncio task.
 """
@@ -8,7 +13,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract
+from common import contract, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 from socketify import App
 
@@ -92,7 +97,7 @@ def database_routes(kind: str) -> dict[str, Any]:
 
     async def fortunes(response: Response, request: Request) -> None:
         stored = await asyncio.create_task(opened[0].store(kind).fortunes())
-        response.cork_send(contract.fortunes_page(stored), HTML)
+        response.cork_send(jinja.fortunes_page(stored), HTML)
 
     return {
         f"/{kind}/db": db,

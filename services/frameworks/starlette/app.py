@@ -1,4 +1,10 @@
-"""The contract as a Starlette application."""
+"""The contract as a Starlette application.
+
+Forms, from starlette.dev:
+JSON        "Responses" (Custom JSON serialization)
+templates   "Templates"
+lifespan    "Lifespan" (state)
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,11 +13,13 @@ from typing import Any, TypedDict
 
 from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.templating import Jinja2Templates
 from starlette.types import Receive, Scope, Send
 
 
@@ -45,6 +53,12 @@ class Answering:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.answer()(scope, receive, send)
+
+
+# No look at the file for each request, for which Jinja2 has a setting and Jinja2Templates an environment ("Templates").
+templates = Jinja2Templates(
+    env=Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
+)
 
 
 class State(TypedDict):
@@ -123,8 +137,9 @@ def database_routes(kind: str) -> list[Route]:
         count = contract.clamp_count(request.path_params["count"])
         return OrjsonResponse(await store(request).update_worlds(count))
 
-    async def fortunes(request: Request) -> HTMLResponse:
-        return HTMLResponse(contract.fortunes_page(await store(request).fortunes()))
+    async def fortunes(request: Request) -> Response:
+        context = {"fortunes": contract.all_fortunes(await store(request).fortunes())}
+        return templates.TemplateResponse(request, "fortunes.html", context)
 
     return [
         Route(f"/{kind}/db", db),

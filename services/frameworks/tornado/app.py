@@ -1,4 +1,10 @@
-"""The contract as a Tornado application."""
+"""The contract as a Tornado application.
+
+Forms, from tornadoweb.org:
+JSON        "tornado.web" (write, which refuses arrays: hence finish_json)
+templates   "Templates and UI"
+lifespan    "Structure of a Tornado web application" (main)
+"""
 
 from __future__ import annotations
 
@@ -9,15 +15,7 @@ from typing import Any
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
-from tornado.template import Template
 from tornado.web import Application, RequestHandler, url
-
-FORTUNES = Template(
-    "<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>"
-    "<tr><th>id</th><th>message</th></tr>"
-    "{% for number, message in fortunes %}<tr><td>{{ number }}</td><td>{{ message }}</td></tr>{% end %}"
-    "</table></body></html>"
-)
 
 
 class ContractHandler(RequestHandler):
@@ -130,8 +128,7 @@ class UpdatesHandler(StoreHandler):
 class FortunesHandler(StoreHandler):
     async def get(self) -> None:
         fortunes = contract.all_fortunes(await self.store.fortunes())
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish(FORTUNES.generate(fortunes=fortunes))
+        self.render("fortunes.html", fortunes=fortunes)
 
 
 def no_access_log(handler: RequestHandler) -> None:
@@ -166,4 +163,5 @@ async def create_app() -> AsyncIterator[Application]:
             ],
             default_handler_class=NoSuchPathHandler,
             log_function=no_access_log,
+            template_path="templates",
         )

@@ -1,4 +1,7 @@
-"""The contract as a bare WSGI callable: one dictionary of routes, no framework."""
+"""The contract as a bare WSGI callable: one dictionary of routes, no framework.
+
+Forms: PEP 3333; the encoder that its author would pick (orjson's README), and Jinja2 (its "API").
+"""
 
 import time
 from collections.abc import Callable, Iterable
@@ -6,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json
+from common import contract, fast_json, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 Environ = dict[str, Any]
@@ -105,7 +108,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(store.update_worlds(contract.clamp_count(last)))
 
     def fortunes(environ: Environ, last: str) -> Answer:
-        return Answer(OK, HTML, contract.fortunes_page(store.fortunes()).encode())
+        return Answer(OK, HTML, jinja.fortunes_page(store.fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),

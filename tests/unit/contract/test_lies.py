@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from fake import FakeService
+from fake_dependencies import FORTUNES_TEMPLATE
 from simulated_clock import SimulatedClient
 
 from bench.contract.checks import CHECKS
@@ -30,6 +31,7 @@ WRITTEN = "Rows are stored before the answer, and no other row changes"
 CREATED = "Each request adds n rows in one transaction"
 BURST = "Concurrent requests add n rows each"
 FORTUNES = "All stored rows, escaped and sorted"
+TEMPLATE = "Rendered from the template in the app's folder"
 OBJECTS = "Objects of every kind, with their number of keys"
 LIMIT = "64 KiB is accepted, one byte more is refused"
 REFUSES = "400 for anything but a JSON object, and the connection stays usable"
@@ -43,8 +45,8 @@ RECOVERS = "Recovers when upstream does"
 
 ORDER = [
     *(ANSWER, HEADERS, UNKNOWN, METHOD, DATE, NO_DELAY, WAITS, AT_ONCE, CLAMPED, STORED, RANDOM, COUNTED, UPDATES),
-    *(WRITTEN, CREATED, BURST, FORTUNES, OBJECTS, LIMIT, REFUSES, HOSTILE, PATIENT, ONCE, CLOSES, ERRS, HANGS),
-    RECOVERS,
+    *(WRITTEN, CREATED, BURST, FORTUNES, TEMPLATE, OBJECTS, LIMIT, REFUSES, HOSTILE, PATIENT, ONCE, CLOSES, ERRS),
+    *(HANGS, RECOVERS),
 ]
 
 
@@ -163,6 +165,8 @@ LIES = [
     Lie("fortunes not escaped", "fortunes-orm", ANSWER, "…got a script element in the page", {METHOD, FORTUNES}),
     Lie("fortunes escaped twice", "fortunes-raw", FORTUNES, "expected (11, '<script>…'), got (11, '&lt;script&gt;…')"),
     Lie("replacement characters for Japanese", "fortunes-raw", FORTUNES, "expected (12, …), got (12, …\ufffd…)"),
+    Lie("fortunes from a string", "fortunes-orm", TEMPLATE, "…starts as its template, …, got '<!DOCTYPE html><html>…"),
+    Lie("fortunes without an end", "fortunes-raw", TEMPLATE, "…ends as its template, '</table> </body>…got…"),
     Lie("HTML without a charset", "fortunes-raw", ANSWER, "…; charset=utf-8, got text/html", {METHOD, FORTUNES}),
     Lie("echo without a limit", "echo", LIMIT, "expected status 400 or 413 for a body of 65537 bytes, got status 200"),
     Lie("echo limit too low", "echo", LIMIT, "expected status 200 for …(65536 characters), got status 413 (…)"),
@@ -208,7 +212,7 @@ LIES = [
 
 def verified(service: FakeService, *routes: str, concurrent: bool = True) -> Result:
     client = SimulatedClient(service.url, 30, service.clock)
-    target = Target(client, service.database, service.upstream, concurrent)
+    target = Target(client, service.database, service.upstream, concurrent, FORTUNES_TEMPLATE)
     return verify(target, list(routes or ROUTES), {}, lambda _: None)
 
 

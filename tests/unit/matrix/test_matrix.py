@@ -13,6 +13,7 @@ import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
+from bench.matrix.catalogue import tables
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
 from bench.matrix.model import NAME, python_image, python_label
@@ -172,6 +173,17 @@ def test_what_a_framework_lacks_has_a_reason() -> None:
     assert "no way to wait" in str(proxy.lacking(MATRIX.routes["db-raw"]))
 
 
+def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
+    data = raw()
+    data["frameworks"]["proxy-py"].update(offers=["echo", "db-raw"])
+    matrix = load_matrix(write(tmp_path, data))
+    proxy = next(s for s in matrix.services if s.framework.name == "proxy-py")
+    missing = {name for name, route in matrix.routes.items() if proxy.lacking(route) and not route.selftest}
+    assert {"db-orm", "fortunes-raw", "simple-request"} <= missing
+    assert not missing & {"echo", "db-raw", "json"}
+    assert "all but the basic routes and echo, db-raw: its plugins" in tables(matrix)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -180,6 +192,9 @@ def test_what_a_framework_lacks_has_a_reason() -> None:
         (lambda m: m["servers"]["bjoern"].update(style="green"), "must be sync or async"),
         (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
         (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
+        (lambda m: m["frameworks"]["proxy-py"].update(offers=["no-route"]), "offers 'no-route', which is not a route"),
+        (lambda m: m["frameworks"]["proxy-py"].update(offers=["busy"]), "offers 'busy', which is not a route"),
+        (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "only a lacks of '\\*' needs said"),
         (lambda m: m["presets"]["quick"].pop("loads"), "'loads' is missing"),
         (lambda m: m.update(servers=3), "is not a valid matrix"),
         (lambda m: m["routes"]["json"].update(colour="red"), "is not a valid matrix"),

@@ -222,6 +222,15 @@ def test_wrk_adds_samples_so_its_mean_may_only_be_too_long(factor: float, found:
     assert causes(judged(tmp_path, WRK, text)) == (["arithmetic"] if found else [])
 
 
+@pytest.mark.parametrize("cpu_s, found", [(0.1, True), (4.9, False)])
+def test_against_the_null_server_connections_wait_for_the_tool_too(cpu_s: float, found: bool, tmp_path: Path) -> None:
+    line = entry(tool="wrk", mode="null", service="null")
+    text = changed(output_of(line, 4000), "Latency   16.00ms", "Latency   11.00ms")
+    after = {"after": {"loadgen": {"cpuacct.usage": str(int(cpu_s * 1e9))}}}
+    told = {"before": {"loadgen": {"cpuacct.usage": "0"}}} | after
+    assert causes(judged(tmp_path, line, text, tool=told)) == (["arithmetic"] if found else [])
+
+
 @pytest.mark.parametrize("factor, found", [(1.3, True), (0.1, False)])
 def test_connections_held_to_a_rate_may_wait(factor: float, found: bool, tmp_path: Path) -> None:
     line = entry(tool="hey", level="c64r4000")

@@ -1,4 +1,10 @@
-"""The contract's views."""
+"""The contract's views.
+
+Forms, from docs.djangoproject.com:
+JSON        "Request and response objects" (JsonResponse)
+templates   "Django shortcut functions" (render), "Templates"
+database    "Databases" (Connection pool), "Asynchronous support"
+"""
 
 import asyncio
 from typing import Any

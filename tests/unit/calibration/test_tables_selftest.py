@@ -1,0 +1,82 @@
+"""The self-test of tables: what is called, what is false, and when the promise is missed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.run.folder import find_run
+from calibration.command import judge_verb
+from calibration.tables import known_contrasts, tables
+
+
+def contrast(a: int, b: int, verdict: str, difference: float, scenario: str = "busy-301") -> dict[str, Any]:
+    names = {us: f"uvicorn-synthetic{f'-slower-{us}us' if us else ''}-py313-debian" for us in (a, b)}
+    return {
+        "kind": "contrast",
+        "scenario": scenario,
+        "a": names[a],
+        "b": names[b],
+        "verdict": verdict,
+        "difference": difference,
+    }
+
+
+def run(folder: Path, *lines: dict[str, Any]) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "run.json").write_text("{}")
+    (folder / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(find_run(str(folder), "verdicts.jsonl"))
+
+
+GOOD = (
+    contrast(0, 0, "not enough data", 0.004),
+    contrast(0, 20, "slower", -0.05),
+    contrast(40, 20, "faster", 0.05),
+    contrast(0, 40, "slower", -0.09),
+    contrast(0, 12, "not enough data", -0.03),
+)
+
+
+def test_what_is_called_right_holds(tmp_path: Path) -> None:
+    text, holds = tables([run(tmp_path, *GOOD)])
+    assert holds
+    assert "| 5 % | 2 | 2 | 0 | 0 | +5.1 % | holds |" in text
+    assert "0 of 1 tables have a false word" in text
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        contrast(0, 0, "faster", 0.03),
+        contrast(0, 20, "faster", 0.03),
+        contrast(40, 20, "slower", -0.03),
+        contrast(0, 40, "no difference shown", -0.01),
+    ],
+    ids=["equals differ", "wrong sign", "wrong sign, the other way round", "a real difference denied"],
+)
+def test_a_false_word_is_counted(lie: dict[str, Any], tmp_path: Path) -> None:
+    assert [one.wrong for one in known_contrasts(run(tmp_path, lie))] == [True]
+    assert "1 of 1 tables have a false word" in tables([run(tmp_path, *GOOD, lie)])[0]
+
+
+def test_many_tables_with_a_false_word_miss_the_promise(tmp_path: Path) -> None:
+    names = [f"busy-{number}" for number in range(20)]
+    wrong = [contrast(0, 0, "faster", 0.03, name) for name in names]
+    assert not tables([run(tmp_path, *GOOD, *wrong)])[1]
+
+
+def test_what_is_not_called_misses_the_promise(tmp_path: Path) -> None:
+    text, holds = tables([run(tmp_path, *GOOD, contrast(0, 20, "not enough data", -0.05))])
+    assert not holds
+    assert "| MISSED |" in text
+    assert judge_verb(["tables", str(tmp_path)]) == 1
+
+
+def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no table in turns"):
+        tables([run(tmp_path)])

@@ -1,0 +1,73 @@
+"""A window that noise of the host spoiled is measured again, whatever it showed, while the time for it lasts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, finish, solo, step_id
+from make_run import write_measurement, write_run
+
+from bench.run.reader import read_run
+
+Capture = pytest.CaptureFixture[str]
+NOISY = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  400 0 200 999 0 0 0 1 0 0"}}
+
+
+def spoil(folder: Path, line: dict[str, Any], rate: float = 3000) -> None:
+    """The step ends as one with 18 % of foreign CPU."""
+    finish(folder, [line], [rate])
+    output = (folder / line["dir"] / "output.txt").read_text()
+    write_measurement(folder, line, output, tool=NOISY)
+    (folder / line["dir"] / "meta.json").unlink()
+
+
+def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture) -> None:
+    one, two, later = solo("aiohttp", 1), solo("tornado", 2), solo("tornado", 1, 2)
+    folder = write_run(tmp_path, [one, two, later])
+    ask(folder, capsys, 0, "--begin")
+    spoil(folder, one)
+    status, said = ask(folder, capsys, 10)
+    assert (status, step_id(folder)) == (0, two["id"])
+    assert said == [
+        "aiohttp-py313-debian json wrk c64: to be measured again, because of noise on the host (foreign CPU 18.3%)"
+    ]
+    first = folder / one["dir"]
+    assert not first.exists()
+    assert (first.with_name(f"{first.name}.spoiled-1") / "meta.json").exists(), "what it showed is kept"
+    finish(folder, [two], [4000])
+    assert ask(folder, capsys, 20)[0] == 0
+    assert step_id(folder) == one["id"]
+    finish(folder, [one], [3000])
+    status, said = ask(folder, capsys, 30)
+    assert (status, step_id(folder)) == (0, later["id"])
+    assert "3,000 requests/s" in said[0]
+    finish(folder, [later], [4000])
+    assert ask(folder, capsys, 40)[0] == 3
+    assert read_run(str(folder)).measured_again == 1
+
+
+def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture) -> None:
+    lines = [solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in range(1, 5)]
+    folder = write_run(tmp_path, lines)
+    ask(folder, capsys, 0, "--begin")
+    tried = []
+    for now in range(1, 20):
+        number = step_id(folder)
+        tried.append(number)
+        spoil(folder, next(line for line in lines if line["id"] == number))
+        if ask(folder, capsys, now)[0] != 0:
+            break
+    assert sorted(tried) == sorted([*(line["id"] for line in lines), tried[0], tried[1]])
+    assert len(tried) == 6, "four windows, and two more for half of their time"
+
+
+def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = write_run(tmp_path, [one])
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000], run_status=12)
+    assert ask(folder, capsys, 10)[0] == 3
+    assert json.loads((folder / one["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"
