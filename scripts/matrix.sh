@@ -39,12 +39,15 @@ source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
 trap_errors
 
-verb=run selection=() setup=() resume=''
+verb=run selection=() setup=() resume='' quiet=()
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
-	--quiet) export BENCH_QUIET=1 ;;
+	--quiet)
+		export BENCH_QUIET=1
+		quiet=(--quiet)
+		;;
 	--list) verb=list ;;
 	--dry-run) verb=dry-run ;;
 	--resume)
@@ -71,7 +74,7 @@ if [[ $resume ]]; then
 	resumed=$(bench resume "$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
 else
-	run=$(plan_verb plan "${selection[@]}")
+	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
 fi
 
 measure_run() {
@@ -81,7 +84,7 @@ measure_run() {
 	jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
 	measure_all "$max_time_s"
-	bench build "results/$run"
+	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
 }

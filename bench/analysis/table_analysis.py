@@ -179,6 +179,7 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
                 difference=_ratio(found.estimate),
                 interval=_bounds(found.interval) if judged else None,
                 smallest_visible=None if called or not math.isfinite(found.detectable) else _ratio(found.detectable),
+                more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
             )
 
 

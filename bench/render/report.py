@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Template
 
+from bench.analysis.advice import advice
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
 from bench.analysis.latency import Key, Latencies
@@ -74,6 +75,7 @@ def report_content(
     return {
         "conclusions": by_question(conclusions(judged, records)),
         "noise_floor": noise_floor_words(judged),
+        "advice": advice(facts, judged, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
         "facts": [*_facts(facts, records), *_jit(facts, services)],
         "services": _services(facts, services, records),

@@ -10,7 +10,7 @@ from places import ROOT
 
 from bench.core.errors import UserError
 from bench.core.tools import TOOLS
-from bench.matrix.bases import reachable_bases
+from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
@@ -127,7 +127,7 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
     images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
     services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]
     for image, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
-        reachable = reachable_bases(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, str(images))
+        reachable = reachable_bases(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, local_images(str(images)))
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
     assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
