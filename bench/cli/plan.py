@@ -171,20 +171,19 @@ def _pair_line(pair: Pair) -> str:
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
     """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
     missing = 0 if present is None else sum(f"{service.image}:latest" not in present for service in plan.services)
-    tables, pairs = table_looks(plan.turn_rounds)[0], LOOKS[0]
+    tables = table_looks(plan.turn_rounds)[0]
     return Wanted(
         mode=plan.preset.mode,
         services=len(plan.services),
         compared=len(plan.tables) + sum(not pair.control for pair in plan.pairs),
         prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,
-        first_look_s=plan.total_seconds(pairs, tables),
+        # Tables are measured before everything else.
+        first_look_s=tables * plan.round_seconds() if plan.tables else plan.total_seconds(LOOKS[0]),
         max_time_s=max_time_s,
     )
 
 
-def plan_of(
-    options: argparse.Namespace, present: Collection[str] | None = None
-) -> tuple[Plan, Matrix, dict[str, str]]:
+def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
     settings = resolve(read_settings(os.environ))

@@ -28,6 +28,7 @@ from bench.render.tables.knee import knee
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.open_loop import vegeta
+from bench.render.tables.published import published_table
 from bench.render.tables.ranking import NOTE as RANKING_NOTE
 from bench.render.tables.ranking import ranking_table
 from bench.render.tables.repeats import repeats
@@ -89,6 +90,7 @@ def report_content(
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "rankings": [ranking_table(ranking) for ranking in judged.rankings],
         "rankings_note": RANKING_NOTE,
+        "published": published_table(judged.rankings, reference, _stacks(facts)),
         "verdicts": verdict_tables(judged),
         "verdicts_note": NOTE,
         "controls": control_tables(judged, records),
@@ -104,6 +106,11 @@ def _template() -> Template:
     templates = environment(Path(__file__).parent)
     templates.filters["text"] = lambda value: escape(str(value))
     return templates.get_template("report.md.jinja")
+
+
+def _stacks(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The stack of each service of run.json."""
+    return {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
 
 
 def _costs_of_turns(records: Iterable[Record], context: Context) -> list[Table]:

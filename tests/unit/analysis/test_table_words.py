@@ -88,7 +88,8 @@ def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None =
             {"a": 1030, "b": 1015, "c": 1000},
             Metric.CPU,
             "a leads, but b cannot be told apart from it (at most 2.5 % apart);"
-            " c comes last, though b cannot be told apart from it: c needs 3.0 % more CPU per request than a (2.0 to 4.0 %).",
+            " c comes last, though b cannot be told apart from it: c needs 3.0 % more CPU per request than a"
+            " (2.0 to 4.0 %).",
         ),
         (
             {"a": 1030, "b": 1015, "c": 1000},
@@ -112,7 +113,11 @@ def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None =
         ),
         ({"a": 1000, "b": 1010}, Metric.CPU, "b and a cannot be told apart (at most 2.0 % apart)."),
         ({"a": 1000, "b": 1100}, Metric.CPU, "a needs 10 % more CPU per request than b (8.9 to 11 %)."),
-        ({"a": 1000, "b": 1900}, Metric.GOODPUT, "b served 1.90 times as many requests per second as a (1.88 to 1.92)."),
+        (
+            {"a": 1000, "b": 1900},
+            Metric.GOODPUT,
+            "b served 1.90 times as many requests per second as a (1.88 to 1.92).",
+        ),
         ({"a": 100, "b": 1900}, Metric.CPU, "a needs 19.0 times as much CPU per request as b (18.8 to 19.2)."),
     ],
 )
