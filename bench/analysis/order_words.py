@@ -63,7 +63,7 @@ class Gap:
         return f"{1 + self.value:.{_digits(1 + self.value, high - low)}f} times"
 
     def much(self, what: str) -> str:
-        """`1.9 times as much CPU per request as`, `as many requests per second as`, or `12 % more CPU per request than`."""
+        """`1.9 times as much CPU per request as`, `as many requests per second as`, or `12 % more .. than`."""
         many = "as many" if what == REQUESTS else "as much"
         return f"{self.factor} {many} {what} as" if self.is_factor else f"{percent_words(self.value)} more {what} than"
 
