@@ -23,7 +23,6 @@ from bench.core.files import as_object, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import find_cgroups
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import kernel_address
 from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
 
@@ -109,7 +108,7 @@ def _load_window(block: Block, window: Sequence[Measurement], counters: CpuCount
             folder = block.run / one.dir
             folder.mkdir(parents=True, exist_ok=True)
             tool = stack.enter_context(HeldTool(commands[one.service][1], folder / ".output.txt.tmp"))
-            peer = kernel_address(socket.gethostbyname(one.service), PORT)
+            peer = (socket.gethostbyname(one.service), PORT)
             runners.append(Runner(one.service, tool, peer, _quiet_s(block, one.service)))
         began = time.time_ns()
         taken = run_window(

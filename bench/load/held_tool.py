@@ -48,11 +48,14 @@ class HeldTool:
         self._signal(signal.SIGSTOP)
         self._wait_stopped()
 
+    def interrupt(self) -> None:
+        """Have it print its result, as Ctrl-C does."""
+        self._signal(signal.SIGINT)
+        self._signal(signal.SIGCONT)
+
     def end(self, patience_s: float = _PATIENCE_S) -> int:
-        """Have it print its result, as Ctrl-C does, and return its exit status; kill it where it does not end."""
+        """Wait until it has ended after `interrupt`, and return its exit status; kill it where it does not end."""
         if self._status is None:
-            self._signal(signal.SIGINT)
-            self._signal(signal.SIGCONT)
             try:
                 self._status = self._process.wait(patience_s)
             except subprocess.TimeoutExpired:

@@ -18,7 +18,7 @@ from bench.load.sockets import under_way
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
-_POLL_S = 0.001
+_POLL_S = 0.0005
 _IDLE_CPU_NS = 500_000
 """CPU time that an idle server may use (it wakes now and then)."""
 _LAST_READ_S = 0.003
@@ -27,14 +27,14 @@ _LAST_READ_S = 0.003
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """One service of the window: its name, its tool, and its address as `bench.load.sockets` writes it.
+    """One service of the window: its name, its tool, its address and port.
 
     `quiet_s` is longer than the service takes for one answer when it has nothing else to do.
     """
 
     service: str
     tool: HeldTool
-    peer: str
+    peer: tuple[str, int]
     quiet_s: float = 0.02
 
 
@@ -91,6 +91,8 @@ def run_window(
         if runner.tool.status is None:
             runner.tool.resume()
             time.sleep(_LAST_READ_S)
+            runner.tool.interrupt()
+    for runner in runners:
         runner.tool.end()
     return turns
 

@@ -17,7 +17,7 @@ import pytest
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import kernel_address, under_way
+from bench.load.sockets import under_way
 from bench.load.turns import Runner, run_window
 
 COUNTS = """
@@ -35,6 +35,9 @@ print("up", flush=True)
 while True:
     time.sleep(1)
 """
+
+
+NOWHERE = ("127.0.0.1", 9)
 
 
 class Ticks:
@@ -81,6 +84,7 @@ def test_a_tool_is_told_to_end_and_prints_its_result(tmp_path: Path) -> None:
         time.sleep(0.5)
         held.hold()
         assert held.status is None
+        held.interrupt()
         assert held.end() == 3
     assert int((tmp_path / "out").read_text()) > 0
 
@@ -90,6 +94,7 @@ def test_a_tool_that_does_not_end_is_killed_and_none_outlives_its_window(tmp_pat
         held.resume()
         while not (tmp_path / "out").read_text():
             time.sleep(0.01)
+        held.interrupt()
         assert held.end(patience_s=0.2) == -signal.SIGKILL
     with tool(tmp_path / "other", STUBBORN) as left:
         pid = left._process.pid
@@ -110,7 +115,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
 
     monkeypatch.setattr(turns_module.time, "sleep", look)
     counters = Ticks()
-    runners = [Runner(name, tools[name], "") for name in names]
+    runners = [Runner(name, tools[name], NOWHERE) for name in names]
     taken = run_window(runners, counters, ["db"], seconds=0.2, turn_s=0.05, rng=random.Random(1))  # type: ignore[arg-type]
     assert len(seen) == 12
     assert all(len(running) == 1 for running in seen), seen
@@ -124,20 +129,20 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
 
 
 def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
-    runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), "")
-    other = Runner("b", tool(tmp_path / "b"), "")
+    runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE)
+    other = Runner("b", tool(tmp_path / "b"), NOWHERE)
     taken = run_window([runner, other], Ticks(), [], seconds=2.0, turn_s=0.5, rng=random.Random(1))  # type: ignore[arg-type]
     assert runner.tool.status == 5
     assert taken["a"].count < taken["b"].count == 4
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[socket.socket, str]]:
+def server() -> Iterator[tuple[socket.socket, tuple[str, int]]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener, kernel_address("127.0.0.1", listener.getsockname()[1])
+        yield listener, listener.getsockname()
 
 
-def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.socket, str]) -> None:
+def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.socket, tuple[str, int]]) -> None:
     listener, peer = server
     assert under_way(peer) == 0
     with socket.create_connection(listener.getsockname()) as client:
@@ -149,7 +154,7 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.s
             assert under_way(peer) == 0, "the answer waits in the stopped tool's queue"
 
 
-def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, str], tmp_path: Path) -> None:
+def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str, int]], tmp_path: Path) -> None:
     listener, peer = server
     port = listener.getsockname()[1]
     asks = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\ns.sendall(b'GET')\ntime.sleep(60)"
@@ -172,7 +177,7 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, str], tmp
 
 
 def test_a_connection_without_a_request_is_not_waited_for_long(
-    server: tuple[socket.socket, str], tmp_path: Path
+    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
 ) -> None:
     listener, peer = server
     opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
@@ -184,7 +189,7 @@ def test_a_connection_without_a_request_is_not_waited_for_long(
 
 
 def test_a_service_that_never_answers_is_given_up(
-    server: tuple[socket.socket, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
