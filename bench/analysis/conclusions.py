@@ -26,7 +26,7 @@ MOST_QUESTIONS = 6
 MORE = {Metric.CPU: "successful responses per CPU second", Metric.GOODPUT: "successful responses per second"}
 ALONE = (
     "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
-    " Use --mode duet for verdicts."
+    " Without --mode, services are measured in turns and ranked."
 )
 
 
