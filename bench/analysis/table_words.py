@@ -105,7 +105,7 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
         topic = question(a, b, places)
         if topic.by in ("server", "framework", "python", "base", "package"):
             groups.setdefault(topic, []).extend((a, b))
-    differs, found = _differs(ranked, places), []
+    differs, found = _differs(ranked, places), list[_Answer]()
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)

@@ -219,8 +219,8 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     expected = planned.connections / goodput
     # The tool waits for requests that are open when it stops, but does not count them: up to one a connection.
     slack = (MAX_LITTLE + planned.connections / parsed.requests) * expected + _LATENCY_DIGIT.get(planned.tool, 0.0)
-    # Against the null server the tool itself is the bottleneck: a connection also waits while it serves the others, which
-    # it does not count as latency.
+    # Against the null server the tool itself is the bottleneck: a connection also waits while it serves the others,
+    # which it does not count as latency.
     bound = planned.mode == "null"
     own = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
     # wrk corrects its distribution for coordinated omission: its mean may be larger, but not smaller.
