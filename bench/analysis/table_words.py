@@ -110,7 +110,7 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
         if _only_workers(topic, services, places):
-            found += _workers(told, services, places, context)
+            found += _workers(told, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
             # First what is compared with a bare app, or has one on every server.
@@ -124,7 +124,7 @@ def _only_workers(topic: Question, services: Iterable[str], places: Places) -> b
     return topic.by == "server" and {places[name].server.partition("-")[0] for name in services} == {WORKERS}
 
 
-def _workers(told: Told, services: Sequence[str], places: Places, context: str) -> Iterator[_Answer]:
+def _workers(told: Told, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
     """The worker models of one app, each against the synchronous one."""
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
     waits = wait_words(told.ranking.scenario)
@@ -133,7 +133,8 @@ def _workers(told: Told, services: Sequence[str], places: Places, context: str) 
         if other != reference:
             models = {name: _worker(places[name]) for name in (other, reference)}
             model = models[other]
-            rank = (MODELS.index(model) if model in MODELS else len(MODELS),)
+            bare = places[other].framework in BARE
+            rank = (not bare, number, MODELS.index(model) if model in MODELS else len(MODELS))
             yield _Answer("workers", rank, _sentence(context, told.workers(other, reference, models) + after))
 
 

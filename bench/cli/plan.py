@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench.analysis.expectations import HostState, Wanted, expectations
@@ -77,7 +78,11 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     What may keep the run from an answer goes to standard error, a line each, unless `--quiet`.
     """
     options = parse_selection(argv)
-    folder = make_run(options, host=host_state())
+    host = host_state()
+    if not os.environ.get("BENCH_CONTAINERS"):
+        # Compose has just started the services: what is busy are these.
+        host = replace(host, busy=None)
+    folder = make_run(options, host=host)
     for line in [] if options.quiet else json.loads((folder / "run.json").read_text())["expected"]:
         print(line, file=sys.stderr)
     print(folder.name)
