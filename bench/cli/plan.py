@@ -17,7 +17,7 @@ from bench.cli.arguments import minutes_as_seconds, parse_selection
 from bench.cli.host_state import host_state
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
-from bench.drive.step_file import write_step
+from bench.drive.step_file import load_name, write_step
 from bench.drive.steps import read_steps
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.load import load_matrix
@@ -133,7 +133,9 @@ def commands_verb(argv: Sequence[str]) -> int:
         for step in read_steps((run / "plan.jsonl").read_text()):
             write_step(run, step.lines, os.environ)
             for line in step.lines:
-                names = [f"{line['window']}{line['side']}"] if step.mode == "duet" else []
+                names = [load_name(line)] if step.mode == "turns" else []
+                if step.mode == "duet":
+                    names = [f"{line['window']}{line['side']}"]
                 command = ["loadgen/measure", "command", str(run), *names]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:

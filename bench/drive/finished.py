@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import write_file
+from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.steps import Step
 from bench.records.record import MEASURED
 
@@ -92,17 +92,28 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
 def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
     for line in step.lines:
-        outcome, detail = MEASURED, ""
-        said = run / step.dir / "services" / line["service"]
-        if _status(facts, "start_status"):
-            outcome, detail = _not_started(run, step)
-        elif (status := last_words(said.with_suffix(".status"))) not in ("", "0"):
-            outcome, detail = _outcome(int(status), said.with_suffix(".txt"), alive=True)
-        elif not (run / line["dir"] / "tool.json").exists():
-            outcome, detail = TOOL_FAILED, last_words(run / step.dir / "turns.txt") or "its window was not reached"
+        outcome, detail = _turns_outcome(run, step, facts, line)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
         meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns")}
         yield line["dir"], meta
+
+
+def _turns_outcome(run: Path, step: Step, facts: Mapping[str, str], line: Mapping[str, Any]) -> tuple[str, str]:
+    """What became of one window of one service: what it had measured before it failed stays."""
+    name = line["service"]
+    services, said = run / step.dir / "services", run / step.dir / "turns.txt"
+    if _status(facts, "start_status"):
+        return _not_started(run, step)
+    tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
+    ended = name in facts.get("ended", "").split()
+    if tool is not None and (not ended or mapping(tool.get("health_after")).get("status") == 200):
+        return MEASURED, ""
+    if ended:
+        words = last_words(services / f"{name}.log")
+        return DIED, "its container ended" + (f"; its last words: {words}" if words else "")
+    if (services / f"{name}.status").exists() and (status := side_status(services / f"{name}.status")):
+        return _outcome(status, services / f"{name}.txt", alive=True)
+    return TOOL_FAILED, last_words(said) or "its window was not reached"
 
 
 def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) -> tuple[str, str]:
@@ -141,7 +152,7 @@ def last_words(path: Path) -> str:
 
 
 def side_status(path: Path) -> int:
-    """The exit status that loadgen/pair saved of a side; 12, a load tool that failed, where it saved none."""
+    """The exit status that was saved of a side, or of a service of a block; 12 (the load tool) where there is none."""
     status = last_words(path)
     return int(status) if status.isdecimal() else 12
 

@@ -109,8 +109,16 @@ def _record_last(folder: Path) -> None:
     steps = read_steps((folder / "plan.jsonl").read_text())
     for step in steps:
         if step.id == facts.get("id"):
-            record_step(folder, step, facts)
+            record_step(folder, _as_loaded(folder, step), facts)
     (folder / FINISHED).unlink()
+
+
+def _as_loaded(folder: Path, step: Step) -> Step:
+    """Of a block that was under load last, maybe not all that is planned was."""
+    if step.mode != "turns" or not (folder / LINES).exists():
+        return step
+    (loaded,) = read_steps((folder / LINES).read_text()) or (step,)
+    return loaded if loaded.id == step.id else step
 
 
 def unverified(folder: Path, services: Collection[str]) -> bool:

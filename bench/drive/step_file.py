@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ Line = Mapping[str, Any]
 def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> None:
     """Write RUN/step.sh; GRACE and COUNT_DEADLINE in the environment (seconds) replace the defaults."""
     if lines[0].get("mode") == "turns":
+        _remove_earlier(run, Step(tuple(lines)))
         # For `bench turns`, which takes the turns of a block: the same lines as in the plan, with their names here.
         write_file(run / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     text = step_file(
@@ -42,6 +44,15 @@ def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> 
         count_deadline_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S),
     )
     write_file(run / "step.sh", text)
+
+
+def _remove_earlier(run: Path, block: Step) -> None:
+    """What an earlier try of a block left: its windows must not pass for those of this one."""
+    for line in block.lines:
+        shutil.rmtree(run / line["dir"], ignore_errors=True)
+    for service in block.services:
+        for file in (run / block.dir / "services").glob(f"{service}.*"):
+            file.unlink()
 
 
 def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
@@ -123,8 +134,9 @@ def plain(value: str | float | None) -> str:
 
 
 def _database(line: Line) -> str:
-    """The database that a side asks: which of the two is drawn with the slot, as is the side that starts first."""
-    return DATABASES[(line.get("slot") or 1) - 1] if line.get("database") else ""
+    """The database that a service asks; of a pair, which of the two is drawn with the slot, as is who starts first."""
+    side = (line.get("slot") or 1) - 1 if line.get("mode") == "duet" else 0
+    return DATABASES[side] if line.get("database") else ""
 
 
 def _array(values: Sequence[str]) -> str:

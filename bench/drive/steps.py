@@ -78,6 +78,10 @@ class Step:
             return "/".join(folder.split("/")[:4])
         return folder.rpartition("/")[0] if self.mode == "duet" else folder
 
+    def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
+        """The tables of a block that were measured in it: one service that failed is no reason to load all again."""
+        return {(line["scenario"], line["tool"], line["level"]) for line in self.lines if line["id"] in finished}
+
     def without(self, tables: Collection[tuple[str, str, str]] = (), services: Collection[str] = ()) -> Step | None:
         """A block without these tables and services; None where nothing is left."""
         kept = [
@@ -119,7 +123,7 @@ def open_steps(
         if step.mode == "duet" and step.pair in decided:
             continue
         if step.mode == "turns":
-            if (left := step.without(settled)) and step.id not in finished and not set(left.ids) <= set(finished):
+            if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
                 yield left
             continue
         if step.mode != "solo" and step.round > solo_rounds and compared <= set(decided):

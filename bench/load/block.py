@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import socket
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
-from bench.load.discover import find_cgroups
+from bench.load.discover import address_of, find_cgroups
 from bench.load.held_tool import HeldTool
 from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
@@ -31,10 +30,14 @@ LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
 SHARED = ("postgres", "upstream")
 """What all services of a block ask: the CPU time of a turn is its service's."""
+NO_ANSWER = 10
+"""The status of a service that gives no answer, as `loadgen/measure` has it."""
 LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
 """A service that has not worked or answered for so long has nothing under way."""
 INTERRUPTED = {"ab": 1}
 """The exit status of a tool that was told to end and printed its result; 0 for the others."""
+NOWHERE = "/not-found"
+"""No cgroup's folder."""
 SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
 
 
@@ -53,8 +56,24 @@ class Block:
 
     def failed(self, service: str) -> bool:
         """Whether it did not start, or answered wrongly: it is not loaded any further."""
-        file = self.folder / "services" / f"{service}.status"
+        file = self._file(service, "status")
         return file.exists() and file.read_text().strip() != "0"
+
+    def still(self, window: Iterable[Measurement]) -> list[Measurement]:
+        """Those of a window whose service has not failed."""
+        return [one for one in window if not self.failed(one.service)]
+
+    def say(self, service: str, words: bytes) -> None:
+        """Keep what was said of a service."""
+        with self._file(service, "txt").open("ab") as file:
+            file.write(words)
+
+    def note(self, service: str, status: int) -> None:
+        """Keep how the last verb ended for a service; it has failed unless that is 0."""
+        self._file(service, "status").write_text(f"{status}\n")
+
+    def _file(self, service: str, kind: str) -> Path:
+        return self.folder / "services" / f"{service}.{kind}"
 
 
 def read_block(run: Path) -> Block:
@@ -74,59 +93,100 @@ def read_block(run: Path) -> Block:
 def wait_until_ready(block: Block) -> None:
     """Wait for the first good answer of every service, all at once."""
     (block.folder / "services").mkdir(parents=True, exist_ok=True)
-    _measure_all(block, "ready", block.services.values())
+    _prepare(block, "ready", [*block.services.values()])
 
 
 def load_block(block: Block, seed: str) -> None:
     """Warm up, load and save every window of the block."""
     counters = CpuCounters(_cgroups(block))
     for window in block.windows:
-        _measure_all(block, "prepare", [one for one in window if not block.failed(one.service)])
-        ready = [one for one in window if not block.failed(one.service)]
-        if ready:
-            _load_window(block, ready, counters, random.Random(f"{seed} {ready[0].id}"))
+        _prepare(block, "prepare", block.still(window))
+        loads = _loads(block, block.still(window))
+        if loads:
+            _load_window(block, loads, counters, random.Random(f"{seed} {loads[0].planned.id}"))
 
 
-def _measure_all(block: Block, verb: str, measurements: Iterable[Measurement]) -> None:
-    """`loadgen/measure VERB` for these at the same time; what it says, and its status, by service."""
-    started = []
-    for one in measurements:
-        said = block.folder / "services" / f"{one.service}.txt"
-        with said.open("ab") as output:
-            command = [MEASURE, verb, str(block.run), _load_name(one)]
-            started.append((one, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)))
-    for one, process in started:
-        (block.folder / "services" / f"{one.service}.status").write_text(f"{process.wait()}\n")
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a window needs of one measurement: the tool's version, its command line, and the service's address."""
+
+    planned: Measurement
+    version: str
+    argv: Sequence[str]
+    peer: tuple[str, int]
 
 
-def _load_window(block: Block, window: Sequence[Measurement], counters: CpuCounters, rng: random.Random) -> None:
-    first = window[0]
-    commands = {one.service: _command(block, one) for one in window}
+def _prepare(block: Block, verb: str, measurements: Sequence[Measurement]) -> None:
+    for one, (status, out, err) in zip(measurements, _measure_all(block, verb, measurements), strict=True):
+        block.say(one.service, out + err)
+        block.note(one.service, status)
+
+
+def _loads(block: Block, measurements: Sequence[Measurement]) -> list[Load]:
+    """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other."""
+    found = []
+    for one, (status, out, err) in zip(measurements, _measure_all(block, "argv", measurements), strict=True):
+        address = address_of(one.service)
+        if status == 0 and address is not None:
+            version, *argv = out.decode(errors="replace").split("\0")[:-1]
+            found.append(Load(one, version, argv, (address, PORT)))
+        else:
+            block.say(one.service, err if status else f"{one.service} has no address any more\n".encode())
+            block.note(one.service, status or NO_ANSWER)
+    return found
+
+
+def _measure_all(
+    block: Block, verb: str, measurements: Sequence[Measurement], **environment: str
+) -> list[tuple[int, bytes, bytes]]:
+    """Exit status, output and errors of `loadgen/measure VERB` for these, at the same time."""
+    started = [
+        subprocess.Popen(
+            [MEASURE, verb, str(block.run), _load_name(one)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+        )
+        for one in measurements
+    ]
+    said = [process.communicate() for process in started]
+    return [(process.returncode, out, err) for process, (out, err) in zip(started, said, strict=True)]
+
+
+def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random) -> None:
+    first = loads[0].planned
     with ExitStack() as stack:
         runners = []
-        for one in window:
-            folder = block.run / one.dir
+        for load in loads:
+            folder = block.run / load.planned.dir
             folder.mkdir(parents=True, exist_ok=True)
-            tool = stack.enter_context(HeldTool(commands[one.service][1], folder / ".output.txt.tmp"))
-            peer = (socket.gethostbyname(one.service), PORT)
-            runners.append(Runner(one.service, tool, peer, _quiet_s(block, one.service)))
+            if load.planned.body is not None:
+                (folder / "request-body").write_text(load.planned.body)
+            tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
+            runners.append(Runner(load.planned.service, tool, load.peer, _quiet_s(block, load.planned.service)))
         began = time.time_ns()
         taken = run_window(
             runners, counters, SHARED, seconds=first.duration_s or 1.0, turn_s=first.turn_s or 0.1, rng=rng
         )
         ended = time.time_ns()
-        statuses = {runner.service: runner.tool.status for runner in runners}
-    health = _health(block, window)
-    for one in window:
-        version, argv = commands[one.service]
-        status = statuses[one.service]
-        told = {"schema": 1, "tool": one.tool, "tool_version": version or None, "argv": argv, "stdin": None}
-        told |= {"exit_status": 0 if status == INTERRUPTED.get(one.tool, 0) else status}
+    health = _health(block, [load.planned for load in loads])
+    for load, runner in zip(loads, runners, strict=True):
+        one = load.planned
+        told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
+        told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
         told |= {"start_ns": began, "end_ns": ended, "limits": _limits(), "sysctls": _sysctls()}
         told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], counters.missing)}
         folder = block.run / one.dir
         (folder / ".output.txt.tmp").replace(folder / "output.txt")
         write_file(folder / "tool.json", json.dumps(told, separators=(",", ":")) + "\n")
+
+
+def _exit_status(tool: HeldTool, name: str) -> int | None:
+    """As a shell has it; 0 where a tool ended as one does that was told to."""
+    status = tool.status
+    if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
+        return 0 if tool.told else None
+    return status if status >= 0 else 128 - status
 
 
 def _quiet_s(block: Block, service: str) -> float:
@@ -139,29 +199,12 @@ def _quiet_s(block: Block, service: str) -> float:
         return LEAST_QUIET_S
 
 
-def _command(block: Block, one: Measurement) -> tuple[str, list[str]]:
-    """The tool's version, and its command line."""
-    done = subprocess.run(
-        [MEASURE, "argv", str(block.run), _load_name(one)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise UserError(done.stderr.strip().rpartition("\n")[2])
-    version, *argv = done.stdout.split("\0")[:-1]
-    return version, argv
-
-
 def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
     """Whether each service still answers, as tool.json has it."""
-    checks = {}
-    for one in window:
-        command = [MEASURE, "ready", str(block.run), _load_name(one)]
-        env = {**os.environ, "READY_TIMEOUT": "5"}
-        checks[one.service] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
     found = {}
-    for service, process in checks.items():
-        said = process.communicate()[0].decode(errors="replace").strip()
-        good = process.returncode == 0
-        found[service] = {"status": 200 if good else None, "time_s": None, "error": None if good else said}
+    for one, (status, _, err) in zip(window, _measure_all(block, "ready", window, READY_TIMEOUT="5"), strict=True):
+        said = err.decode(errors="replace").strip().rpartition("\n")[2]
+        found[one.service] = {"status": None if status else 200, "time_s": None, "error": said if status else None}
     return found
 
 
@@ -197,7 +240,8 @@ def _cgroups(block: Block) -> dict[str, str]:
     """The folder of each container below the host's cgroup root: as the host has written it, else as found here."""
     file = block.run / CONTAINERS
     if not file.exists():
-        return find_cgroups([*block.services, *SHARED], cgroup_root())
+        names = [*block.services, *SHARED]
+        return dict.fromkeys(names, NOWHERE) | find_cgroups(names, cgroup_root())
     return {name: folder for name, _, folder in (line.partition("\t") for line in file.read_text().splitlines())}
 
 

@@ -23,6 +23,7 @@ class HeldTool:
             [*_HOLD, *argv], stdin=subprocess.DEVNULL, stdout=self._file, stderr=subprocess.STDOUT, env=env
         )
         self._status: int | None = None
+        self._told = False
         self._wait_stopped()
 
     def __enter__(self) -> HeldTool:
@@ -39,6 +40,11 @@ class HeldTool:
         """The exit status, negative for a signal; None while it runs."""
         return self._status
 
+    @property
+    def told(self) -> bool:
+        """Whether it was told to end while it ran; else it has ended by itself."""
+        return self._told
+
     def resume(self) -> None:
         """Let it run."""
         self._signal(signal.SIGCONT)
@@ -50,6 +56,7 @@ class HeldTool:
 
     def interrupt(self) -> None:
         """Have it print its result, as Ctrl-C does."""
+        self._told = self._status is None
         self._signal(signal.SIGINT)
         self._signal(signal.SIGCONT)
 

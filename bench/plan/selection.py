@@ -65,14 +65,16 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
     """The preset's services that the filters match; a filter that matches none of them replaces its axis."""
     own = matrix.select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
-    pythons = _narrow(
-        wanted.pythons,
-        matrix.select(preset.pythons, matrix.pythons, "Python"),
-        matrix.pythons,
-        "Python",
-        matrix,
+    pythons, bases = (
+        # Without a preset of one's own there is nothing to narrow: all of them are to choose from.
+        matrix.select(patterns, every, what)
+        if patterns and wanted.preset is None
+        else _narrow(patterns, matrix.select(own, every, what), every, what, matrix)
+        for patterns, own, every, what in (
+            (wanted.pythons, preset.pythons, matrix.pythons, "Python"),
+            (wanted.bases, preset.bases, matrix.bases, "base"),
+        )
     )
-    bases = _narrow(wanted.bases, matrix.select(preset.bases, matrix.bases, "base"), matrix.bases, "base", matrix)
     frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
     servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
     if (wanted.frameworks or wanted.servers) and not wanted.stacks:

@@ -10,26 +10,30 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # measure_block: fresh containers, first good answers, then warm-up and turns of each table, down. Adds to `facts`. Which
 # service failed, and how, is in the files of `bench turns`.
 measure_block() {
-	local dir=$run_dir/$STEP_DIR status=0 service
+	local dir=$run_dir/$STEP_DIR status=0 service ended=()
 	mkdir -p "$dir/services"
 	start_block "${STEP_SERVICES[@]}" || status=$?
 	facts+=("start_status=$status")
+	((status != 0)) || turns_verb ready
 	if ((status == 0)); then
-		turns_verb ready
 		pin_block "${STEP_SERVICES[@]}"
 		save_block_counters before
 		turns_verb load
 		save_block_counters after
 	fi
 	for service in "${STEP_SERVICES[@]}"; do
-		is_running "$service" || server_log "$service" >"$dir/services/$service.log" 2>&1 || true
+		if ! is_running "$service"; then
+			ended+=("$service")
+			server_log "$service" >"$dir/services/$service.log" 2>&1 || true
+		fi
 	done
+	facts+=("ended=${ended[*]}")
 	stop_block "${STEP_SERVICES[@]}"
 }
 
-# turns_verb VERB: what fails as a whole is in its output.
+# turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {
-	local status=0
+	status=0
 	attend in_loadgen env "SEED=$SEED" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
 	facts+=("turns_$1_status=$status")
 }

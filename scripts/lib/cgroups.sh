@@ -50,12 +50,15 @@ cgroup_v1() {
 	printf '%s' "$cgroup_root/$2${path:-/not-found}"
 }
 
-# cgroup_below_root PID: the folder of a process below the root that has the CPU counters.
+# cgroup_below_root PID: the folder of a process below the root that has the CPU counters; of one that is gone there is none
+# (the root's counters are all of the host's).
 cgroup_below_root() {
 	local folder
 	if [[ -e $cgroup_root/cgroup.controllers ]]; then
 		folder=$(cgroup_v2 "$1")
-		printf '%s' "${folder#"$cgroup_root"}"
+		folder=${folder#"$cgroup_root"}
+		[[ ${folder%/} ]] || folder=/not-found
+		printf '%s' "$folder"
 	else
 		folder=$(cgroup_v1 "$1" cpuacct)
 		printf '%s' "${folder#"$cgroup_root/cpuacct"}"

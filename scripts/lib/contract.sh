@@ -10,7 +10,7 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 check_contract() {
 	local folder=results/$run/raw/services/$1 log=$run_dir/raw/services/$1/verify.txt status=0 last
 	attend in_loadgen python3 -m bench verify --service "$1" --base-url "http://$1:8080" "${WAITS_OF[$1]}" --routes "${ROUTES_OF[$1]}" \
-		--framework "${FRAMEWORK_OF[$1]}" \
+		--framework "${FRAMEWORK_OF[$1]:-}" \
 		--database-host postgres --database-password-file /run/secrets/database_password --upstream-control http://upstream:8081 \
 		--json "$folder/verify.json" --failure "$folder/failure.json" >"$log" 2>&1 || status=$?
 	if ((status == 0)); then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Services that do not build, do not start, answer wrongly or die under load: each is one line with its cause, in the report
-# too, and the rest of the matrix goes on. They are frameworks: a folder with two files, and a line in the list.
+# Services that do not build, do not start, answer wrongly, or die or change their answers in the middle of a window: each
+# has its cause, in the report too, and the rest of its table goes on. They are frameworks: a folder with two files, and a
+# line in the list.
 
 load common
 
@@ -48,9 +49,26 @@ setup_file() {
 		    start_response(status, headers)
 		    return [BODY]
 	EOF
+	framework turncoat <<-'EOF'
+		BODY = b'{"message":"Hello, World!"}'
+		asked = 0
+
+
+		def app(environ, start_response):
+		    """Answers as the contract says, until a client without a name has asked it for the 100th time."""
+		    global asked
+		    asked += "HTTP_USER_AGENT" not in environ
+		    status = "200 OK" if environ["PATH_INFO"] == "/json" else "404 Not Found"
+		    if status == "200 OK" and environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+		        status = "405 Method Not Allowed"
+		    if asked > 100:
+		        status = "500 Internal Server Error"
+		    start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(BODY)))])
+		    return [BODY]
+	EOF
 	scripts/generate.sh
-	READY_TIMEOUT=8 scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-wsgi' \
-		--python 3.13 --scenario json --tool wrk --level 8 --duration 1 --controls none 2>"$BATS_FILE_TMPDIR/log" || {
+	READY_TIMEOUT=8 scripts/matrix.sh --stack 'gunicorn-sync-unbuilt,gunicorn-sync-unborn,gunicorn-sync-liar,gunicorn-sync-mortal,gunicorn-sync-turncoat,gunicorn-sync-wsgi' \
+		--rounds 1 --scenario json --tool wrk --level 8 --controls none 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}
@@ -61,33 +79,40 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# reported SERVICE OUTCOME: one line on the terminal, one record that is not valid for this cause, the same in the report.
+# reported SERVICE OUTCOME [CAUSE]: one record that is not valid for this cause, the same in the report.
 reported() {
 	local record
 	cat "$BATS_FILE_TMPDIR/log"
-	[[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/log") == 1 ]]
 	record=$(grep "\"service\": *\"gunicorn-sync-$1-py313-debian\"" "$run_folder/records.jsonl")
 	[[ $(wc -l <<<"$record") == 1 ]]
 	grep -q '"valid": *false' <<<"$record"
 	grep -q "\"outcome\": *\"$2\"" <<<"$record"
-	grep -q "\"cause\": *\"$2\"" <<<"$record"
-	grep -q "$2.*gunicorn-sync-$1-py313-debian" "$run_folder/report.md"
+	grep -q "\"cause\": *\"${3:-$2}\"" <<<"$record"
+	grep -q "${3:-$2}.*gunicorn-sync-$1-py313-debian" "$run_folder/report.md"
 }
 
-@test "a service that does not build" { reported unbuilt "build failed"; }
+# said SERVICE WORDS: one line on the terminal.
+said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/log") == 1 ]]; }
 
-@test "a service that does not start" { reported unborn "did not start"; }
+@test "a service that does not build" { reported unbuilt "build failed" && said unbuilt "build failed"; }
+
+@test "a service that does not start" { reported unborn "did not start" && said unborn "did not start"; }
 
 @test "a service that answers wrongly is not loaded" {
+	local window=$run_folder/raw/r01/blocks/b1/json/wrk-c8/w1
 	reported liar "failed verification"
-	[[ -e $run_folder/raw/r01/gunicorn-sync-wsgi-py313-debian/json/wrk-c8/tool.json ]] # where it would be
-	[[ ! -e $run_folder/raw/r01/gunicorn-sync-liar-py313-debian/json/wrk-c8/tool.json ]]
+	said liar "failed verification"
+	[[ -e $window/gunicorn-sync-wsgi-py313-debian/tool.json ]] # where it would be
+	[[ ! -e $window/gunicorn-sync-liar-py313-debian/tool.json ]]
 }
 
-@test "a service that dies under load" { reported mortal "died"; }
+@test "a service that dies in the middle of a window" { reported mortal "died"; }
 
-@test "the rest of the matrix goes on" {
-	grep gunicorn-sync-wsgi-py313-debian "$run_folder/records.jsonl" | grep -q '"outcome": *"measured"'
+@test "a service that answers wrongly in the middle of a window" { reported turncoat "measured" "errors"; }
+
+@test "the rest of the table goes on" {
+	grep '"service": *"gunicorn-sync-wsgi-py313-debian"' "$run_folder/records.jsonl" | grep -q '"valid": *true.*"causes": *\[\]'
+	grep -qE '^\[1/1\] round 1, 3 services in turns: json wrk c8: 1 of 3 windows valid; gunicorn-sync-(mortal|turncoat)-py313-debian json: (died|errors): ' "$BATS_FILE_TMPDIR/log"
 	[[ -z $(containers_of "$run_folder") ]]
 }
 

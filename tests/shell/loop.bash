@@ -15,17 +15,21 @@ make_run() {
 			firsts = {line["pair"]: line["service"] for line in plan if line.get("side") == "a"}
 			names = ("scenario", "tool", "level")
 			listed = [{"name": n, "a": firsts[n], "b": b["service"]} | {k: b[k] for k in names} for n, b in pairs.items()]
+			blocks = [line for line in plan if line.get("mode") == "turns"]
 			for place in (folder, made):
-			    write_run(place, plan, pairs=listed)
+			    write_run(place, plan, pairs=listed, tables_in_turns=tables_of(blocks))
 			for line, rate in zip(plan, rates):
 			    if not rate:
+			        continue
+			    if line in blocks:
+			        write_window(made, line, rate)
 			        continue
 			    write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
 			    for name in ("meta.json", "server.before", "server.after"):
 			        (made / line["dir"] / name).unlink()
 		MAKE
 	} >make.py
-	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom loop_runs import null, pair, solo\nfrom make_run import output_of, write_measurement, write_run' make.py
+	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom loop_runs import block, null, pair, solo, tables_of, write_window\nfrom make_run import output_of, write_measurement, write_run' make.py
 	PYTHONPATH=$PROJECT:$PROJECT/tests/support python3 make.py "$1"
 	cat >loop <<-'LOOP'
 		set -Eeuo pipefail
@@ -48,7 +52,7 @@ make_run() {
 # metas: folder and outcome of each measurement that is whole, in the order of their folders.
 metas() {
 	local file
-	for file in results/a-run/raw/r*/*/*/*/meta.json; do
+	for file in results/a-run/raw/r*/{*/*/*,blocks/*/*/*/*/*}/meta.json; do
 		[[ ! -e $file ]] || echo "${file%/meta.json} $(sed -E 's/.*"outcome": "([^"]*)".*/\1/' "$file")"
 	done | sed 's|^results/a-run/raw/||'
 }

@@ -69,7 +69,7 @@ provenance() {
 verified() {
 	SERVICES=("${@:2}")
 	local name stub
-	for name in "${SERVICES[@]}"; do WAITS_OF[$name]=--concurrent ROUTES_OF[$name]=json; done
+	for name in "${SERVICES[@]}"; do FRAMEWORK_OF[$name]=flask WAITS_OF[$name]=--concurrent ROUTES_OF[$name]=json; done
 	for stub in save_provenance start_service await_answer save_idle stop_service server_log service_limits; do
 		eval "$stub() { echo \"$stub \$1\" >>'$BATS_TEST_TMPDIR/steps'; }"
 	done

@@ -39,6 +39,71 @@ def pair(number: int, round_number: int = 1, a: str = "aiohttp", b: str = "torna
     return lines
 
 
+def block(
+    round_number: int, stacks: Sequence[str], scenarios: Sequence[str] = ("json",), number: int = 1, windows: int = 1
+) -> list[dict[str, Any]]:
+    """The lines of one block of a round: a table for each scenario."""
+    unit, folder = f"r{round_number:02}-b{number}", f"raw/r{round_number:02}/blocks/b{number}"
+    lines = []
+    for scenario in scenarios:
+        for window in range(1, windows + 1):
+            for slot, stack in enumerate(stacks, 1):
+                line = entry(stack, scenario, level="c16", round=round_number, **LOADED)
+                line |= {"id": f"{unit}-{scenario}-wrk-c16-w{window}-{slot}", "mode": "turns", "unit": unit}
+                line |= {"block": number, "window": window, "slot": slot, "duration_s": 1.0, "turn_s": 0.1}
+                line |= {"dir": f"{folder}/{scenario}/wrk-c16/w{window}/{line['service']}"}
+                lines.append(line)
+    return lines
+
+
+def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4) -> list[dict[str, Any]]:
+    """What run.json says of the tables in turns that these lines are of."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for line in lines:
+        cell = {key: line[key] for key in ("scenario", "tool", "level")}
+        table = found.setdefault(tuple(cell.values()), cell | {"waits": False, "services": [], "rounds": rounds})
+        table["services"] += [] if line["service"] in table["services"] else [line["service"]]
+    return [*found.values()]
+
+
+def write_window(
+    folder: Path, line: Mapping[str, Any], rate: float, bad: int = 0, cpu_s: float | None = 0.9, **tool: Any
+) -> None:
+    """The raw files of one service's turns, 1 s in all, as bench.load.block leaves them; `tool` changes tool.json."""
+    cpu_ns = {"loadgen": 10**8, "postgres": 0, "upstream": 0}
+    if cpu_s is not None:
+        cpu_ns[line["service"]] = round(cpu_s * 1e9)
+    turns = {"count": 10, "load_ns": 98 * 10**7, "drain_ns": 2 * 10**7, "drains_cut": 0, "cpu_ns": cpu_ns}
+    turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each_ns": [], "missing": {}}
+    limits = {"nofile": 16384, "cpus": 1, "host_cpus": 2}
+    # wrk's own clock goes on while it is stopped.
+    output = output_of(dict(line) | {"duration_s": 8.0}, rate / 8, bad).replace("Running 8s", "Running 3600s", 1)
+    write_measurement(
+        folder, line, output, tool={"turns": turns | dict(tool.pop("turns", {})), "limits": limits} | tool
+    )
+    place = folder / line["dir"]
+    for name in ("meta.json", *(f"{whose}.{when}" for whose in WHOSE for when in ("before", "after"))):
+        (place / name).unlink(missing_ok=True)
+
+
+WHOSE = ("server", "database", "upstream")
+
+
+def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **facts: Any) -> None:
+    """What the host leaves of a block; services without a rate have no window."""
+    services = folder / "/".join(lines[0]["dir"].split("/")[:4]) / "services"
+    services.mkdir(parents=True, exist_ok=True)
+    for line in lines:
+        if line["service"] in rates:
+            write_window(folder, line, rates[line["service"]])
+            (services / f"{line['service']}.status").write_text("0\n")
+            for when in ("before", "after"):
+                (services / f"{line['service']}.{when}").write_text("running true\nmemory_peak_bytes 5000000\n")
+    known = {"id": lines[0]["unit"], "start_status": 0, "turns_ready_status": 0, "turns_load_status": 0, "ended": ""}
+    known |= {"begin_ns": 1, "end_ns": 4}
+    (folder / "finished.env").write_text("".join(f"{key}={value}\n" for key, value in (known | facts).items()))
+
+
 def can_be_loaded(folder: Path) -> Path:
     """The same run with its plan in the order of the rounds, and what a step file needs in each line."""
     lines = [LOADED | json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]

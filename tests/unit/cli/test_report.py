@@ -219,18 +219,25 @@ def numbers_in(folder: Path) -> int:
     return sum(len(re.findall(rb"\d+", path.read_bytes())) for path in folder.rglob("*") if path.is_file())
 
 
+BUILD = """
+import os, subprocess, sys
+_, status, used = os.wait4(subprocess.Popen(sys.argv[1:], stdout=2).pid, 0)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+sys.exit(status != 0)
+"""
+
+
 def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tmp_path: Path) -> None:
     lines = list(many(2500))
     write_run(tmp_path, lines, tables=["summary", "tldr", "repeats", "vegeta", "wrk-latency"])
     for line in lines:
         write_measurement(tmp_path, line, output_of(line, 500 if line["rate"] else 2000))
     reading = cpu_of(lambda: numbers_in(tmp_path), 2)
-    build = subprocess.Popen([sys.executable, "-m", "bench", "build", str(tmp_path)], cwd=ROOT)
-    _, status, used = os.wait4(build.pid, 0)
-    cpu = used.ru_utime + used.ru_stime
-    print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {used.ru_maxrss / 1024:.0f} MB at most")
-    assert status == 0
+    # By a process between: the kernel counts a parent's memory as its child's until that is another program.
+    words = [sys.executable, "-c", BUILD, sys.executable, "-m", "bench", "build", str(tmp_path)]
+    cpu, most_kb = map(float, subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.split())
+    print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {most_kb / 1024:.0f} MB at most")
     # 3.2 when this was written, for four times as many too; 5.1 where memory was short of bandwidth.
     assert cpu <= 8 * reading
-    assert used.ru_maxrss <= 2500 * 50  # KB
+    assert most_kb <= 2500 * 50
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 2500

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from loop_runs import pair, solo
+from loop_runs import block, pair, solo
 
 from bench.core.errors import UserError
 from bench.drive.finished import metas, read_facts, record_step
@@ -95,3 +97,78 @@ def test_facts_are_lines_of_key_and_value(tmp_path: Path) -> None:
     assert read_facts(tmp_path / "finished.env") == {"id": "r01-0001", "image_id": "", "detail": "a=b"}
     with pytest.raises(UserError, match="is of step None"):
         record_step(tmp_path, ONE, {})
+
+
+BLOCK = Step(tuple(block(1, ("aiohttp", "tornado"), ("json", "db-raw"))))
+WELL = {"start_status": "0", "turns_ready_status": "0", "turns_load_status": "0", "ended": ""}
+
+
+def of_block(run: Path, facts: dict[str, str], windows: dict[tuple[str, str], Any], **said: str) -> list[str]:
+    """Outcome and detail by window, where each service left `STATUS WORDS`; `windows` have these tool.json."""
+    services = run / BLOCK.dir / "services"
+    services.mkdir(parents=True)
+    for name, text in said.items():
+        status, _, words = text.partition(" ")
+        (services / f"{name}-py313-debian.status").write_text(f"{status}\n")
+        (services / f"{name}-py313-debian.txt").write_text(f"ready 3\n{words}\n")
+    for line in BLOCK.lines:
+        told = windows.get((line["service"].partition("-")[0], line["scenario"]))
+        if told is not None:
+            (run / line["dir"]).mkdir(parents=True)
+            (run / line["dir"] / "tool.json").write_text(told if isinstance(told, str) else json.dumps(told))
+    record_step(run, BLOCK, {"id": BLOCK.id, **facts})
+    found = [json.loads((run / line["dir"] / "meta.json").read_text()) for line in BLOCK.lines]
+    assert [meta["id"] for meta in found] == list(BLOCK.ids)
+    return [f"{meta['outcome']}: {meta['detail']}" for meta in found]
+
+
+HEALTHY, ILL = {"health_after": {"status": 200}}, {"health_after": {"status": None, "error": "refused"}}
+ALL = {(stack, scenario): HEALTHY for stack in ("aiohttp", "tornado") for scenario in ("json", "db-raw")}
+"""In the plan's order: json of both, then db-raw of both."""
+
+
+def test_a_block_that_went_well_is_measured(tmp_path: Path) -> None:
+    assert of_block(tmp_path, WELL, ALL, aiohttp="0", tornado="0") == ["measured: "] * 4
+
+
+def test_what_a_service_had_measured_before_it_failed_stays(tmp_path: Path) -> None:
+    windows = {key: value for key, value in ALL.items() if key != ("tornado", "db-raw")}
+    found = of_block(tmp_path, WELL, windows, aiohttp="0", tornado="11 measure: got 500")
+    assert found == ["measured: "] * 3 + ["answers wrongly: measure: got 500"]
+
+
+def test_a_service_that_ended_died_in_the_window_after_which_it_gave_no_answer(tmp_path: Path) -> None:
+    windows = ALL | {("tornado", "db-raw"): ILL}
+    log = tmp_path / BLOCK.dir / "services/tornado-py313-debian.log"
+    facts = WELL | {"ended": "tornado-py313-debian"}
+    found = of_block(tmp_path, facts, windows, aiohttp="0", tornado="0")
+    assert found == ["measured: "] * 3 + ["died: its container ended"]
+    log.write_text("Traceback\nMemoryError\n")
+    record_step(tmp_path, BLOCK, {"id": BLOCK.id, **facts})
+    last = json.loads((tmp_path / BLOCK.lines[3]["dir"] / "meta.json").read_text())
+    assert last["detail"] == "its container ended; its last words: MemoryError"
+
+
+def test_a_service_that_is_up_and_gave_no_answer_was_measured_and_is_judged_by_that(tmp_path: Path) -> None:
+    found = of_block(tmp_path, WELL, ALL | {("tornado", "json"): ILL}, aiohttp="0", tornado="0")
+    assert found == ["measured: "] * 4
+
+
+def test_windows_that_were_not_reached_say_what_the_turns_said_last(tmp_path: Path) -> None:
+    said = tmp_path / BLOCK.dir / "turns.txt"
+    said.parent.mkdir(parents=True)
+    said.write_text("Traceback\nOSError: full\n")
+    windows = {key: value for key, value in ALL.items() if key[1] == "json"} | {("aiohttp", "db-raw"): '{"torn'}
+    found = of_block(tmp_path, WELL | {"turns_load_status": "1"}, windows, aiohttp="0", tornado="0")
+    assert found == ["measured: "] * 2 + ["load tool failed: OSError: full"] * 2
+
+
+def test_a_status_that_cannot_be_read_is_a_tool_that_failed(tmp_path: Path) -> None:
+    found = of_block(tmp_path, WELL, {}, aiohttp="-9 killed", tornado=" ")
+    assert found[0] == "load tool failed: killed"
+    assert {words.partition(":")[0] for words in found} == {"load tool failed"}
+
+
+def test_a_block_that_did_not_start_has_no_window_of_an_earlier_try(tmp_path: Path) -> None:
+    found = of_block(tmp_path, {"start_status": "1", "ended": "aiohttp-py313-debian tornado-py313-debian"}, ALL)
+    assert {words.partition(":")[0] for words in found} == {"did not start"}

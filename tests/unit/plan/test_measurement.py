@@ -16,7 +16,7 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 
-OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot", "block"}
+OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot", "block", "turn_s"}
 
 
 @pytest.fixture(scope="module")

@@ -35,11 +35,11 @@ def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None
 def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it() -> None:
     wanted = ("knee50:p99=50ms", "knee:p99=50ms")
     stacks = ("uvicorn-asgi", "aiohttp")
-    made = plan(stacks=stacks, scenarios=("json",), tools=("vegeta",), rounds=2, levels=wanted)
+    made = plan(stacks=stacks, scenarios=("json",), tools=("vegeta",), rounds=4, levels=wanted)
     lines = measurements(made, 1)
     shares = [line.knee_share for line in lines if line.round == 1]
     assert shares == [None] * 2 + [0.5] * 2
-    assert [line.knee_share for line in lines if line.round == 2] != shares
+    assert any([line.knee_share for line in lines if line.round == later] != shares for later in (2, 3, 4))
     assert {(line.rate, line.knee_p99_s) for line in lines} == {(None, 0.05)}
     with pytest.raises(UserError, match="knee-p99-50ms, which is not selected"):
         plan(stacks=stacks, levels=wanted[:1], tools=("vegeta",))

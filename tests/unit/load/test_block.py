@@ -1,0 +1,238 @@
+"""A block with a load generator that only pretends: each failure is its service's alone; what a window leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import block, tables_of
+from make_run import write_run
+
+from bench.core.errors import UserError
+from bench.drive.step_file import write_step
+from bench.load import block as block_module
+from bench.load import turns as turns_module
+from bench.load.block import load_block, read_block, wait_until_ready
+
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
+TOOL = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: (print("told to end", flush=True), sys.exit(int(sys.argv[1]))))
+while True:
+    time.sleep(0.01)
+"""
+MEASURE = r"""#!/usr/bin/env bash
+# What $FAKE/VERB-SERVICE says: `STATUS WORDS`; $FAKE/tool-SERVICE is the tool's command line.
+source "$2/step.sh"
+declare -n load=LOAD_$3
+service=${load[URL]#http://} service=${service%%:*} status=0 words=''
+echo "$1 $service" >>"$FAKE/asked"
+[[ ! -e $FAKE/$1-$service ]] || read -r status words <"$FAKE/$1-$service"
+[[ $1 != ready || ! ${READY_TIMEOUT:-} || ! -e $FAKE/after-$service ]] || read -r status words <"$FAKE/after-$service"
+((status == 0)) || { echo "measure: $words" >&2 && exit "$status"; }
+if [[ $1 == argv ]]; then
+    mapfile -t tool <"$FAKE/tool"
+    [[ ! -e $FAKE/tool-$service ]] || mapfile -t tool <"$FAKE/tool-$service"
+    printf '%s\0' 4.2.0 "${tool[@]}"
+else
+    echo "$1 3"
+fi
+"""
+
+
+class Fake:
+    """The load generator's folder, and a run in it with one block."""
+
+    def __init__(self, folder: Path, lines: list[dict[str, Any]]) -> None:
+        self.folder, self.lines = folder, lines
+        (folder / "loadgen").mkdir()
+        measure = folder / "loadgen/measure"
+        measure.write_text(MEASURE)
+        measure.chmod(0o755)
+        (folder / "tool.py").write_text(TOOL)
+        self.tool(0)
+        self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
+        write_step(self.run, lines, {})
+        (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres")))
+        for name in (*NAMES, "postgres"):
+            (folder / "cgroups" / name).mkdir(parents=True)
+            (folder / "cgroups" / name / "cpuacct.usage").write_text("7000\n")
+
+    def tool(self, status: int, service: str = "", *argv: str) -> None:
+        """What the tool of a service (of all) is; it ends with this status when it is told to."""
+        words = argv or (sys.executable, str(self.folder / "tool.py"), str(status))
+        (self.folder / f"tool{'-' if service else ''}{service}").write_text("".join(f"{word}\n" for word in words))
+
+    def says(self, verb: str, service: str, words: str) -> None:
+        (self.folder / f"{verb}-{service}").write_text(words + "\n")
+
+    def measure(self) -> None:
+        found = read_block(self.run)
+        wait_until_ready(found)
+        load_block(found, "1")
+
+    def told(self, service: str, window: int = 1, scenario: str = "json") -> dict[str, Any] | None:
+        """tool.json of a window; None where there is none."""
+        file = self.run / f"raw/r01/blocks/b1/{scenario}/wrk-c16/w{window}/{service}/tool.json"
+        return dict(json.loads(file.read_text())) if file.exists() else None
+
+    def status(self, service: str) -> str:
+        return (self.run / f"raw/r01/blocks/b1/services/{service}.status").read_text().strip()
+
+    def said(self, service: str) -> str:
+        return (self.run / f"raw/r01/blocks/b1/services/{service}.txt").read_text()
+
+
+Make = Callable[..., Fake]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAKE", str(tmp_path))
+    monkeypatch.setattr(turns_module, "under_way", lambda peer: 0)
+    monkeypatch.setattr(block_module, "address_of", lambda name: "127.0.0.1")
+    monkeypatch.setattr(block_module, "cgroup_root", lambda: tmp_path / "cgroups")
+    monkeypatch.setattr("bench.load.cpu_counters.HOST", tmp_path / "cgroups")
+    monkeypatch.setattr("bench.load.cpu_counters.cgroup_root", lambda: tmp_path / "cgroups")
+
+    def made(scenarios: Iterable[str] = ("json",), windows: int = 1, **changes: Any) -> Fake:
+        lines = block(1, STACKS, tuple(scenarios), windows=windows)
+        return Fake(tmp_path, [line | {"duration_s": 0.2, "turn_s": 0.1} | changes for line in lines])
+
+    return made
+
+
+def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> None:
+    fake = make(("json", "db-raw"), windows=2)
+    fake.measure()
+    for scenario in ("json", "db-raw"):
+        for window in (1, 2):
+            for name in NAMES:
+                told = fake.told(name, window, scenario)
+                assert told is not None
+                assert (told["tool"], told["tool_version"], told["exit_status"]) == ("wrk", "4.2.0", 0)
+                assert told["health_after"] == {"status": 200, "time_s": None, "error": None}
+                assert told["turns"]["count"] == 2
+                assert told["turns"]["load_ns"] >= 2 * 10**8
+                assert told["turns"]["cpu_ns"][name] == told["turns"]["cpu_ns"]["postgres"] == 0
+                output = fake.run / f"raw/r01/blocks/b1/{scenario}/wrk-c16/w{window}/{name}/output.txt"
+                assert output.read_text() == "told to end\n"
+    asked = (fake.folder / "asked").read_text().splitlines()
+    assert sorted(asked[:3]) == sorted(f"ready {name}" for name in NAMES)
+    assert asked.count(f"prepare {NAMES[0]}") == 4
+
+
+def test_what_has_no_counter_says_so(make: Make) -> None:
+    fake = make()
+    (fake.run / "containers.tsv").write_text(f"{NAMES[0]}\t/{NAMES[0]}\npostgres\t/not-found\n")
+    fake.measure()
+    one = fake.told(NAMES[0])
+    assert one is not None
+    assert one["turns"]["missing"] == {"postgres": "its cgroup cannot be read in the load generator"}
+    assert "postgres" not in one["turns"]["cpu_ns"]
+
+
+def test_without_the_hosts_list_cgroups_are_searched_and_those_not_found_say_so(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = make()
+    (fake.run / "containers.tsv").unlink()
+    monkeypatch.setattr(block_module, "find_cgroups", lambda names, root: {NAMES[0]: NAMES[0]})
+    fake.measure()
+    one = fake.told(NAMES[0])
+    assert one is not None
+    assert NAMES[0] in one["turns"]["cpu_ns"]
+    assert {NAMES[1], NAMES[2], "postgres", "upstream"} <= one["turns"]["missing"].keys()
+
+
+@pytest.mark.parametrize("verb", ["ready", "prepare", "argv"])
+def test_a_service_that_fails_before_the_load_is_left_out_and_no_other(make: Make, verb: str) -> None:
+    fake = make(("json", "db-raw"))
+    fake.says(verb, NAMES[1], "11 expected status 200, got 500")
+    fake.measure()
+    for scenario in ("json", "db-raw"):
+        assert [fake.told(name, 1, scenario) is not None for name in NAMES] == [True, False, True]
+    assert fake.status(NAMES[1]) == "11"
+    assert fake.said(NAMES[1]).splitlines()[-1] == "measure: expected status 200, got 500"
+    # It is asked once, and not again for each window.
+    assert (fake.folder / "asked").read_text().splitlines().count(f"{verb} {NAMES[1]}") == 1
+
+
+def test_a_service_whose_container_is_gone_is_left_out_and_no_other(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = make()
+    monkeypatch.setattr(block_module, "address_of", lambda name: None if name == NAMES[1] else "127.0.0.1")
+    fake.measure()
+    assert [fake.told(name) is not None for name in NAMES] == [True, False, True]
+    assert fake.status(NAMES[1]) == "10"
+    assert "has no address any more" in fake.said(NAMES[1])
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"),
+    [
+        (("sh", "-c", "echo cannot; exit 3"), 3),
+        (("sh", "-c", "kill -SEGV $$"), 139),
+        (("no-such-tool",), 127),
+        # As ab ends that was told to: but nobody has told it.
+        (("sh", "-c", "exit 1"), 1),
+    ],
+)
+def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
+    make: Make, argv: tuple[str, ...], status: int
+) -> None:
+    fake = make(tool="ab", level="c16")
+    fake.tool(1)  # ab's status when it was interrupted
+    fake.tool(0, NAMES[1], *argv)
+    fake.measure()
+    told = [fake.told(name) for name in NAMES]
+    assert [one and one["exit_status"] for one in told] == [0, status, 0]
+    assert [one and one["turns"]["count"] for one in told] == [2, 1, 2]
+
+
+def test_a_service_that_no_longer_answers_after_its_turns_has_that_in_its_window(make: Make) -> None:
+    fake = make(("json", "db-raw"))
+    fake.says("after", NAMES[1], "10 no answer in 5 s")
+    fake.measure()
+    told = [fake.told(name) for name in NAMES]
+    assert [one and one["health_after"]["status"] for one in told] == [200, None, 200]
+    assert told[1] is not None
+    assert told[1]["health_after"]["error"] == "measure: no answer in 5 s"
+
+
+def test_a_request_with_a_body_has_its_file(make: Make) -> None:
+    fake = make(method="POST", body='{"a": 1}')
+    fake.measure()
+    for name in NAMES:
+        assert (fake.run / f"raw/r01/blocks/b1/json/wrk-c16/w1/{name}/request-body").read_text() == '{"a": 1}'
+
+
+def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
+    fake = make()
+    for name in NAMES:
+        fake.says("ready", name, "10 no answer")
+    fake.measure()
+    assert not any(fake.told(name) for name in NAMES)
+
+
+@pytest.mark.parametrize("text", ["", "[]\n", '{"id": "x"}\n'])
+def test_a_step_that_is_none_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "step.jsonl").write_text(text)
+    with pytest.raises(UserError, match=r"step\.jsonl"):
+        read_block(tmp_path)
+
+
+def test_no_tool_outlives_its_window(make: Make) -> None:
+    fake = make()
+    fake.measure()
+    mine = str(os.getpid())
+    stats = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+    assert not [stat for stat in stats if stat.rpartition(")")[2].split()[1] == mine and "tool.py" in stat]
