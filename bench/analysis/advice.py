@@ -39,12 +39,12 @@ def _of_rankings(rankings: Iterable[Ranking], run: str) -> Iterator[str]:
             if ranking.rounds < ranking.looks[0]:
                 yield (
                     f"{name}: {rounds_words(ranking.rounds)} of the {ranking.looks[0]} before the first look;"
-                    f" `scripts/matrix.sh --resume {run}` goes on."
+                    f" scripts/matrix.sh --resume {run} goes on."
                 )
         elif open_ones and ranking.rounds < ranking.looks[-1]:
             yield (
                 f"{name}: {_count(open_ones, ranking)} no verdict after {rounds_words(ranking.look)};"
-                f" `scripts/matrix.sh --resume {run}` goes on to {ranking.looks[-1]}."
+                f" scripts/matrix.sh --resume {run} goes on to {ranking.looks[-1]}."
             )
         elif open_ones:
             yield f"{name}: {_count(open_ones, ranking)} no verdict; {_rounds_for(open_ones, ranking.look)}."
@@ -71,7 +71,7 @@ def _of_pairs(judged: Judged, run: str) -> Iterator[str]:
         have = "has" if len(open_ones) == 1 else "have"
         words = f"{len(open_ones)} of {len(judged.verdicts)} pairs {have} no verdict"
         if any(found.rounds < LOOKS[-1] for found in open_ones):
-            yield f"{words}; `scripts/matrix.sh --resume {run}` goes on, up to {LOOKS[-1]} rounds."
+            yield f"{words}; scripts/matrix.sh --resume {run} goes on, up to {LOOKS[-1]} rounds."
         else:
             yield f"{words} after {LOOKS[-1]} rounds: they are too close for this machine."
 

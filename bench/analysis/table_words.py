@@ -150,13 +150,9 @@ def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
 
 
 def _names(ranking: Ranking, places: Places) -> dict[str, str]:
-    """The names of the sentence on the whole table: those of its rows, where that is not a framework alone."""
-    names = {}
-    for row in ranking.rows:
-        place = places.get(row.service)
-        alone = place is not None and row.label == place.framework
-        names[row.service] = framework_words(row.label) if alone else row.label
-    return names
+    """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
+    frameworks = not {"server", "python", "base", "package"} & _differs([row.service for row in ranking.rows], places)
+    return {row.service: framework_words(row.label) if frameworks else row.label for row in ranking.rows}
 
 
 def _sentence(context: str, words: str) -> str:
