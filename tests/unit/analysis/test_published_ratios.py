@@ -77,5 +77,5 @@ def test_versions_and_pythons_are_told_along_their_axes() -> None:
         "Published, requests/s of aiohttp 3.6 (c32): Python 3.7 1.00, Python 3.8 1.20 and Python 3.9"
     )
     assert "; here, aiohttp 3.13.5: Python 3.9 1.00 and Python 3.11 1." in python
-    assert "; here, Python 3.9: aiohttp 3.13.5 1.00 and aiohttp 3.14.5 0.9" in package
+    assert "; here, Python 3.9: aiohttp 3.13.5 1.00 and aiohttp 3.14.5 0." in package
     assert list(along_axes(ranking, None, places)) == []
