@@ -16,6 +16,8 @@ from bench.validity.run_rules import noise_limits_of
 
 MOST_ROUNDS = 99
 """That --rounds takes."""
+NOISY = 0.1
+"""If only differences larger than this would have been seen, noise is why one has no verdict."""
 OFTEN = 0.1
 """The share of noisy windows from which a line says so."""
 
@@ -32,37 +34,57 @@ def advice(facts: Mapping[str, Any], judged: Judged, records: Iterable[Record]) 
 
 
 def _of_rankings(rankings: Iterable[Ranking], run: str) -> Iterator[str]:
+    early: list[Ranking] = []
+    cut: list[Ranking] = []
+    done: list[Ranking] = []
     for ranking in rankings:
-        name = " ".join(ranking.table)
-        open_ones = [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
         if ranking.look is None:
-            if ranking.rounds < ranking.looks[0]:
-                yield (
-                    f"{name}: {rounds_words(ranking.rounds)} of the {ranking.looks[0]} before the first look;"
-                    f" scripts/matrix.sh --resume {run} goes on."
-                )
-        elif open_ones and ranking.rounds < ranking.looks[-1]:
-            yield (
-                f"{name}: {_count(open_ones, ranking)} no verdict after {rounds_words(ranking.look)};"
-                f" scripts/matrix.sh --resume {run} goes on to {ranking.looks[-1]}."
-            )
-        elif open_ones:
-            yield f"{name}: {_count(open_ones, ranking)} no verdict; {_rounds_for(open_ones, ranking.look)}."
+            early += [ranking] if ranking.rounds < ranking.looks[0] else []
+        elif _open(ranking):
+            (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
+    if early:
+        rounds, first = min(one.rounds for one in early), early[0].looks[0]
+        yield (
+            f"{_name(early)}: {rounds_words(rounds)} of the {first} before the first look;"
+            f" scripts/matrix.sh --resume {run} goes on."
+        )
+    if cut:
+        rounds, last = min(one.rounds for one in cut), cut[0].looks[-1]
+        yield (
+            f"{_name(cut)}: {_count(cut)} no verdict after {rounds_words(rounds)};"
+            f" scripts/matrix.sh --resume {run} goes on to {last}."
+        )
+    if done:
+        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done)}."
 
 
-def _count(open_ones: Sequence[Contrast], ranking: Ranking) -> str:
-    have = "has" if len(open_ones) == 1 else "have"
-    return f"{len(open_ones)} of {len(ranking.contrasts)} differences {have}"
+def _open(ranking: Ranking) -> list[Contrast]:
+    return [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
 
 
-def _rounds_for(open_ones: Sequence[Contrast], look: int) -> str:
-    totals = sorted(look + one.more_rounds for one in open_ones if one.more_rounds is not None)
+def _name(rankings: Sequence[Ranking]) -> str:
+    return " ".join(rankings[0].table) if len(rankings) == 1 else f"{len(rankings)} tables"
+
+
+def _count(rankings: Sequence[Ranking]) -> str:
+    count = sum(len(_open(one)) for one in rankings)
+    return f"{count} of {sum(len(one.contrasts) for one in rankings)} differences {'has' if count == 1 else 'have'}"
+
+
+def _rounds_for(rankings: Sequence[Ranking]) -> str:
+    """How many rounds would decide what is open; where no number of them would, whether noise or closeness is why."""
+    every = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
+    totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
+    rest = len(every) - len(reachable)
+    noisy = any((one.smallest_visible or 0) > NOISY for one, _ in every)
+    why = "needs a quieter machine" if noisy else "is too close to call"
     if not reachable:
-        return "these services are too close for this machine; more rounds would hardly help"
-    if len(reachable) == len(open_ones):
-        return f"--rounds {reachable[-1]} would most probably decide {'it' if len(open_ones) == 1 else 'all of them'}"
-    return f"--rounds {reachable[-1]} would most probably decide {len(reachable)} of them, and the others are too close"
+        return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
+    rounds = f"--rounds {reachable[-1]} would most probably decide"
+    if not rest:
+        return f"{rounds} {'it' if len(every) == 1 else 'all of them'}"
+    return f"{rounds} {len(reachable)} of them, and what is left {why}"
 
 
 def _of_pairs(judged: Judged, run: str) -> Iterator[str]:

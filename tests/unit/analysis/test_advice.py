@@ -18,7 +18,7 @@ SPEEDS = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
 def with_open(ranking: Ranking, *more_rounds: int | None) -> Ranking:
     """With so many undecided differences."""
     left = [
-        replace(one, verdict="not enough data", more_rounds=more)
+        replace(one, verdict="not enough data", more_rounds=more, smallest_visible=0.04)
         for one, more in zip(ranking.contrasts, more_rounds, strict=False)
     ]
     contrasts: tuple[Contrast, ...] = (*left, *ranking.contrasts[len(left) :])
@@ -39,14 +39,27 @@ def test_nothing_is_said_where_everything_is_decided() -> None:
     [
         ((3,), "1 of 3 differences has no verdict; --rounds 9 would most probably decide it."),
         ((3, 40), "2 of 3 differences have no verdict; --rounds 46 would most probably decide all of them."),
-        ((3, None), "--rounds 9 would most probably decide 1 of them, and the others are too close."),
-        ((None,), "too close for this machine"),
-        ((94,), "too close for this machine"),
+        ((3, None), "--rounds 9 would most probably decide 1 of them, and what is left is too close to call."),
+        ((None,), "more rounds would hardly help: it is too close to call."),
+        ((94,), "more rounds would hardly help: it is too close to call."),
     ],
 )
 def test_the_rounds_that_would_decide_are_named(more: tuple[int | None, ...], says: str) -> None:
     (line,) = lines(with_open(ranking_of(SPEEDS, 6, 6), *more))
     assert line.startswith("json wrk c16: ") and says in line
+
+
+def test_noise_is_named_where_it_is_the_reason() -> None:
+    ranking = with_open(ranking_of(SPEEDS, 6, 6), None)
+    wide = replace(ranking, contrasts=tuple(replace(one, smallest_visible=0.4) for one in ranking.contrasts))
+    (line,) = lines(wide)
+    assert line.endswith("more rounds would hardly help: it needs a quieter machine.")
+
+
+def test_tables_share_a_line() -> None:
+    ranking = with_open(ranking_of(SPEEDS, 6, 6), 3)
+    (line,) = advice({}, Judged(rankings=(ranking, ranking)), [])
+    assert line == "2 tables: 2 of 6 differences have no verdict; --rounds 9 would most probably decide all of them."
 
 
 def test_a_run_that_was_cut_says_how_to_go_on() -> None:
