@@ -66,7 +66,8 @@ class Ranking:
     """A table's answer. Rows are in the order of their rank, those without one last.
 
     `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
-    all its intervals at once. `sentences` begins with the one about the whole table.
+    all its intervals at once. `sentences` begins with the one about the whole table. `unknown_cpu`
+    says why requests/s are compared where servers do not wait; empty else.
     """
 
     scenario: str
@@ -82,6 +83,7 @@ class Ranking:
     rows: tuple[Row, ...]
     contrasts: tuple[Contrast, ...]
     sentences: tuple[str, ...] = ()
+    unknown_cpu: str = ""
 
     @property
     def table(self) -> tuple[str, str, str]:

@@ -70,6 +70,8 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 def _with_words(ranking: Ranking, places: Places, reference: ReferenceComparison | None) -> Ranking:
     asked = table_question([row.service for row in ranking.rows], places)
     told = [*sentences(ranking, places)]
+    if ranking.unknown_cpu:
+        told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [beside.sentence] if beside else []
     told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
@@ -117,6 +119,7 @@ def _ranking(measured: TableRecords, names: Mapping[str, str], absent: Mapping[s
         question="",
         rows=tuple(sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)),
         contrasts=tuple(_contrasts(table.services, look)),
+        unknown_cpu=measured.unknown_cpu,
     )
 
 

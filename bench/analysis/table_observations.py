@@ -83,6 +83,14 @@ class TableRecords:
         return Metric.CPU if known and not self.table.waits else Metric.GOODPUT
 
     @property
+    def unknown_cpu(self) -> str:
+        """Why goodput is the metric where servers do not wait; empty else."""
+        if self.table.waits or self.metric is Metric.CPU:
+            return ""
+        whole = (record for record in self.records if record.successes and not causes_against(record, Metric.CPU))
+        return next((r.nulls["cpu_per_success_s"] for r in whole if not r.cpu_per_success_s), "")
+
+    @property
     def rounds(self) -> tuple[int, ...]:
         """The rounds that are complete: the last one is if it has every service of the one before."""
         by_round: dict[int, set[str]] = defaultdict(set)

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What comes before the load: the service's first good answer, and the warm-up.
 
-# Polls until the first good answer and prints its time, and how long it took (s). A wrong answer other than a server error (5xx, which a service
-# may give while it starts) fails at once.
+# Polls until the first good answer and prints its time, and how long it took (s). A wrong answer other than a server error
+# (5xx, which a service may give while it starts) fails at once.
 wait_until_ready() {
 	local body timeout=${READY_TIMEOUT:-30} give_up
 	give_up=$((SECONDS + timeout))
@@ -33,5 +33,6 @@ warm_up() {
 	output=$(timeout --kill-after 5 "${LOAD[DEADLINE]}" "${ARGV[@]}" 2>&1) || fail 12 "warm-up: status $?: ${output##*$'\n'}"
 	[[ $output == *'[200]'* ]] || fail 11 "warm-up: no answer with status 200 from ${LOAD[URL]}"
 	[[ -z $body ]] || rm "$body"
+	[[ ! $output =~ \[200\][[:space:]]+([0-9]+)\ responses ]] || echo "warmed ${BASH_REMATCH[1]}"
 	echo "warm $(now)"
 }

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The engine of the measuring loop (see measure.sh) where `docker-compose up bench` has started all containers, and this is in
-# one of them: there is no Docker socket, so that no container is fresh and counters are null, with that reason. Only declares.
+# one of them: there is no Docker socket, so that no container is fresh and memory is null, with that reason. CPU time in turns
+# comes from the host's cgroup file system, mounted read-only (bench/load/discover.py). Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"

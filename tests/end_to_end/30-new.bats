@@ -38,7 +38,7 @@ teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
 }
 
 @test "both are measured" {
-	scripts/matrix.sh --stack starter-newcomer,gunicorn-sync-newcomer --python 3.13 --scenario json --tool wrk --level 8 --duration 1 --controls none
+	scripts/matrix.sh --stack starter-newcomer,gunicorn-sync-newcomer --python 3.13 --scenario json --tool wrk --level 8 --rounds 1 --controls none
 	[[ $(count '"goodput": *[1-9]' "$(the_run)/records.jsonl") == 2 ]]
 	grep -q 'starter-newcomer-py313-debian' "$(the_run)/report.md"
 }

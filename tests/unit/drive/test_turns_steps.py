@@ -1,0 +1,231 @@
+"""The measuring loop with blocks of services in turns: what is loaded, left out, recorded, done again, and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, block, finish_block, solo, step_id, tables_of, write_window
+from make_run import write_run
+
+from bench.drive import journal
+from bench.drive.live_status import live_status
+from bench.drive.step_file import LINES, load_name, step_file, write_step
+from bench.drive.steps import Step, open_steps, steps_of
+from bench.run.reader import read_raw, read_run, read_service
+from bench.validity.run_records import judged_record
+
+Capture = pytest.CaptureFixture[str]
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+NAMES = [f"{stack}-py313-debian" for stack in STACKS]
+RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
+JSON, RAW = ("json", "wrk", "c16"), ("db-raw", "wrk", "c16")
+
+
+def a_run(folder: Path, *lines: dict[str, Any], rounds: int = 4) -> Path:
+    blocks = [line for line in lines if line.get("mode") == "turns"]
+    return write_run(folder, lines, tables_in_turns=tables_of(blocks, rounds))
+
+
+def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
+    file = folder / line["dir"] / "meta.json"
+    return dict(json.loads(file.read_text())) if file.exists() else None
+
+
+def loaded(folder: Path) -> list[str]:
+    """What the step that is to be loaded now holds."""
+    return [json.loads(line)["id"] for line in (folder / LINES).read_text().splitlines()]
+
+
+def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
+    lines = block(2, STACKS, ("json", "db-raw"), number=3)
+    (step,) = steps_of(lines)
+    assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/blocks/b3")
+    assert step.services == tuple(NAMES)
+    assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
+    assert step.ids == tuple(line["id"] for line in lines)
+
+
+def test_tables_and_services_are_left_out_of_a_block() -> None:
+    (step,) = steps_of(block(1, STACKS, ("json", "db-raw")))
+    left = step.without([JSON], [NAMES[1]])
+    assert left is not None
+    assert {(line["scenario"], line["service"]) for line in left.lines} == {("db-raw", NAMES[0]), ("db-raw", NAMES[2])}
+    assert left.id == step.id
+    assert step.without([JSON, RAW]) is None
+    assert step.without(services=NAMES) is None
+    assert step.without() == step
+
+
+def test_settled_and_measured_tables_are_not_loaded_again() -> None:
+    steps = steps_of([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
+    (second,) = open_steps(steps, steps[0].ids, (), 0, [JSON])
+    assert {line["scenario"] for line in second.lines} == {"db-raw"}
+    # One service that failed is no reason to load all others again.
+    assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")], (), 0)) == []
+    (raw,) = open_steps(steps[:1], [line["id"] for line in steps[0].lines if line["scenario"] == "json"], (), 0)
+    assert {line["scenario"] for line in raw.lines} == {"db-raw"}
+    # Not in the same call, whatever came of it.
+    assert list(open_steps(steps[:1], ["r01-b1"], (), 0)) == []
+
+
+def test_the_step_file_has_a_load_for_each_window_of_each_service() -> None:
+    lines = block(1, tuple(f"{n}" for n in STACKS), ("json", "db-raw"), windows=2)
+    text = step_file([line | {"database": line["scenario"] == "db-raw"} for line in lines])
+    assert f"STEP_SERVICES=({' '.join(NAMES)})" in text
+    assert "STEP_DATABASES=(postgres postgres postgres)" in text
+    assert "STEP_LOADS=(r01_b1_json_wrk_c16_w1_1 " in text
+    for line in lines:
+        assert f"declare -A LOAD_{load_name(line)}=([ID]={line['id']} [DIR]={line['dir']} " in text
+    # A tool in turns is told to end.
+    assert text.count("[DURATION]=3600 ") == len(lines) == 12
+
+
+def test_many_services_that_need_the_database_share_one() -> None:
+    lines = [line | {"database": True} for line in block(1, (*STACKS, "bjoern-wsgi", "cherrypy"), ("db-raw",))]
+    assert "STEP_DATABASES=(postgres postgres postgres postgres postgres)" in step_file(lines)
+
+
+def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> None:
+    lines = block(1, STACKS, ("json", "db-raw"))
+    finish_block(tmp_path, lines, RATES)
+    services = tmp_path / "raw/r01/blocks/b1/services"
+    write_step(tmp_path, [line for line in lines if line["scenario"] == "json"], {})
+    assert not any((tmp_path / line["dir"]).exists() for line in lines if line["scenario"] == "json")
+    # The table that is left out keeps what it has.
+    assert all((tmp_path / line["dir"] / "tool.json").exists() for line in lines if line["scenario"] == "db-raw")
+    assert list(services.iterdir()) == []
+
+
+def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys: Capture) -> None:
+    first, second = block(1, STACKS), block(2, STACKS)
+    folder = a_run(tmp_path, *first, *second, rounds=2)
+    assert ask(folder, capsys, 0, "--begin") == (0, [])
+    assert (step_id(folder), loaded(folder)) == ("r01-b1", [line["id"] for line in first])
+    finish_block(folder, first, RATES)
+    status, said = ask(folder, capsys, 10)
+    assert (status, step_id(folder)) == (0, "r02-b1")
+    assert said == ["[1/2] round 1, 3 services in turns: json wrk c16: 3 of 3 windows valid; 0 not valid, 0:10 left"]
+    finish_block(folder, second, {NAMES[0]: 3000}, ended=NAMES[2])
+    status, said = ask(folder, capsys, 20)
+    assert status == 3
+    assert said[0].startswith("[2/2] round 2, 3 services in turns: json wrk c16: 1 of 3 windows valid; tornado")
+    assert [(meta_of(folder, line) or {})["outcome"] for line in second] == ["measured", "load tool failed", "died"]
+    assert {path.name for path in folder.iterdir()} == {"raw", "run.json", "plan.jsonl"}
+
+
+def test_a_service_that_failed_its_verification_is_left_out_of_its_blocks(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = a_run(tmp_path, *lines)
+    (folder / "raw/services" / NAMES[1] / "failure.json").write_text('{"outcome": "build failed", "detail": "x"}')
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert loaded(folder) == [lines[0]["id"], lines[2]["id"]]
+    finish_block(folder, [lines[0], lines[2]], RATES)
+    assert ask(folder, capsys, 10)[0] == 3
+    assert meta_of(folder, lines[1]) is None
+    for name in (NAMES[0], NAMES[2]):
+        (folder / "raw/services" / name / "failure.json").write_text('{"outcome": "build failed", "detail": "x"}')
+    for line in lines:
+        (folder / line["dir"] / "meta.json").unlink(missing_ok=True)
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+
+
+def test_settled_tables_are_not_measured_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = [block(number, STACKS, ("json", "db-raw")) for number in (1, 2)]
+    folder = a_run(tmp_path, *rounds[0], *rounds[1])
+    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON} if records else set())
+    ask(folder, capsys, 0, "--begin")
+    assert len(loaded(folder)) == 6
+    finish_block(folder, rounds[0], RATES)
+    assert ask(folder, capsys, 10)[0] == 0
+    assert loaded(folder) == [line["id"] for line in rounds[1] if line["scenario"] == "db-raw"]
+    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON, RAW})
+    finish_block(folder, rounds[1][3:], RATES)
+    assert ask(folder, capsys, 20)[0] == 3
+
+
+def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_left(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    one, two = block(1, STACKS, number=1), block(1, ("bjoern-wsgi", "cherrypy"), number=2)
+    folder = a_run(tmp_path, *one, *two)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, one, RATES)
+    assert ask(folder, capsys, 10)[0] == 0
+    before = {line["id"]: (folder / line["dir"] / "meta.json").read_bytes() for line in one}
+    # The second block has a window, and no end.
+    write_window(folder, two[0], 3000)
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == "r01-b2"
+    assert not (folder / two[0]["dir"] / "tool.json").exists()
+    finish_block(folder, two, {line["service"]: 3000.0 for line in two})
+    assert ask(folder, capsys, 10)[0] == 3
+    assert {line["id"]: (folder / line["dir"] / "meta.json").read_bytes() for line in one} == before
+    assert all(meta_of(folder, line) for line in two)
+
+
+def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was_loaded(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = block(1, STACKS, ("json", "db-raw"))
+    folder = a_run(tmp_path, *lines)
+    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON})
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    finish_block(folder, lines[3:], RATES)
+    assert ask(folder, capsys, 0, "--begin")[0] == 3
+    # The settled table was not loaded, which is no failure of it.
+    assert [meta_of(folder, line) is not None for line in lines] == [False] * 3 + [True] * 3
+
+
+def test_blocks_and_windows_alone_make_one_run(tmp_path: Path, capsys: Capture) -> None:
+    alone, lines = solo("aiohttp", 2), block(1, STACKS)
+    folder = a_run(tmp_path, *lines, alone)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, lines, RATES)
+    assert ask(folder, capsys, 10)[0] == 0
+    assert step_id(folder) == alone["id"]
+
+
+def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = a_run(tmp_path, *lines, *block(2, STACKS))
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, lines, {name: rate for name, rate in RATES.items() if name != NAMES[1]})
+    ask(folder, capsys, 10)
+    appended = journal.read(str(folder))
+    assert [(line.kind, line.id) for line in appended] == [
+        ("done", lines[0]["id"]),
+        ("failed", lines[1]["id"]),
+        ("done", lines[2]["id"]),
+        ("tried", "r01-b1"),
+    ]
+    records = journal.records(appended, ("turns",))
+    assert [(record.service, record.block, record.window) for record in records] == [(n, 1, 1) for n in NAMES]
+    # Out of the raw files alone it is the same, but for what was only tried.
+    journal.rebuild(read_run(str(folder)))
+    assert journal.read(str(folder)) == appended[:3]
+
+
+def status_of(folder: Path, step: Step) -> Any:
+    run = read_run(str(folder))
+    return live_status(
+        judged_record(one, read_raw(run.path, one), read_service(run.path, one.service))
+        for one in run.planned
+        if one.id in step.ids
+    )
+
+
+def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: Path) -> None:
+    lines = block(1, STACKS)
+    folder = a_run(tmp_path, *lines)
+    for line in lines:
+        write_window(folder, line, 3000, 400 if line["service"] == NAMES[1] else 0)
+        meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
+        (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+    found = status_of(folder, Step(tuple(lines)))
+    assert not found.valid
+    assert found.short == "2 of 3 windows valid"
+    assert found.words.startswith("2 of 3 windows valid; tornado-py313-debian json: errors: 400 of ")
+    assert status_of(folder, Step((lines[0], lines[2]))).words == "2 of 2 windows valid"

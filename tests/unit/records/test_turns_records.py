@@ -1,0 +1,126 @@
+"""Records of windows in turns, out of raw files: figures are of the service's own turns, and noise is no cause."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import block, tables_of, write_window
+from make_run import write_run
+
+from bench.cli.report import build_verb
+from bench.records.record import Record, load
+from bench.records.turns import NO_LATENCY, read_turns
+
+STACKS = ("aiohttp", "tornado")
+LINE = block(1, STACKS)[0]
+
+
+def judged(folder: Path, line: dict[str, Any] = LINE, rate: float = 3000, bad: int = 0, **files: Any) -> Record:
+    """The record of a window with these raw files; `before` and `after` are the block's counters."""
+    ends = {when: files.pop(when, "") for when in ("before", "after")}
+    write_run(folder, [line], tables_in_turns=tables_of([line]), knobs={"MAX_STEAL": "0", "MAX_FOREIGN_CPU": "0"})
+    write_window(folder, line, rate, bad, **files)
+    services = folder / "raw/r01/blocks/b1/services"
+    services.mkdir(parents=True)
+    for when, text in ends.items():
+        (services / f"{line['service']}.{when}").write_text(
+            f"running true\nmemory_peak_bytes 5000000\npids 7 9\n{text}"
+        )
+    meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
+    (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+    assert build_verb([str(folder)]) == 0
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    return record
+
+
+def causes(record: Record) -> list[str]:
+    return [cause.cause for cause in record.causes]
+
+
+def test_a_window_is_of_the_services_own_turns(tmp_path: Path) -> None:
+    record = judged(tmp_path)
+    assert (record.valid, record.mode, record.block, record.window, record.slot) == (True, "turns", 1, 1, 1)
+    # The tool's own clock says 8 s.
+    assert record.duration_s == 1.0
+    assert record.successes == 3000
+    assert record.goodput == 3000
+    assert record.server_cpu_s == 0.9
+    assert record.cpu_per_success_s == pytest.approx(300e-6)
+    assert record.loadgen_cpu_s == 0.1
+    assert record.loadgen_busy_ratio == pytest.approx(0.1)
+    assert record.memory_peak_bytes == 5_000_000
+    assert record.asked_s == 1.0
+
+
+def test_latencies_are_not_the_services(tmp_path: Path) -> None:
+    record = judged(tmp_path)
+    assert set(record.latency_s.values()) == {None}
+    assert {record.nulls[f"latency_s.{key}"] for key in record.latency_s} == {NO_LATENCY}
+
+
+def test_the_shared_database_is_charged_by_turn(tmp_path: Path) -> None:
+    line = LINE | {"database": True}
+    cpu_ns = {line["service"]: 6 * 10**8, "postgres": 3 * 10**8, "upstream": 0, "loadgen": 10**8}
+    record = judged(tmp_path, line, turns={"cpu_ns": cpu_ns})
+    assert record.database_cpu_s == 0.3
+    assert record.cpu_per_success_s == pytest.approx(0.9 / 3000)
+
+
+def test_where_cpu_time_is_not_known_goodput_is_and_the_reason_is_said(tmp_path: Path) -> None:
+    why = "its cgroup cannot be read in the load generator"
+    record = judged(tmp_path, cpu_s=None, turns={"missing": {LINE["service"]: why}, "cpu_ns": {"loadgen": 1}})
+    assert record.valid
+    assert (record.goodput, record.server_cpu_s, record.cpu_per_success_s) == (3000, None, None)
+    assert record.nulls["server_cpu_s"] == record.nulls["cpu_per_success_s"] == why
+
+
+def test_noise_of_the_host_is_no_cause(tmp_path: Path) -> None:
+    # Half of the time was stolen, and other programs had most of the rest.
+    record = judged(tmp_path, cpu_s=0.1, turns={"host_ticks": [50, 0, 50, 0, 0, 0, 0, 100]})
+    assert record.steal_ratio == 0.5
+    assert record.valid, record.causes
+
+
+def test_wrk_is_started_for_an_hour_and_that_is_as_asked(tmp_path: Path) -> None:
+    record = judged(tmp_path)
+    assert record.valid, record.causes
+    other = judged(tmp_path / "other", LINE | {"connections": 8})
+    assert "not the asked load" not in causes(record)
+    assert other.valid
+
+
+def test_drains_are_part_of_the_time_and_no_fault(tmp_path: Path) -> None:
+    record = judged(tmp_path, turns={"load_ns": 10**9, "drain_ns": 5 * 10**8, "drains_cut": 3})
+    assert record.valid, record.causes
+    assert record.duration_s == 1.5
+    assert record.goodput == 2000
+
+
+@pytest.mark.parametrize(
+    ("files", "cause", "words"),
+    [
+        ({"bad": 400}, "errors", "400 of 3000"),
+        ({"exit_status": 139}, "output", "exit status 139"),
+        ({"health_after": {"status": None, "error": "refused"}}, "server", "refused"),
+        ({"after": "pids 7 11\n"}, "server", "1"),
+        ({"after": "oom_killed true\n"}, "server", "memory"),
+    ],
+)
+def test_what_is_wrong_is_a_cause(tmp_path: Path, files: dict[str, Any], cause: str, words: str) -> None:
+    record = judged(tmp_path, **files)
+    assert cause in causes(record), record.causes
+    assert any(words in found.detail for found in record.causes)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"count": -1}, {"count": "1"}, {"count": 1, "load_ns": True}])
+def test_turns_that_are_not_numbers_are_none(told: Any) -> None:
+    assert read_turns({"turns": told}) is None
+
+
+def test_a_window_without_its_turns_is_not_valid(tmp_path: Path) -> None:
+    record = judged(tmp_path, turns={"load_ns": "x"})
+    # The tool's own clock is no measure of a tool that was stopped.
+    assert any("what its turns were" in cause.detail for cause in record.causes), record.causes
