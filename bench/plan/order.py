@@ -14,6 +14,7 @@ from bench.plan.measurement import Measurement
 LEAST_TIMEOUT_S = 10.0
 """Of a request in turns."""
 
+
 def measurements(plan: Plan, seed: int) -> list[Measurement]:
     """Every cell, pair and control once a round, in an order that the seed decides."""
     rng = random.Random(seed)
