@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,8 @@ LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
 SHARED = ("postgres", "upstream")
 """What all services of a block ask: the CPU time of a turn is its service's."""
+ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
+"""A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
 NO_ANSWER = 10
 """The status of a service that gives no answer, as `loadgen/measure` has it."""
 LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
@@ -38,6 +41,7 @@ INTERRUPTED = {"ab": 1}
 """The exit status of a tool that was told to end and printed its result; 0 for the others."""
 NOWHERE = "/not-found"
 """No cgroup's folder."""
+_NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
 
 
@@ -67,6 +71,12 @@ class Block:
         """Keep what was said of a service."""
         with self._file(service, "txt").open("ab") as file:
             file.write(words)
+
+    def said(self, service: str) -> dict[str, float]:
+        """The last of each kind of line that `loadgen/measure` printed: `answer SECONDS`, `warmed RESPONSES`."""
+        text = self._file(service, "txt").read_text(errors="replace")
+        words = (line.split() for line in text.splitlines())
+        return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2 and _NUMBER.match(pair[1])}
 
     def note(self, service: str, status: int) -> None:
         """Keep how the last verb ended for a service; it has failed unless that is 0."""
@@ -163,11 +173,11 @@ def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng
             if load.planned.body is not None:
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
-            runners.append(Runner(load.planned.service, tool, load.peer, _quiet_s(block, load.planned.service)))
+            said = block.said(load.planned.service)
+            seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
+            runners.append(Runner(load.planned.service, tool, load.peer, quiet_s(said.get("answer")), seconds))
         began = time.time_ns()
-        taken = run_window(
-            runners, counters, SHARED, seconds=first.duration_s or 1.0, turn_s=first.turn_s or 0.1, rng=rng
-        )
+        taken = run_window(runners, counters, SHARED, turn_s=first.turn_s or 0.1, rng=rng)
         ended = time.time_ns()
     health = _health(block, [load.planned for load in loads])
     for load, runner in zip(loads, runners, strict=True):
@@ -189,14 +199,22 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     return status if status >= 0 else 128 - status
 
 
-def _quiet_s(block: Block, service: str) -> float:
+def quiet_s(answer_s: float | None) -> float:
     """How long a service may take for one answer: half as much again as the last one that was asked for alone."""
-    said = (block.folder / "services" / f"{service}.txt").read_text(errors="replace")
-    took = [line.partition(" ")[2] for line in said.splitlines() if line.startswith("answer ")]
-    try:
-        return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * float(took[-1])))
-    except (IndexError, ValueError):
-        return LEAST_QUIET_S
+    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0)))
+
+
+def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
+    """Seconds of load in which a service gives enough answers to count, at most `MOST_LONGER` times what is planned.
+
+    In the warm-up it gave `warmed` answers while so many services shared the CPU; alone it gives more, and half of what
+    an even share would mean is counted on.
+    """
+    planned = one.duration_s or 1.0
+    if not warmed or not one.warmup_s:
+        return planned
+    rate = warmed / one.warmup_s * max(1.0, services / 2)
+    return min(MOST_LONGER * planned, max(planned, ENOUGH_PER_CONNECTION * (one.connections or 1) / rate))
 
 
 def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:

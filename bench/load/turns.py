@@ -29,13 +29,14 @@ _LAST_READ_S = 0.003
 class Runner:
     """One service of the window: its name, its tool, its address and port.
 
-    `quiet_s` is longer than the service takes for one answer when it has nothing else to do.
+    It is under load for `seconds`. `quiet_s` is longer than it takes for one answer when it has nothing else to do.
     """
 
     service: str
     tool: HeldTool
     peer: tuple[str, int]
     quiet_s: float = 0.02
+    seconds: float = 1.0
 
 
 @dataclass(slots=True)
@@ -71,21 +72,23 @@ def run_window(
     counters: CpuCounters,
     shared: Sequence[str],
     *,
-    seconds: float,
     turn_s: float,
     rng: random.Random,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
-    """Turns of `turn_s`, until each service has been under load for `seconds`; by service.
+    """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
     `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
     """
     turns = {runner.service: Turns() for runner in runners}
     watch = _Watch(counters, tuple(shared), clock)
-    for _ in range(max(1, round(seconds / turn_s))):
-        # A new order each time: no service always follows the same one.
-        for runner in rng.sample(runners, len(runners)):
-            if runner.tool.status is None:
+    wanted = {runner.service: max(1, round(runner.seconds / turn_s)) for runner in runners}
+    # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
+    # its connections idle for that long, which servers close.
+    order = rng.sample(runners, len(runners))
+    for cycle in range(max(wanted.values(), default=0)):
+        for runner in order:
+            if runner.tool.status is None and cycle < wanted[runner.service]:
                 _take_turn(runner, turns[runner.service], turn_s, watch)
     for runner in runners:
         if runner.tool.status is None:

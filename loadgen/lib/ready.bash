@@ -33,5 +33,6 @@ warm_up() {
 	output=$(timeout --kill-after 5 "${LOAD[DEADLINE]}" "${ARGV[@]}" 2>&1) || fail 12 "warm-up: status $?: ${output##*$'\n'}"
 	[[ $output == *'[200]'* ]] || fail 11 "warm-up: no answer with status 200 from ${LOAD[URL]}"
 	[[ -z $body ]] || rm "$body"
+	[[ ! $output =~ \[200\][[:space:]]+([0-9]+)\ responses ]] || echo "warmed ${BASH_REMATCH[1]}"
 	echo "warm $(now)"
 }

@@ -17,7 +17,8 @@ from bench.core.errors import UserError
 from bench.drive.step_file import write_step
 from bench.load import block as block_module
 from bench.load import turns as turns_module
-from bench.load.block import load_block, read_block, wait_until_ready
+from bench.load.block import load_block, quiet_s, read_block, seconds_for, wait_until_ready
+from bench.plan.measurement import Measurement, measurement_of
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
@@ -236,3 +237,40 @@ def test_no_tool_outlives_its_window(make: Make) -> None:
     mine = str(os.getpid())
     stats = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
     assert not [stat for stat in stats if stat.rpartition(")")[2].split()[1] == mine and "tool.py" in stat]
+
+
+def slow_line(connections: int = 16) -> Measurement:
+    found = measurement_of(
+        {
+            "id": "x", "round": 1, "position": 1, "service": "s", "server": "s", "framework": "f", "python": "3.13",
+            "base": "debian", "package": None, "scenario": "json", "tool": "wrk", "level": "c16",
+            "connections": connections, "count": None, "rate": None, "duration_s": 1.0, "warmup_s": 1.0,
+            "dir": "raw/r01/blocks/b1/json/wrk-c16/w1/s", "mode": "turns", "unit": "r01-b1", "block": 1, "window": 1,
+            "turn_s": 0.1,
+        }
+    )  # fmt: skip
+    assert isinstance(found, Measurement)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("warmed", "connections", "seconds"),
+    [
+        (1000, 16, 1.0),
+        (32, 16, 1.0),
+        (8, 16, 4 * 16 / (8 * 2)),
+        (1, 37, 4.0),
+        (None, 16, 1.0),
+        (0, 16, 1.0),
+    ],
+    ids=["quick", "just enough", "slow", "at the limit", "not known", "none"],
+)
+def test_a_slow_service_is_loaded_for_longer(warmed: float | None, connections: int, seconds: float) -> None:
+    assert seconds_for(slow_line(connections), warmed, services=4) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("answer_s", "seconds"), [(None, 0.02), (0.001, 0.02), (0.1, 0.15), (9.0, 0.5)])
+def test_a_service_is_quiet_when_it_has_done_nothing_for_longer_than_an_answer(
+    answer_s: float | None, seconds: float
+) -> None:
+    assert quiet_s(answer_s) == pytest.approx(seconds)

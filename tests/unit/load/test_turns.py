@@ -115,8 +115,8 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
 
     monkeypatch.setattr(turns_module.time, "sleep", look)
     counters = Ticks()
-    runners = [Runner(name, tools[name], NOWHERE) for name in names]
-    taken = run_window(runners, counters, ["db"], seconds=0.2, turn_s=0.05, rng=random.Random(1))  # type: ignore[arg-type]
+    runners = [Runner(name, tools[name], NOWHERE, seconds=0.2) for name in names]
+    taken = run_window(runners, counters, ["db"], turn_s=0.05, rng=random.Random(1))  # type: ignore[arg-type]
     assert len(seen) == 12
     assert all(len(running) == 1 for running in seen), seen
     for name in names:
@@ -128,10 +128,16 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
         assert tools[name].status == 3
 
 
+def test_a_slow_service_has_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
+    quick, slow = (Runner(name, tool(tmp_path / name), NOWHERE, seconds=s) for name, s in (("a", 0.1), ("b", 0.4)))
+    taken = run_window([quick, slow], Ticks(), [], turn_s=0.1, rng=random.Random(1))  # type: ignore[arg-type]
+    assert (taken["a"].count, taken["b"].count) == (1, 4)
+
+
 def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
-    runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE)
-    other = Runner("b", tool(tmp_path / "b"), NOWHERE)
-    taken = run_window([runner, other], Ticks(), [], seconds=2.0, turn_s=0.5, rng=random.Random(1))  # type: ignore[arg-type]
+    runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE, seconds=2.0)
+    other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=2.0)
+    taken = run_window([runner, other], Ticks(), [], turn_s=0.5, rng=random.Random(1))  # type: ignore[arg-type]
     assert runner.tool.status == 5
     assert taken["a"].count < taken["b"].count == 4
 
@@ -168,8 +174,8 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str
 
     thread = threading.Thread(target=answer)
     thread.start()
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=5.0)
-    taken = run_window([runner], Ticks(), [], seconds=0.3, turn_s=0.3, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=5.0, seconds=0.3)
+    taken = run_window([runner], Ticks(), [], turn_s=0.3, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     thread.join()
     # The request left within the turn, so that the answer came after it: never before late_s from the turn's begin.
     assert taken.load_ns + taken.drain_ns >= late_s * 1e9
@@ -181,8 +187,8 @@ def test_a_connection_without_a_request_is_not_waited_for_long(
 ) -> None:
     listener, peer = server
     opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
-    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=0.05)
-    taken = run_window([runner], Ticks(), [], seconds=0.5, turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=0.05, seconds=0.5)
+    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 0
     # The quiet time itself is not the service's.
     assert taken.drain_ns < 0.05e9
@@ -194,8 +200,8 @@ def test_a_service_that_never_answers_is_given_up(
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
     opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
-    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=60.0)
-    taken = run_window([runner], Ticks(), [], seconds=0.5, turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=60.0, seconds=0.5)
+    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 1
 
 
