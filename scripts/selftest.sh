@@ -43,8 +43,9 @@ hog=''
 trap '[[ -z $hog ]] || kill "$hog"' EXIT
 if [[ ${1:-} == --hog ]]; then
 	shift
+	# shellcheck source=scripts/lib/hog.sh
 	source "${BASH_SOURCE[0]%/*}/lib/hog.sh"
-	hog &
+	hog 0 &
 	hog=$!
 fi
 status=0

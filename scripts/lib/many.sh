@@ -41,9 +41,11 @@ describe_block() {
 
 # list_cgroups NAME...: a line `NAME<tab>FOLDER` for each, and for what all services ask.
 list_cgroups() {
-	local name
-	for name in "$@"; do printf '%s\t%s\n' "$name" "$(cgroup_below_root "${block_pid[$name]:-0}")"; done
-	for name in postgres upstream; do printf '%s\t%s\n' "$name" "$(cgroup_below_root "${dependency_pid[$name]:-0}")"; done
+	local name folder
+	for name in "$@" postgres upstream; do
+		folder=$(cgroup_below_root "${block_pid[$name]:-${dependency_pid[$name]:-0}}") || return
+		printf '%s\t%s\n' "$name" "$folder"
+	done
 }
 
 # pin_block NAME...: from now on each uses only the CPUs of the server.
