@@ -20,7 +20,7 @@ chart(
       return { missing: "no measurement has noise counters of the host (steal, foreign CPU, pressure)." };
     const last = Math.max(...x.values());
     const domain = timed ? [0, last * 1.02 || 1] : [0, last + 1];
-    const noisyOnes = noisyRounds(kept, x, timed ? last * 0.004 : 0.5);
+    const noisy = noisyRounds(kept, x, timed ? last * 0.004 : 0.5);
     const drawing = make("div", { class: "stack" });
     let exceeded = 0;
     for (const panel of panels) {
@@ -29,7 +29,7 @@ chart(
       exceeded += over.length;
       drawing.append(
         make("h4", { style: "padding-left: 44px" }, panel.title),
-        timelinePanel(panel, points, over, noisyOnes, {
+        timelinePanel(panel, points, over, noisy, {
           width,
           domain,
           timed,
@@ -43,9 +43,9 @@ chart(
     const absent = PANELS.filter((panel) => !panels.includes(panel));
     return {
       drawing,
-      notes: timelineNotes({ kept, timed, noisyOnes, exceeded, absent }),
+      notes: timelineNotes({ kept, timed, noisy, exceeded, absent }),
       alt: `${plural(kept.length, "measurement")} in ${plural(rounds.length, "round")}; ${
-        noisyOnes.length ? `noise: ${roundList(noisyOnes)}` : "no noise above the limits"
+        noisy.length ? `noise: ${roundList(noisy)}` : "no noise above the limits"
       }. Highest steal ${most(kept, "steal")}, foreign CPU ${most(kept, "foreign")}, pressure ${most(kept, "pressure")}.`,
       columns: [
         ["round", true],
@@ -101,7 +101,7 @@ function timelinePoints(kept, key, x, domain) {
   return [...bins.values()].map((bin) => bin.reduce((a, b) => (b.y > a.y ? b : a)));
 }
 
-function timelinePanel({ key, limit }, points, over, noisyOnes, { width, domain, timed, top, bottom }) {
+function timelinePanel({ key, limit }, points, over, noisy, { width, domain, timed, top, bottom }) {
   const most = Math.max((limit ?? 0) * 140, d3.max(points, (p) => p.y) * 1.15, 1);
   const xLabel = timed ? "minutes since the first measurement" : "measurement, in the order of the plan";
   return Plot.plot({
@@ -129,8 +129,8 @@ function timelinePanel({ key, limit }, points, over, noisyOnes, { width, domain,
     },
     marks: [
       hatch(`hatch-${key}`),
-      Plot.rect(noisyOnes, { x1: "from", x2: "to", y1: 0, y2: most, fill: `url(#hatch-${key})`, fillOpacity: 0.6 }),
-      Plot.text(top ? noisyOnes.slice(0, 12) : [], {
+      Plot.rect(noisy, { x1: "from", x2: "to", y1: 0, y2: most, fill: `url(#hatch-${key})`, fillOpacity: 0.6 }),
+      Plot.text(top ? noisy.slice(0, 12) : [], {
         x: (round) => (round.from + round.to) / 2,
         frameAnchor: "top",
         dy: -6,
@@ -163,19 +163,19 @@ function limitMarks(limit, most, width) {
 }
 
 /** "round 2", "rounds 2, 5", "14 rounds". */
-function roundList(noisyOnes) {
-  if (noisyOnes.length > 12) return plural(noisyOnes.length, "round");
-  return `round${noisyOnes.length > 1 ? "s" : ""} ${noisyOnes.map(({ round }) => round).join(", ")}`;
+function roundList(noisy) {
+  if (noisy.length > 12) return plural(noisy.length, "round");
+  return `round${noisy.length > 1 ? "s" : ""} ${noisy.map(({ round }) => round).join(", ")}`;
 }
 
-function timelineNotes({ kept, timed, noisyOnes, exceeded, absent }) {
+function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   const notes = [];
-  if (noisyOnes.length)
-    notes.push(`Noise above a limit: ${roundList(noisyOnes)}. ✕ marks the measurements.`);
+  if (noisy.length)
+    notes.push(`Noise above a limit: ${roundList(noisy)}. ✕ marks the measurements.`);
   else notes.push("No noise above the limits.");
-  if (!noisyOnes.length && exceeded)
+  if (!noisy.length && exceeded)
     notes.push(
-      "✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so no round is noisyOnes.",
+      "✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so they count.",
     );
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)
