@@ -4,5 +4,5 @@ The subpackages are the pipeline; imports only point downwards: cli, render, exp
 records, parse, run, plan, contract, matrix, core.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 """The release, as in CHANGELOG.md; run.json names it."""

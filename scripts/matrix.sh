@@ -3,22 +3,25 @@
 # Usage: scripts/matrix.sh [--setup] [--preset NAME] [SELECTION...]
 #        scripts/matrix.sh --resume RUN [--max-time MINUTES]
 #
-# Measures a part of the matrix: builds its services, checks each against the contract, loads every
-# cell on a fresh container, saves the tools' raw output under results/RUN and writes index.html and
-# report.md there. Prints report.md's path; progress goes to standard error (in place on a terminal; NO_COLOR).
+# Measures a part of the matrix: builds its services, checks each against the contract, loads them in
+# fresh containers, saves the tools' raw output under results/RUN and writes index.html and report.md
+# there. Prints report.md's path; progress goes to standard error (in place on a terminal; NO_COLOR). What
+# may keep the run from an answer is said before it begins, and at its end what would help.
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
-#   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas
+#   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without
+#                         --python and --base the default ones ('*': all)
 #   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s),
 #                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
 #   --package NAME==X     another version of one package; give two to compare them
-#   --mode MODE           solo: each service alone; duet: pairs of services under the same load in the same
-#                         seconds, until each has its verdict; both
+#   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
+#                         alone, without a verdict; duet: pairs of services under the same load in the same
+#                         seconds, until each has its verdict; both: solo and duet
 #   --controls LIST       all (an A/A pair and the null server, each round), null, or none (disables the checks
 #                         that need controls)
-#   --max-time MINUTES    stop measuring after so long; the report says what is still open
-#   --duration SECONDS    of load for each cell
-#   --rounds N  --seed N  passes over all cells, each in its own random order
+#   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
+#   --duration SECONDS    of load for each cell that is measured alone
+#   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
@@ -39,12 +42,15 @@ source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
 trap_errors
 
-verb=run selection=() setup=() resume=''
+verb=run selection=() setup=() resume='' quiet=()
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
-	--quiet) export BENCH_QUIET=1 ;;
+	--quiet)
+		export BENCH_QUIET=1
+		quiet=(--quiet)
+		;;
 	--list) verb=list ;;
 	--dry-run) verb=dry-run ;;
 	--resume)
@@ -71,7 +77,7 @@ if [[ $resume ]]; then
 	resumed=$(bench resume "$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
 else
-	run=$(plan_verb plan "${selection[@]}")
+	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
 fi
 
 measure_run() {
@@ -81,7 +87,7 @@ measure_run() {
 	jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
 	measure_all "$max_time_s"
-	bench build "results/$run"
+	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
 }

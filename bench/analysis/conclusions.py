@@ -15,6 +15,7 @@ from itertools import combinations
 from bench.analysis.comparison import Comparison, Metric
 from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.ranking import Ranking
+from bench.analysis.scenario_words import explained, framework_words
 from bench.analysis.verdicts import FASTER, INVALID, NO_DIFFERENCE, SLOWER, Verdict, Winner, winner
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
@@ -25,7 +26,7 @@ MOST_QUESTIONS = 6
 MORE = {Metric.CPU: "successful responses per CPU second", Metric.GOODPUT: "successful responses per second"}
 ALONE = (
     "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
-    " Use --mode duet for verdicts."
+    " Without --mode, services are measured in turns and ranked."
 )
 
 
@@ -65,7 +66,8 @@ class Question:
 class Conclusion:
     """`sentence` answers `question` under the load `where`, which is empty if it is about all loads.
 
-    `decided` is whether it is based on a verdict; `pairs` has one sentence for each pair of the question.
+    `decided` is whether it is based on a verdict; `pairs` has one sentence for each pair of the question, and `more`
+    those that come after the one on a whole table in turns.
     """
 
     question: str
@@ -73,6 +75,7 @@ class Conclusion:
     sentence: str
     decided: bool
     pairs: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +111,8 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
 def _of_table(ranking: Ranking) -> Conclusion:
     scenario, tool, level = ranking.table
     decided = any(one.verdict in (FASTER, SLOWER, NO_DIFFERENCE) for one in ranking.contrasts)
-    return Conclusion(
-        ranking.question, f"{scenario} under {tool} {level}", ranking.sentences[0], decided, ranking.sentences[1:]
-    )
+    where = f"{explained(scenario)} under {tool} {level}"
+    return Conclusion(ranking.question, where, ranking.sentences[0], decided, more=ranking.sentences[1:])
 
 
 def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
@@ -142,7 +144,7 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
     context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
     version = f" with {one.package}" if one.package else ""
     words = {
-        ("server",): f"{_which(one.server, other.server)} for {one.framework}?{context}",
+        ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
         ("framework",): f"Which framework on {one.server}?{context}",
         ("framework", "server"): f"Which server and framework?{context}",
         ("python",): f"Which Python for {one.stack}{version}? ({one.base})",

@@ -18,7 +18,9 @@ FACTOR = 1.5
 """A ratio from this on is told as a factor."""
 MOST_NAMES = 6
 """The most names that a sentence lists."""
-REQUESTS = {Metric.CPU: "requests per CPU second", Metric.GOODPUT: "requests per second"}
+CPU, REQUESTS = "CPU per request", "requests per second"
+"""What there is more of: of CPU time with the worse service, of requests with the better one."""
+PLURAL = " workers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,14 @@ class Gap:
         return f"{1 + self.value:.{_digits(1 + self.value, high - low)}f} times"
 
     def much(self, what: str) -> str:
-        """`1.9 times as much CPU`, `as many requests`, or `12 % more CPU`."""
-        many = "as many" if what.startswith("requests") else "as much"
+        """`1.9 times as much CPU per request as`, `as many requests per second as`, or `12 % more .. than`."""
+        many = "as many" if what == REQUESTS else "as much"
         return f"{self.factor} {many} {what} as" if self.is_factor else f"{percent_words(self.value)} more {what} than"
+
+    @property
+    def much_cpu(self) -> str:
+        """`1.9 times as much`, or `12 % more`, where CPU per request was named before."""
+        return f"{self.factor} as much" if self.is_factor else f"{percent_words(self.value)} more"
 
 
 class Told:
@@ -112,10 +119,10 @@ class Told:
             return f"{names[one]} and {names[other]} cannot be told apart{self._within([(one, other)])}"
         if gap.value < 0:
             return self.pair(other, one, names)
-        if gap.is_factor:
-            per = " per CPU second" if self.ranking.metric is Metric.CPU else ""
-            return f"{names[one]} served {gap.factor} what {names[other]} did{per} ({gap.interval})"
-        return f"{names[one]} served {gap.much(REQUESTS[self.ranking.metric])} {names[other]} ({gap.interval})"
+        verb = "need" if names[other].endswith(PLURAL) else "needs"
+        if self.ranking.metric is Metric.CPU:
+            return f"{names[other]} {verb} {gap.much(CPU)} {names[one]} ({gap.interval})"
+        return f"{names[one]} served {gap.much(REQUESTS)} {names[other]} ({gap.interval})"
 
     def workers(self, one: str, other: str, models: Mapping[str, str]) -> str:
         """The sentence on two worker models of gunicorn."""
@@ -124,13 +131,17 @@ class Told:
             both = f"gunicorn's {models[one]} and {models[other]} workers"
             return f"{both} cannot be told apart{self._within([(one, other)])}"
         better, worse = (one, other) if gap.value > 0 else (other, one)
-        return self.pair(better, worse, {better: f"gunicorn's {models[better]} workers", worse: _its(models[worse])})
+        # The sentence begins with the one that has more of it: requests, or CPU time.
+        first, then = (worse, better) if self.ranking.metric is Metric.CPU else (better, worse)
+        return self.pair(
+            better, worse, {first: f"gunicorn's {models[first]}{PLURAL}", then: f"its {models[then]}{PLURAL}"}
+        )
 
     def _within(self, pairs: Iterable[tuple[str, str]]) -> str:
-        """` (within ±2.1 %)`: the farthest end of the intervals of pairs that are not told apart."""
+        """` (at most 2.1 % apart)`: the farthest end of the intervals of pairs that are not told apart."""
         bounds = [None if gap is None else gap.bounds for gap in (self.gap(a, b) for a, b in pairs)]
         ends = [max(abs(low), abs(high)) for low, high in filter(None, bounds)]
-        return f" (within ±{percent_words(max(ends))})" if ends and len(ends) == len(bounds) else ""
+        return f" (at most {percent_words(max(ends))} apart)" if ends and len(ends) == len(bounds) else ""
 
     def _front(self, services: Sequence[str]) -> list[str]:
         """Those at the beginning that are not told apart from the first."""
@@ -151,8 +162,10 @@ class Told:
         if len(front) == 1:
             gap = self.gap(best, services[1])
             assert gap is not None
-            more = f"{gap.much(REQUESTS[self.ranking.metric])} {names[services[1]]}, the next ({gap.interval})"
-            return f"{names[best]} is fastest: {more}"
+            if self.ranking.metric is Metric.CPU:
+                more = f"{names[services[1]]}, the next, needs {gap.much_cpu} ({gap.interval})"
+                return f"{names[best]} is fastest, with the least {CPU}: {more}"
+            return f"{names[best]} is fastest: {gap.much(REQUESTS)} {names[services[1]]}, the next ({gap.interval})"
         if not self._alike(front, services):
             also = self._within((best, other) for other in front[1:])
             return f"{names[best]} leads, but {listed(every[1:])} cannot be told apart from it{also}"
@@ -167,14 +180,16 @@ class Told:
         if gap is None or not gap.called:
             return ""
         last = [name for name in services if name not in front and (name == worst or not self.apart(name, worst))]
-        more = gap.much("CPU per request" if cpu else REQUESTS[Metric.GOODPUT])
-        alone = f"{more} {names[best]}" if cpu else f"{names[best]} served {more} it"
-        figures = f"{names[worst]} needs {alone}" if cpu else f"{names[best]} served {more} {names[worst]}"
-        if not self._alike(last, services):
-            return f"; {figures} ({gap.interval})"
-        if len(last) == 1:
-            return f"; {names[worst]} comes last: {alone} ({gap.interval})"
-        return f"; {listed([names[name] for name in last])} come last: {figures} ({gap.interval})"
+        if self._alike(last, services):
+            ends = f"{listed([names[name] for name in last])} come{'s' * (len(last) == 1)} last"
+        else:
+            tied = [names[name] for name in services if name != worst and not self.apart(name, worst)]
+            ends = f"{names[worst]} comes last, though {listed(tied)} cannot be told apart from it"
+        it = "it" if len(last) == 1 else names[worst]
+        if not cpu:
+            return f"; {ends}: {names[best]} served {gap.much(REQUESTS)} {it} ({gap.interval})"
+        needs = gap.much_cpu if len(front) == 1 else f"{gap.much(CPU)} {names[best]}"
+        return f"; {ends}: {it} needs {needs} ({gap.interval})"
 
 
 def percent_words(share: float) -> str:
@@ -202,7 +217,3 @@ def _digits(factor: float, width: float) -> int:
 
 def _inverse(ratio: float) -> float:
     return 1 / (1 + ratio) - 1
-
-
-def _its(model: str) -> str:
-    return f"its {model} workers"

@@ -49,6 +49,7 @@ class Contrast:
     """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` what B is.
 
     `smallest_visible` is the smallest difference that would most probably have been called; None if it is called.
+    `more_rounds` would most probably decide it; None if it is decided, or if no number of rounds can be named.
     """
 
     a: str
@@ -57,6 +58,7 @@ class Contrast:
     difference: float
     interval: Bounds | None
     smallest_visible: float | None
+    more_rounds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

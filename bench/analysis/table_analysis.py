@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.comparison import Metric
+from bench.analysis.published_ratios import along_axes, published_beside
 from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
+from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
     TableRecords,
     by_table,
@@ -53,8 +55,9 @@ def judge_tables(
     """
     every = list(records)
     places = places_of(facts, every)
+    reference = reference_results().get(str(facts.get("published")))
     return tuple(
-        _with_words(_ranking(measured, labels(measured.table.services, places), absent or {}), places)
+        _with_words(_ranking(measured, labels(measured.table.services, places), absent or {}), places, reference)
         for measured in by_table(tables_of(facts), every)
     )
 
@@ -64,12 +67,15 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
     return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
 
 
-def _with_words(ranking: Ranking, places: Places) -> Ranking:
+def _with_words(ranking: Ranking, places: Places, reference: ReferenceComparison | None) -> Ranking:
     asked = table_question([row.service for row in ranking.rows], places)
-    words = sentences(ranking, places)
+    told = [*sentences(ranking, places)]
     if ranking.unknown_cpu:
-        words += (f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.",)
-    return replace(ranking, question=asked, sentences=words)
+        told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
+    beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
+    told += [beside.sentence] if beside else []
+    told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
+    return replace(ranking, question=asked, sentences=tuple(told))
 
 
 def _look(measured: TableRecords) -> _Look:
@@ -183,6 +189,7 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
                 difference=_ratio(found.estimate),
                 interval=_bounds(found.interval) if judged else None,
                 smallest_visible=None if called or not math.isfinite(found.detectable) else _ratio(found.detectable),
+                more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
             )
 
 

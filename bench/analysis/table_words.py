@@ -5,18 +5,27 @@ Pure, and from the verdicts alone: what is not told apart is said to be so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from bench.analysis.conclusions import Coordinates, Question, question
 from bench.analysis.order_words import Told, listed
 from bench.analysis.ranking import Ranking
+from bench.analysis.scenario_words import BARE, framework_words, wait_words
 from bench.core.files import mapping
 from bench.records.record import Record
 
-MOST = 12
+MOST = 6
 """How many of the questions get a sentence."""
+KINDS = ("workers", "framework", "server", "package", "python", "base")
+"""What the services of a question differ in, in the order of their sentences; workers are gunicorn's worker models."""
+FIRST = {"workers": 2}
+"""How many sentences of a kind come before a second one of another kind; of all others one."""
+MODELS = ("gevent", "gthread")
+"""The worker models of which everybody asks."""
 WORKERS = "gunicorn"
 WORKER_REFERENCE = "gunicorn-sync"
 """The worker model with which the others are compared."""
@@ -60,42 +69,90 @@ def table_question(services: Sequence[str], places: Places) -> str:
 
 def sentences(ranking: Ranking, places: Places) -> tuple[str, ...]:
     """The sentence on the whole table, then one for each question that two or more of its services raise."""
-    names = {row.service: row.label for row in ranking.rows}
     told = Told(ranking)
     ranked = [row.service for row in ranking.rows if row.rank is not None]
     absent = [row for row in ranking.rows if row.rank is None]
-    first = _capital(told.order(ranked, names)) + "."
+    left_out = ""
     if absent:
         why = [f"{row.label} ({row.note.partition(':')[0]})" for row in absent]
-        first += f" Not ranked: {listed(why)}."
+        left_out = f" Not ranked: {listed(why)}."
     if ranking.look is None or len(ranked) < 2:
-        return (first,)
-    found = list(_answers(told, ranked, places))
-    left = len(found) - MOST
+        return (_capital(told.order(ranked, _names(ranking, places))) + "." + left_out,)
+    found = _answers(told, ranked, places)
+    if len(ranked) == 2 and found:
+        # The answer to the only question of two services is the sentence on the table.
+        return (f"{found[0].sentence}{left_out}",)
+    first = _capital(told.order(ranked, _names(ranking, places))) + "."
+    kept = _most_important(found)
+    left = len(found) - len(kept)
     more = (f"The answers to {left} more questions of this kind are in verdicts.jsonl.",) if left > 0 else ()
-    return (first, *found[:MOST], *more)
+    return (first + left_out, *(one.sentence for one in kept), *more)
 
 
-def _answers(told: Told, ranked: Sequence[str], places: Places) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One sentence; those of a kind are in the order of `rank`."""
+
+    kind: str
+    rank: tuple[int, ...]
+    sentence: str
+
+
+def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]:
+    """The answer to every question of two or more services, the important kinds first."""
     groups: dict[Question, list[str]] = {}
     for a, b in combinations(ranked, 2):
         topic = question(a, b, places)
         if topic.by in ("server", "framework", "python", "base", "package"):
             groups.setdefault(topic, []).extend((a, b))
-    differs = _differs(ranked, places)
-    for topic, members in groups.items():
+    differs, found = _differs(ranked, places), list[_Answer]()
+    for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
-        workers = topic.by == "server" and {places[name].server.partition("-")[0] for name in services} == {WORKERS}
-        if workers:
-            reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
-            for other in services:
-                if other != reference:
-                    models = {name: _worker(places[name]) for name in (other, reference)}
-                    yield _sentence(context, told.workers(other, reference, models))
+        if _only_workers(topic, services, places):
+            found += _workers(told, services, places, context, number)
         elif len(services) < len(ranked):
-            names = {name: _coordinate(places[name], topic.by) for name in services}
-            yield _sentence(context, told.order(services, names))
+            names = {name: _prose(places[name], topic.by) for name in services}
+            # First what is compared with a bare app, or has one on every server.
+            bare = any(places[name].framework in BARE for name in services)
+            rank = (not bare, -len(services), number)
+            found.append(_Answer(topic.by, rank, _sentence(context, told.order(services, names))))
+    return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
+
+
+def _only_workers(topic: Question, services: Iterable[str], places: Places) -> bool:
+    return topic.by == "server" and {places[name].server.partition("-")[0] for name in services} == {WORKERS}
+
+
+def _workers(told: Told, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
+    """The worker models of one app, each against the synchronous one."""
+    reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
+    waits = wait_words(told.ranking.scenario)
+    after = f", with {waits} to wait for" if waits else ""
+    for other in services:
+        if other != reference:
+            models = {name: _worker(places[name]) for name in (other, reference)}
+            model = models[other]
+            bare = places[other].framework in BARE
+            rank = (not bare, number, MODELS.index(model) if model in MODELS else len(MODELS))
+            yield _Answer("workers", rank, _sentence(context, told.workers(other, reference, models) + after))
+
+
+def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
+    """As many as a reader takes in, of every kind the first ones; their order stays."""
+    seen: Counter[str] = Counter()
+    late = []
+    for one in found:
+        late.append(seen[one.kind] >= FIRST.get(one.kind, 1))
+        seen[one.kind] += 1
+    chosen = sorted(range(len(found)), key=lambda number: late[number])[:MOST]
+    return [found[number] for number in sorted(chosen)]
+
+
+def _names(ranking: Ranking, places: Places) -> dict[str, str]:
+    """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
+    frameworks = not {"server", "python", "base", "package"} & _differs([row.service for row in ranking.rows], places)
+    return {row.service: framework_words(row.label) if frameworks else row.label for row in ranking.rows}
 
 
 def _sentence(context: str, words: str) -> str:
@@ -124,9 +181,14 @@ def _coordinate(place: Coordinates, name: str) -> str:
 
 def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     """What the services of a question have in common, as far as others of the table have not."""
-    own = {"server": f"with {place.framework}", "framework": f"on {place.server}"}.get(by, f"with {place.stack}")
+    shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
+    own = shared.get(by, f"with {place.stack}")
     also = [f"on {_coordinate(place, name)}" for name in ("python", "base") if name in differs and name != by]
     return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
+
+
+def _prose(place: Coordinates, name: str) -> str:
+    return framework_words(place.framework) if name == "framework" else _coordinate(place, name)
 
 
 def _worker(place: Coordinates) -> str:
@@ -136,7 +198,8 @@ def _worker(place: Coordinates) -> str:
 def _capital(words: str) -> str:
     """The sentence as it begins a line: names of services are spelt as they are."""
     first = words.partition(" ")[0].rstrip(",")
-    return words[:1].upper() + words[1:] if first in _OWN_WORDS else words
+    begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
+    return words[:1].upper() + words[1:] if begins else words
 
 
 _OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})

@@ -26,11 +26,12 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
+    parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
-    options.command_line = [word for word in argv if not word.startswith("--images=")]
+    options.command_line = [word for word in argv if not word.startswith(("--images=", "--quiet"))]
     return options
 
 

@@ -6,16 +6,20 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from bench.analysis.expectations import HostState, Wanted, expectations
 from bench.cli.arguments import minutes_as_seconds, parse_selection
+from bench.cli.host_state import host_state
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.drive.step_file import load_name, write_step
 from bench.drive.steps import read_steps
-from bench.matrix.bases import reachable_bases
+from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
@@ -28,6 +32,10 @@ from bench.plan.selection import Selection
 from bench.run.folder import find_run, make_folder
 from bench.run.provenance import harness_hash, provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+
+UNKNOWN = HostState()
+# Estimates for the time before the first measurement, in seconds for each service.
+VERIFY_S, BUILD_S = 3.0, 15.0
 
 
 def list_verb(argv: Sequence[str]) -> int:
@@ -65,8 +73,19 @@ def list_verb(argv: Sequence[str]) -> int:
 
 
 def make_plan_verb(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN."""
-    print(make_run(parse_selection(argv)).name)
+    """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN.
+
+    What may keep the run from an answer goes to standard error, a line each, unless `--quiet`.
+    """
+    options = parse_selection(argv)
+    host = host_state()
+    if not os.environ.get("BENCH_CONTAINERS"):
+        # Compose has just started the services: what is busy are these.
+        host = replace(host, busy=None)
+    folder = make_run(options, host=host)
+    for line in [] if options.quiet else json.loads((folder / "run.json").read_text())["expected"]:
+        print(line, file=sys.stderr)
+    print(folder.name)
     return 0
 
 
@@ -77,7 +96,7 @@ def contract_verb(argv: Sequence[str]) -> int:
     matrix = load_matrix().with_selftests(names)
     settings = resolve(read_settings(os.environ))
     chosen = matrix.select(names, [s.name for s in matrix.services], "service")
-    reachable = reachable_bases(matrix, settings, options.images)
+    reachable = reachable_bases(matrix, settings, local_images(options.images))
     wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
     services = [s for s in wanted if s.name not in dict(skipped)]
@@ -94,13 +113,15 @@ def contract_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def make_run(options: argparse.Namespace, folder: Path | None = None) -> Path:
+def make_run(options: argparse.Namespace, folder: Path | None = None, host: HostState = UNKNOWN) -> Path:
     """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
-    plan, matrix, settings = plan_of(options)
+    present = local_images(options.images)
+    plan, matrix, settings = plan_of(options, present)
     seed = options.seed if options.seed is not None else int(settings["SEED"])
     folder = make_folder(plan.preset.name, folder)
     facts = run_facts(folder.name, plan, settings, seed, options)
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
+    facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
@@ -154,11 +175,26 @@ def _pair_line(pair: Pair) -> str:
     return f"{cell.service.name}  {pair.b.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}"
 
 
-def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
+def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
+    """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
+    missing = 0 if present is None else sum(f"{service.image}:latest" not in present for service in plan.services)
+    tables = table_looks(plan.turn_rounds)[0]
+    return Wanted(
+        mode=plan.preset.mode,
+        services=len(plan.services),
+        compared=len(plan.tables) + sum(not pair.control for pair in plan.pairs),
+        prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,
+        # Tables are measured before everything else.
+        first_look_s=tables * plan.round_seconds() if plan.tables else plan.total_seconds(LOOKS[0]),
+        max_time_s=max_time_s,
+    )
+
+
+def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
     settings = resolve(read_settings(os.environ))
-    reachable = reachable_bases(matrix, settings, options.images)
+    reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
     loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
     plan = make_plan(matrix, Selection(**fields), settings, reachable, loadgen_cpus)

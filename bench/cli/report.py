@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from bench.analysis.judged_run import judge_run
@@ -15,10 +16,14 @@ from bench.run.folder import find_run
 
 
 def build_verb(argv: Sequence[str]) -> int:
-    """`build RUN`: write records.jsonl, report.md and index.html; UserError where RUN is not a results folder."""
-    if len(argv) != 1:
-        raise UserError("usage: python3 -m bench build RUN")
-    folder = find_run(argv[0])
+    """`build RUN`: write records.jsonl, report.md and index.html; UserError where RUN is not a results folder.
+
+    What would help where something stayed undecided goes to standard error, unless `--quiet`.
+    """
+    names = [word for word in argv if word != "--quiet"]
+    if len(names) != 1:
+        raise UserError("usage: python3 -m bench build [--quiet] RUN")
+    folder = find_run(names[0])
     windows: list[WindowDetails] = []
     try:
         source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
@@ -32,4 +37,6 @@ def build_verb(argv: Sequence[str]) -> int:
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
+    for line in words["advice"] if "--quiet" not in argv else ():
+        print(f"What would help: {line}", file=sys.stderr)
     return 0

@@ -77,7 +77,9 @@ def next_round(source: Run, state: RunState) -> RunState:
     rounds = whole(source.facts.get("rounds")) or 0
     left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
-    queue = tuple(step for step in left if step.round == left[0].round)
+    # The tables first: they are the answer, and the time may be up before all is measured.
+    first = tuple(step for step in left if step.mode == "turns") or left
+    queue = tuple(step for step in first if step.round == first[0].round)
     return replace(state, progress=progress, queue=queue, under_load=False)
 
 

@@ -174,8 +174,9 @@ def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
+            quiet = quiet_s(said.get("answer"), load.planned.connections or 1)
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
-            runners.append(Runner(load.planned.service, tool, load.peer, quiet_s(said.get("answer")), seconds))
+            runners.append(Runner(load.planned.service, tool, load.peer, quiet, seconds))
         began = time.time_ns()
         taken = run_window(runners, counters, SHARED, turn_s=first.turn_s or 0.1, rng=rng)
         ended = time.time_ns()
@@ -199,9 +200,12 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     return status if status >= 0 else 128 - status
 
 
-def quiet_s(answer_s: float | None) -> float:
-    """How long a service may take for one answer: half as much again as the last one that was asked for alone."""
-    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0)))
+def quiet_s(answer_s: float | None, connections: int) -> float:
+    """How long a service may take before any answer comes: one that works them off in turn sends them all at its end.
+
+    Half as much again as the last answer that was asked for alone took, for each connection.
+    """
+    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0) * connections))
 
 
 def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:

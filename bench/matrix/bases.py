@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from bench.matrix.compose import HEADER
@@ -22,13 +22,19 @@ def bases_file(matrix: Matrix) -> str:
     return HEADER + "".join(lines)
 
 
-def reachable_bases(matrix: Matrix, settings: Mapping[str, str], images: str | None) -> Callable[[Service], bool]:
+def local_images(listing: str | None) -> frozenset[str] | None:
+    """The names of the images on this machine, from a file with them; None: not known."""
+    return frozenset(Path(listing).read_text().split()) if listing else None
+
+
+def reachable_bases(
+    matrix: Matrix, settings: Mapping[str, str], present: Collection[str] | None
+) -> Callable[[Service], bool]:
     """A predicate: whether a service's base image is on this machine, or can be pulled or built.
 
-    `images` is a file with the names of the local images (None: take all as present). services/.env, written by
+    `present` has the names of the local images (None: take all as present). services/.env, written by
     scripts/setup.sh, names the bases that the registry lacks or that are built locally.
     """
-    present = set(Path(images).read_text().split()) if images else None
     local = read_env(Path("services/.env"))
     missing = local.get("MISSING_BASES", "").split()
 

@@ -147,4 +147,5 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         pairs=value.get("pairs", "baseline"),
         twin=value.get("twin", ""),
         turn_rounds=value.get("turn_rounds"),
+        turn_seconds=value.get("turn_seconds"),
     )

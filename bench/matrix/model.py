@@ -168,6 +168,8 @@ class Preset:
     """The stack of its A/A pairs; empty: the first."""
     turn_rounds: int | None = None
     """The most rounds of its tables; None: until the last interim look."""
+    turn_seconds: float | None = None
+    """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def make_plan(
         duet_seconds=float(settings.get("DUET_SECONDS", "2")),
         tables=tables,
         turn_rounds=turn_rounds,
-        turn_seconds=float(settings.get("TURN_SECONDS", "1")),
+        turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         turn_lengths=tuple(int(ms) / 1000 for ms in filter(None, settings.get("TURN_MS", "").split(","))),
     )
 

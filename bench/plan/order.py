@@ -11,6 +11,9 @@ from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, Cell, NullCell, 
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
 
+LEAST_TIMEOUT_S = 10.0
+"""Of a request in turns."""
+
 
 def measurements(plan: Plan, seed: int) -> list[Measurement]:
     """Every cell, pair and control once a round, in an order that the seed decides."""
@@ -98,6 +101,8 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 slot=slot,
                 duration_s=plan.turn_seconds,
                 turn_s=turn_s,
+                # For the tool, a request under way also lasts while it is stopped.
+                timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
                 seconds=plan.block_seconds(len(block.services), len(block.tables)),
                 dir=f"{folder}/{where}/{cell.service.name}",
             )

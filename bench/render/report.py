@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Template
 
+from bench.analysis.advice import advice
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
 from bench.analysis.latency import Key, Latencies
@@ -27,6 +28,7 @@ from bench.render.tables.knee import knee
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.open_loop import vegeta
+from bench.render.tables.published import published_table
 from bench.render.tables.ranking import NOTE as RANKING_NOTE
 from bench.render.tables.ranking import ranking_table
 from bench.render.tables.repeats import repeats
@@ -74,6 +76,7 @@ def report_content(
     return {
         "conclusions": by_question(conclusions(judged, records)),
         "noise_floor": noise_floor_words(judged),
+        "advice": advice(facts, judged, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
         "facts": [*_facts(facts, records), *_jit(facts, services)],
         "services": _services(facts, services, records),
@@ -87,6 +90,7 @@ def report_content(
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "rankings": [ranking_table(ranking) for ranking in judged.rankings],
         "rankings_note": RANKING_NOTE,
+        "published": published_table(judged.rankings, reference, _stacks(facts)),
         "verdicts": verdict_tables(judged),
         "verdicts_note": NOTE,
         "controls": control_tables(judged, records),
@@ -102,6 +106,11 @@ def _template() -> Template:
     templates = environment(Path(__file__).parent)
     templates.filters["text"] = lambda value: escape(str(value))
     return templates.get_template("report.md.jinja")
+
+
+def _stacks(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The stack of each service of run.json."""
+    return {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
 
 
 def _costs_of_turns(records: Iterable[Record], context: Context) -> list[Table]:

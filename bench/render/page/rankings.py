@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from bench.analysis.comparison import Metric
+from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, number
 from bench.render.table import Table
@@ -282,9 +283,14 @@ def _plural(count: int, word: str) -> str:
 
 
 def _question(table: Mapping[str, Any], count: int, cpu: bool) -> str:
-    scenario = table.get("scenario")
+    scenario = str(table.get("scenario"))
+    load = f"{table.get('tool')}, {level_words(str(table.get('level')))}"
+    waits = wait_words(scenario)
+    if waits:
+        asked = "needs the least CPU" if cpu else "serves the most requests/s"
+        return f"Which of these {count} {asked} if every answer waits for {waits}? {scenario}, {load}"
     asked = f"serves {scenario} with the least CPU" if cpu else f"serves the most requests/s of {scenario}"
-    return f"Which of these {count} {asked}? {table.get('tool')}, {level_words(str(table.get('level')))}"
+    return f"Which of these {count} {asked}? {load}"
 
 
 def _caption(load: str, cpu: bool) -> str:

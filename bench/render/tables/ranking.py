@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bench.analysis.comparison import rounds_words
 from bench.analysis.order_words import percent_words
 from bench.analysis.ranking import Figure, Ranking, Row
+from bench.analysis.scenario_words import explained
 from bench.analysis.verdicts import NOT_ENOUGH
 from bench.core.formats import NOTHING, number, percent
 from bench.render.table import Table
@@ -29,9 +30,9 @@ def ranking_table(ranking: Ranking) -> Table:
     columns: tuple[str, ...] = COLUMNS
     if not any(row.note for row in ranking.rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    title = f"{' '.join(ranking.table)}: {ranking.metric}, {rounds_words(ranking.rounds)}"
-    notes = (*ranking.sentences[1:], *_undecided(ranking))
-    return Table(title, columns, tuple(rows), labels=2, notes=notes, prose=(REMARKS,))
+    load = f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
+    title = f"{load}: {ranking.metric}, {rounds_words(ranking.rounds)}"
+    return Table(title, columns, tuple(rows), labels=2, notes=tuple(_undecided(ranking)), prose=(REMARKS,))
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
@@ -49,7 +50,8 @@ def _row(row: Row) -> tuple[str, ...]:
     cpu = row.cpu_us
     return (
         str(row.tier or NOTHING),
-        row.service,
+        # The short name, if that is not one of several words.
+        row.service if "," in row.label else row.label,
         _difference(row),
         _figure(row.goodput),
         NOTHING if cpu is None else f"{_figure(cpu)} µs",

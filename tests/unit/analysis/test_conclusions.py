@@ -69,9 +69,9 @@ def rounds(percent: float, spread: float = 0.002, n: int = 8, seed: int = 1) -> 
 @pytest.mark.parametrize(
     "a, b, words",
     [
-        ("sync", "gevent", "Which gunicorn worker model for flask? (Python 3.13, debian)"),
-        ("sync", "bjoern", "Which server for flask? (Python 3.13, debian)"),
-        ("uvicorn", "h11", "Which variant of uvicorn for asgi? (Python 3.13, debian)"),
+        ("sync", "gevent", "Which gunicorn worker model for Flask? (Python 3.13, debian)"),
+        ("sync", "bjoern", "Which server for Flask? (Python 3.13, debian)"),
+        ("uvicorn", "h11", "Which variant of uvicorn for a bare ASGI app? (Python 3.13, debian)"),
         ("sync", "bottle", "Which framework on gunicorn-sync? (Python 3.13, debian)"),
         ("sync", "sync314", "Which Python for gunicorn-sync-flask? (debian)"),
         ("sync", "musl", "Which base image for gunicorn-sync-flask? (Python 3.13)"),

@@ -258,7 +258,7 @@ def test_the_lines_of_a_table_name_their_kind() -> None:
     assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
     contrast = lines[-1]
     shared = ("a", "b", "scenario", "tool", "level", "judge", "rounds", "verdict", "difference", "interval")
-    assert {*shared, "confidence", "settled", "smallest_visible", "kind"} == {*contrast}
+    assert {*shared, "confidence", "settled", "smallest_visible", "more_rounds", "kind"} == {*contrast}
 
 
 def test_malformed_tables_of_run_json_are_left_out() -> None:

@@ -15,6 +15,7 @@ from bench.analysis.conclusions import Coordinates, conclusions
 from bench.analysis.order_words import Gap, Told
 from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.scenario_words import explained
 from bench.analysis.table_analysis import judge_tables
 from bench.analysis.table_words import labels, sentences, table_question
 from bench.records.record import Record
@@ -55,14 +56,14 @@ def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None =
         (
             {"granian": 5400, "uvicorn": 5380, "sync": 1000},
             Metric.CPU,
-            "granian and uvicorn are fastest and cannot be told apart (within ±1.4 %);"
-            " sync comes last: 5.4 times as much CPU per request as granian (5.3 to 5.5).",
+            "granian and uvicorn are fastest and cannot be told apart (at most 1.4 % apart);"
+            " sync comes last: it needs 5.4 times as much CPU per request as granian (5.3 to 5.5).",
         ),
         (
             {"granian": 5400, "uvicorn": 4800, "sync": 1000},
             Metric.CPU,
-            "granian is fastest: 12 % more requests per CPU second than uvicorn, the next (11 to 14 %);"
-            " sync comes last: 5.4 times as much CPU per request as granian (5.3 to 5.5).",
+            "granian is fastest, with the least CPU per request: uvicorn, the next, needs 12 % more (11 to 14 %);"
+            " sync comes last: it needs 5.4 times as much (5.3 to 5.5).",
         ),
         (
             {"a": 5400, "b": 2000, "c": 1000},
@@ -79,39 +80,45 @@ def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None =
         (
             {"a": 5400, "b": 4000, "c": 1000, "d": 1001},
             Metric.CPU,
-            "a is fastest: 35 % more requests per CPU second than b, the next (34 to 36 %);"
-            " d and c come last: c needs 5.4 times as much CPU per request as a (5.3 to 5.5).",
+            "a is fastest, with the least CPU per request: b, the next, needs 35 % more (34 to 36 %);"
+            " d and c come last: c needs 5.4 times as much (5.3 to 5.5).",
         ),
         # b is not told from either neighbour.
         (
             {"a": 1030, "b": 1015, "c": 1000},
             Metric.CPU,
-            "a leads, but b cannot be told apart from it (within ±2.5 %);"
-            " c needs 3.0 % more CPU per request than a (2.0 to 4.0 %).",
+            "a leads, but b cannot be told apart from it (at most 2.5 % apart);"
+            " c comes last, though b cannot be told apart from it: it needs 3.0 % more CPU per request than a"
+            " (2.0 to 4.0 %).",
         ),
         (
             {"a": 1030, "b": 1015, "c": 1000},
             Metric.GOODPUT,
-            "a leads, but b cannot be told apart from it (within ±2.5 %);"
-            " a served 3.0 % more requests per second than c (2.0 to 4.0 %).",
+            "a leads, but b cannot be told apart from it (at most 2.5 % apart);"
+            " c comes last, though b cannot be told apart from it: a served 3.0 % more requests per second than it"
+            " (2.0 to 4.0 %).",
         ),
-        ({"a": 1010, "b": 1005, "c": 1000}, Metric.CPU, "a, b and c cannot be told apart (within ±2.0 %)."),
+        ({"a": 1010, "b": 1005, "c": 1000}, Metric.CPU, "a, b and c cannot be told apart (at most 2.0 % apart)."),
         (
             dict.fromkeys("abcde", 1000.0),
             Metric.CPU,
-            "These 5 services cannot be told apart (within ±1.0 %).",
+            "These 5 services cannot be told apart (at most 1.0 % apart).",
         ),
         # Seven first ones, and one that comes last.
         (
             dict.fromkeys("abcdefg", 1000.0) | {"z": 900.0},
             Metric.CPU,
-            "a, b, c, d and 3 more are fastest and cannot be told apart (within ±1.0 %);"
-            " z comes last: 11 % more CPU per request than a (10 to 12 %).",
+            "a, b, c, d and 3 more are fastest and cannot be told apart (at most 1.0 % apart);"
+            " z comes last: it needs 11 % more CPU per request than a (10 to 12 %).",
         ),
-        ({"a": 1000, "b": 1010}, Metric.CPU, "b and a cannot be told apart (within ±2.0 %)."),
-        ({"a": 1000, "b": 1100}, Metric.CPU, "b served 10 % more requests per CPU second than a (8.9 to 11 %)."),
-        ({"a": 1000, "b": 1900}, Metric.GOODPUT, "b served 1.90 times what a did (1.88 to 1.92)."),
-        ({"a": 100, "b": 1900}, Metric.CPU, "b served 19.0 times what a did per CPU second (18.8 to 19.2)."),
+        ({"a": 1000, "b": 1010}, Metric.CPU, "b and a cannot be told apart (at most 2.0 % apart)."),
+        ({"a": 1000, "b": 1100}, Metric.CPU, "a needs 10 % more CPU per request than b (8.9 to 11 %)."),
+        (
+            {"a": 1000, "b": 1900},
+            Metric.GOODPUT,
+            "b served 1.90 times as many requests per second as a (1.88 to 1.92).",
+        ),
+        ({"a": 100, "b": 1900}, Metric.CPU, "a needs 19.0 times as much CPU per request as b (18.8 to 19.2)."),
     ],
 )
 def test_a_table_has_one_sentence_on_its_order(speeds: Mapping[str, float], metric: Metric, sentence: str) -> None:
@@ -142,17 +149,17 @@ def test_worker_models_of_gunicorn_are_compared_with_the_synchronous_one() -> No
     speeds = {"gunicorn-sync": 1000, "gunicorn-gevent": 1900, "gunicorn-gthread": 1005, "uvicorn": 5000}
     _, *rest = told(speeds, places, metric=Metric.GOODPUT)
     assert rest == [
-        "With flask, gunicorn's gevent workers served 1.90 times what its sync workers did (1.88 to 1.92).",
-        "With flask, gunicorn's gthread and sync workers cannot be told apart (within ±1.5 %).",
+        "With Flask, gunicorn's gevent workers served 1.90 times as many requests per second as its sync workers"
+        " (1.88 to 1.92).",
+        "With Flask, gunicorn's gthread and sync workers cannot be told apart (at most 1.5 % apart).",
     ]
     slower = told(speeds | {"gunicorn-gthread": 800}, places)
     assert slower[-1] == (
-        "With flask, gunicorn's sync workers served 25 % more requests per CPU second than its gthread workers"
-        " (24 to 26 %)."
+        "With Flask, gunicorn's gthread workers need 25 % more CPU per request than its sync workers (24 to 26 %)."
     )
     # The table's own sentence speaks of all; the two that are interesting have theirs.
     alone = {name: speed for name, speed in speeds.items() if name != "uvicorn"}
-    assert told(alone, places)[1].startswith("gunicorn's gevent workers served 1.90 times what its sync workers did")
+    assert told(alone, places)[1].startswith("gunicorn's sync workers need 1.90 times as much CPU per request as its")
 
 
 def test_each_question_that_some_of_the_services_raise_has_a_sentence() -> None:
@@ -167,11 +174,55 @@ def test_each_question_that_some_of_the_services_raise_has_a_sentence() -> None:
     speeds["granian-asgi-py314"] = 5600
     _, *rest = told(speeds, places)
     assert rest == [
-        "With granian-asgi, Python 3.14 served 12 % more requests per CPU second than Python 3.13 (11 to 13 %).",
-        "With asgi on Python 3.13, granian and uvicorn cannot be told apart (within ±1.2 %).",
-        "On uvicorn on Python 3.13, asgi is fastest: 25 % more requests per CPU second than starlette, the next"
-        " (24 to 26 %); fastapi comes last: 2.50 times as much CPU per request as asgi (2.48 to 2.53).",
+        "On uvicorn on Python 3.13, a bare ASGI app is fastest, with the least CPU per request: Starlette, the next,"
+        " needs 25 % more (24 to 26 %); FastAPI comes last: it needs 2.50 times as much (2.48 to 2.53).",
+        "With a bare ASGI app on Python 3.13, granian and uvicorn cannot be told apart (at most 1.2 % apart).",
+        "With granian-asgi, Python 3.13 needs 12 % more CPU per request than Python 3.14 (11 to 13 %).",
     ]
+
+
+def test_the_worker_models_come_first_with_what_they_wait_for() -> None:
+    stacks = [("gunicorn-gevent", "wsgi"), ("gunicorn-gthread", "wsgi"), ("gunicorn-sync", "wsgi"), ("bjoern", "wsgi")]
+    stacks += [("gunicorn-sync", "flask"), ("uvicorn", "asgi"), ("uvicorn", "fastapi")]
+    places = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
+    speeds = dict(zip(places, (780.0, 770.0, 52.0, 48.0, 45.0, 800.0, 799.0), strict=True))
+    found = ranking(speeds, Metric.GOODPUT)
+    _, *rest = sentences(replace(found, scenario="delay-20"), places)
+    assert [words.rpartition(" (")[0] for words in rest[:2]] == [
+        "With a bare WSGI app, gunicorn's gevent workers served 15.0 times as many requests per second as its sync"
+        " workers",
+        "With a bare WSGI app, gunicorn's gthread workers served 14.8 times as many requests per second as its sync"
+        " workers",
+    ]
+    assert all(words.endswith("), with 20 ms to wait for.") for words in rest[:2])
+    assert rest[2].startswith("On uvicorn, a bare ASGI app and FastAPI cannot be told apart")
+    assert rest[3].startswith("On gunicorn-sync, a bare WSGI app served 16 % more requests per second than Flask")
+    assert rest[4].startswith("With a bare WSGI app, gunicorn-gevent and gunicorn-gthread are fastest")
+    assert len(rest) == 5
+
+
+def test_two_worker_models_have_one_sentence() -> None:
+    places = {name: place(name) for name in FLASKS[:2]}
+    found = ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, Metric.GOODPUT)
+    assert sentences(replace(found, scenario="simple-request-0"), places) == (
+        "gunicorn's gevent workers served 3.82 times as many requests per second as its sync workers (3.79 to 3.86),"
+        " with an upstream to wait for.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("json", "json"),
+        ("delay-0", "delay-0"),
+        ("delay-20", "delay-20 (every answer waits for 20 ms)"),
+        ("simple-request-0", "simple-request-0 (every answer waits for an upstream)"),
+        ("simple-request-50", "simple-request-50 (every answer waits for an upstream that takes 50 ms)"),
+        ("queries-20-raw", "queries-20-raw (every answer waits for the database)"),
+    ],
+)
+def test_a_scenario_says_what_its_answers_wait_for(scenario: str, words: str) -> None:
+    assert explained(scenario) == words
 
 
 def test_a_base_and_a_package_are_named_as_they_are() -> None:
@@ -182,8 +233,8 @@ def test_a_base_and_a_package_are_named_as_they_are() -> None:
     }
     _, *rest = told({"a": 1000, "b": 900, "c": 800}, places)
     assert rest == [
-        "debian served 11 % more requests per CPU second than alpine (10 to 12 %).",
-        "On debian, the locked version served 25 % more requests per CPU second than aiohttp 3.9.5 (24 to 26 %).",
+        "On debian, aiohttp 3.9.5 needs 25 % more CPU per request than the locked version (24 to 26 %).",
+        "alpine needs 11 % more CPU per request than debian (10 to 12 %).",
     ]
     assert labels(["a", "c"], places) == {"a": "the locked version", "c": "aiohttp 3.9.5"}
 
@@ -192,8 +243,10 @@ def test_many_questions_are_cut_with_their_number() -> None:
     names = [f"{server}-{framework}" for server in "abcdefgh" for framework in "stuvwxyz"]
     places = {name: place(*name.split("-")) for name in names}
     found = told({name: 1000.0 * 1.1**i for i, name in enumerate(names)}, places)
-    assert len(found) == 14
-    assert found[-1] == "The answers to 4 more questions of this kind are in verdicts.jsonl."
+    assert len(found) == 8
+    assert found[-1] == "The answers to 10 more questions of this kind are in verdicts.jsonl."
+    # Some of every kind, in their order.
+    assert [words.split()[0] for words in found[1:-1]] == ["On"] * 5 + ["With"]
 
 
 @pytest.mark.parametrize(
@@ -201,10 +254,10 @@ def test_many_questions_are_cut_with_their_number() -> None:
     [
         (
             [place("uvicorn", "asgi"), place("granian", "asgi")],
-            "Which server for asgi? (Python 3.13, debian)",
+            "Which server for a bare ASGI app? (Python 3.13, debian)",
             ["uvicorn", "granian"],
         ),
-        ([place(name) for name in FLASKS], "Which gunicorn worker model for flask? (Python 3.13, debian)", [*FLASKS]),
+        ([place(name) for name in FLASKS], "Which gunicorn worker model for Flask? (Python 3.13, debian)", [*FLASKS]),
         (
             [place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")],
             "Which server and framework? (Python 3.13, debian)",
@@ -248,6 +301,6 @@ def test_conclusions_of_a_run_begin_with_its_tables() -> None:
     solo = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
     (found,) = conclusions(Judged(rankings=rankings), [*solo, *records])
     assert (found.question, found.where) == ("Which server and framework? (Python 3.13, debian)", "json under wrk c16")
-    assert found.decided and found.sentence.startswith("aiohttp is fastest: ")
-    assert len(found.pairs) == 1
+    assert found.decided and found.sentence.startswith("aiohttp is fastest, ")
+    assert len(found.more) == 1
     assert not conclusions(Judged(rankings=judge_tables(facts_of(table(["a", "b"])), [])), [])[0].decided

@@ -182,12 +182,32 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str
     assert taken.drains_cut == 0
 
 
-def test_a_connection_without_a_request_is_not_waited_for_long(
+def client_of(listener: socket.socket, sends: str = "") -> str:
+    """A tool that opens one connection, and sends something if told to."""
+    port = listener.getsockname()[1]
+    return f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\n{sends}\ntime.sleep(60)"
+
+
+def test_a_connection_without_a_request_is_not_waited_for(
     server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
 ) -> None:
     listener, peer = server
-    opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
-    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=0.05, seconds=0.5)
+    with socket.create_connection(listener.getsockname()) as client:
+        assert under_way(peer) == 0
+        client.sendall(b"GET")
+        assert under_way(peer) == 1
+    runner = Runner("a", tool(tmp_path / "a", client_of(listener)), peer, quiet_s=60.0, seconds=0.5)
+    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    assert taken.drains_cut == 0
+    assert taken.drain_ns < 0.05e9
+
+
+def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
+    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
+) -> None:
+    listener, peer = server
+    asks = client_of(listener, "s.sendall(b'GET')")
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.05, seconds=0.5)
     taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 0
     # The quiet time itself is not the service's.
@@ -199,8 +219,8 @@ def test_a_service_that_never_answers_is_given_up(
 ) -> None:
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
-    opens = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{listener.getsockname()[1]}))\ntime.sleep(60)"
-    runner = Runner("a", tool(tmp_path / "a", opens), peer, quiet_s=60.0, seconds=0.5)
+    asks = client_of(listener, "s.sendall(b'GET')")
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=0.5)
     taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 1
 

@@ -10,7 +10,7 @@ from places import ROOT
 
 from bench.core.errors import UserError
 from bench.core.tools import TOOLS
-from bench.matrix.bases import reachable_bases
+from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
@@ -75,16 +75,27 @@ def test_presets_hold_the_originals_cells(preset: str, expected: set[tuple[str, 
 
 
 def test_presets_keep_to_the_originals_groups() -> None:
-    assert not {c for c in cells(preset="wsgi-asgi") if c[0].startswith("cherrypy") and c[3] != "r2000"}
+    of_cherrypy = {c[2:] for c in cells(preset="wsgi-asgi") if c[0].startswith("cherrypy")}
+    assert of_cherrypy == {("vegeta", "r2000"), ("wrk", "c16")}
     assert plan(preset="sync-vs-gevent").preset.workers == 4
-    assert len(cells(preset="sync-vs-gevent")) == 2 * 3 * 3
+    assert len(plan(preset="sync-vs-gevent").alone) == 2 * 3 * 3
     assert plan(preset="sync-vs-gevent").preset.rounds == 5
     assert not any(m.keepalive for m in measurements(plan(preset="sync-vs-gevent"), 1))
     assert all(m.keepalive for m in measurements(plan(preset="quick"), 1))
 
 
+@pytest.mark.parametrize("preset", [name for name in MATRIX.presets if not name.startswith("selftest-")])
+def test_every_preset_compares_its_services_in_turns(preset: str) -> None:
+    made = plan(preset=preset)
+    assert made.tables
+    if MATRIX.presets[preset].published:
+        # The load as published is measured too, each service alone.
+        assert made.alone and all(cell.alone for cell in made.alone)
+
+
 def test_a_filter_narrows_the_preset() -> None:
     assert cells(preset="wsgi-asgi", stacks=("gunicorn-*",)) == {
+        ("gunicorn-sync-wsgi-py313-debian", "root", "wrk", "c16"),
         ("gunicorn-sync-wsgi-py313-debian", "root", "vegeta", "r20000"),
         ("gunicorn-sync-wsgi-py313-debian", "root", "vegeta", "r5000"),
     }
@@ -127,7 +138,9 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
     images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
     services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]
     for image, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
-        reachable = reachable_bases(MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, str(images))
+        reachable = reachable_bases(
+            MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, local_images(str(images))
+        )
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
     assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")

@@ -162,5 +162,5 @@ def test_the_preset_has_the_same_cells_for_all_four_tools() -> None:
     made = make_plan(matrix, Selection(preset="four-tools"), {"WORKER_CLASS": "sync"}, lambda _: True)
     assert made.preset.rounds == 8
     for service in made.services:
-        own = {(c.tool, c.level.name) for c in made.cells if c.service is service}
+        own = {(c.tool, c.level.name) for c in made.alone if c.service is service}
         assert own == set(LOADS)

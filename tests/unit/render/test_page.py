@@ -49,7 +49,7 @@ def test_floor_ceiling_knee_and_a_discarded_round_are_drawn(made: Path, opened: 
     assert ranked.locator("text", has_text=re.compile(r"^null server 16,\d{3}/s, 2\.\d × the best")).count() == 1
     assert "is the noise floor: the largest difference of this run's A/A pairs" in ranked.inner_text()
     assert ranked.locator("[fill='var(--band)']").count() >= 1
-    assert page.locator("#chart-timeline text", has_text="round 2 discarded").count() == 1
+    assert page.locator("#chart-timeline text", has_text="noise in round 2").count() == 1
     page.select_option("#filter-load", label="json, vegeta, knee (p99 ≤ 50 ms)")
     draw_all(page)
     assert page.locator("#chart-levels text", has_text=re.compile("^knee$")).count() >= 1

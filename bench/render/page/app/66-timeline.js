@@ -12,7 +12,7 @@ const PANELS = [
 chart(
   "timeline",
   "Noise over the run",
-  "What each measurement lost to others: CPU time that the hypervisor took (steal), CPU time of other programs (foreign), and the part of the window in which some task waited for a CPU (pressure, to which a loaded server itself contributes). Above a limit, the whole round is discarded for solo results.",
+  "What each measurement lost to others: CPU time that the hypervisor took (steal), CPU time of other programs (foreign), and the part of the window in which some task waited for a CPU (pressure, to which a loaded server itself contributes). Above a limit, requests/s and latencies of that window are not ranked.",
   (width) => {
     const { kept, timed, x } = timeAxis();
     const panels = PANELS.filter(({ key }) => kept.some((one) => one[key] !== null));
@@ -20,7 +20,7 @@ chart(
       return { missing: "no measurement has noise counters of the host (steal, foreign CPU, pressure)." };
     const last = Math.max(...x.values());
     const domain = timed ? [0, last * 1.02 || 1] : [0, last + 1];
-    const discarded = discardedRounds(kept, x, timed ? last * 0.004 : 0.5);
+    const noisyOnes = noisyRounds(kept, x, timed ? last * 0.004 : 0.5);
     const drawing = make("div", { class: "stack" });
     let exceeded = 0;
     for (const panel of panels) {
@@ -29,7 +29,7 @@ chart(
       exceeded += over.length;
       drawing.append(
         make("h4", { style: "padding-left: 44px" }, panel.title),
-        timelinePanel(panel, points, over, discarded, {
+        timelinePanel(panel, points, over, noisyOnes, {
           width,
           domain,
           timed,
@@ -43,9 +43,9 @@ chart(
     const absent = PANELS.filter((panel) => !panels.includes(panel));
     return {
       drawing,
-      notes: timelineNotes({ kept, timed, discarded, exceeded, absent }),
+      notes: timelineNotes({ kept, timed, noisyOnes, exceeded, absent }),
       alt: `${plural(kept.length, "measurement")} in ${plural(rounds.length, "round")}; ${
-        discarded.length ? `discarded: ${roundList(discarded)}` : "no round is discarded because of noise"
+        noisyOnes.length ? `noise: ${roundList(noisyOnes)}` : "no noise above the limits"
       }. Highest steal ${most(kept, "steal")}, foreign CPU ${most(kept, "foreign")}, pressure ${most(kept, "pressure")}.`,
       columns: [
         ["round", true],
@@ -53,7 +53,7 @@ chart(
         ["highest steal", true],
         ["highest foreign CPU", true],
         ["highest pressure", true],
-        ["discarded"],
+        ["noise"],
       ],
       rows: rounds.map(([round, group]) => [
         String(round),
@@ -77,8 +77,8 @@ function timeAxis() {
   return { kept, timed, x: new Map(kept.map((one, i) => [one.index, timed ? one.at_s / 60 : i + 1])) };
 }
 
-/** The rounds that are discarded because of noise, with their extent on the x axis. */
-function discardedRounds(kept, x, padding) {
+/** The rounds with noise above a limit, with their extent on the x axis. */
+function noisyRounds(kept, x, padding) {
   const noisy = d3.group(
     kept.filter((one) => one.noisy),
     (one) => one.round,
@@ -101,7 +101,7 @@ function timelinePoints(kept, key, x, domain) {
   return [...bins.values()].map((bin) => bin.reduce((a, b) => (b.y > a.y ? b : a)));
 }
 
-function timelinePanel({ key, limit }, points, over, discarded, { width, domain, timed, top, bottom }) {
+function timelinePanel({ key, limit }, points, over, noisyOnes, { width, domain, timed, top, bottom }) {
   const most = Math.max((limit ?? 0) * 140, d3.max(points, (p) => p.y) * 1.15, 1);
   const xLabel = timed ? "minutes since the first measurement" : "measurement, in the order of the plan";
   return Plot.plot({
@@ -129,12 +129,12 @@ function timelinePanel({ key, limit }, points, over, discarded, { width, domain,
     },
     marks: [
       hatch(`hatch-${key}`),
-      Plot.rect(discarded, { x1: "from", x2: "to", y1: 0, y2: most, fill: `url(#hatch-${key})`, fillOpacity: 0.6 }),
-      Plot.text(top ? discarded.slice(0, 12) : [], {
+      Plot.rect(noisyOnes, { x1: "from", x2: "to", y1: 0, y2: most, fill: `url(#hatch-${key})`, fillOpacity: 0.6 }),
+      Plot.text(top ? noisyOnes.slice(0, 12) : [], {
         x: (round) => (round.from + round.to) / 2,
         frameAnchor: "top",
         dy: -6,
-        text: ({ round }) => `round ${round} discarded`,
+        text: ({ round }) => `noise in round ${round}`,
         fill: INK,
         fontSize: 11,
       }),
@@ -163,19 +163,19 @@ function limitMarks(limit, most, width) {
 }
 
 /** "round 2", "rounds 2, 5", "14 rounds". */
-function roundList(discarded) {
-  if (discarded.length > 12) return plural(discarded.length, "round");
-  return `round${discarded.length > 1 ? "s" : ""} ${discarded.map(({ round }) => round).join(", ")}`;
+function roundList(noisyOnes) {
+  if (noisyOnes.length > 12) return plural(noisyOnes.length, "round");
+  return `round${noisyOnes.length > 1 ? "s" : ""} ${noisyOnes.map(({ round }) => round).join(", ")}`;
 }
 
-function timelineNotes({ kept, timed, discarded, exceeded, absent }) {
+function timelineNotes({ kept, timed, noisyOnes, exceeded, absent }) {
   const notes = [];
-  if (discarded.length)
-    notes.push(`Discarded because of noise: ${roundList(discarded)}. ✕ marks measurements above a limit.`);
-  else notes.push("No round is discarded because of noise.");
-  if (!discarded.length && exceeded)
+  if (noisyOnes.length)
+    notes.push(`Noise above a limit: ${roundList(noisyOnes)}. ✕ marks the measurements.`);
+  else notes.push("No noise above the limits.");
+  if (!noisyOnes.length && exceeded)
     notes.push(
-      "✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so no round is discarded.",
+      "✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so no round is noisyOnes.",
     );
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)

@@ -1,0 +1,113 @@
+"""What a run is expected to end with, said before it begins: one line for whatever may keep it from an answer.
+
+Pure: facts in, lines out. Each line says what is to be expected and what would help; a run without any of it has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST_BUSY = 0.1
+"""Share of all CPUs that other programs may use before a line says so."""
+MOST_STEAL = 0.01
+SLOW_GOVERNORS = frozenset({"powersave", "conservative"})
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """The machine just before the run; None where it is not known. `busy` and `steal` are shares of all CPUs."""
+
+    cpus: int | None = None
+    busy: float | None = None
+    steal: float | None = None
+    governors: tuple[str, ...] = ()
+    on_battery: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be measured; times in seconds.
+
+    `compared` is how many tables in turns and pairs there are, `prepared_s` the time of builds and verification, and
+    `first_look_s` that of measuring until the first verdicts are possible.
+    """
+
+    mode: str
+    services: int
+    compared: int
+    prepared_s: float
+    first_look_s: float
+    max_time_s: float | None = None
+
+
+def cpu_times(proc_stat: str) -> tuple[int, ...]:
+    """The times of all CPUs together, in ticks; () if they cannot be read."""
+    line = next((line for line in proc_stat.splitlines() if line.startswith("cpu ")), "")
+    words = line.split()[1:9]
+    return tuple(map(int, words)) if len(words) == 8 and all(map(str.isdecimal, words)) else ()
+
+
+def cpu_shares(before: str, after: str) -> tuple[float | None, float | None]:
+    """Busy and stolen shares of all CPUs between two readings of /proc/stat; None where there is nothing to divide."""
+    pairs = list(zip(cpu_times(before), cpu_times(after), strict=False))
+    spent = [new - old for old, new in pairs]
+    if not spent or sum(spent) <= 0:
+        return None, None
+    # user nice system idle iowait irq softirq steal
+    steal, idle = spent[7], spent[3] + spent[4]
+    return max(0.0, 1 - (idle + steal) / sum(spent)), max(0.0, steal / sum(spent))
+
+
+def expectations(host: HostState, wanted: Wanted) -> tuple[str, ...]:
+    """The lines, what keeps the run from any answer first."""
+    return (*_of_selection(wanted), *_of_host(host))
+
+
+def _of_selection(wanted: Wanted) -> Iterator[str]:
+    if wanted.services == 1:
+        yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
+    elif wanted.mode == "solo":
+        yield (
+            "--mode solo measures each service alone: there will be figures, and no verdict on a difference;"
+            " without --mode, services are measured in turns and ranked."
+        )
+    elif not wanted.compared:
+        yield (
+            "No load of this selection can be compared: there will be figures, and no ranking; add a closed loop,"
+            " such as --level 16 with wrk."
+        )
+    elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
+        needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)
+        yield (
+            f"--max-time {wanted.max_time_s / 60:.3g} ends before the first look, which is expected after about"
+            f" {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks): there may be no ranking;"
+            f" give --max-time {needed + 1}, or select less."
+        )
+
+
+def _of_host(host: HostState) -> Iterator[str]:
+    if host.cpus == 1:
+        yield (
+            "There is only one CPU, which load generator and server share: requests/s will be lower than a server can"
+            " do, and CPU per request stays comparable; two CPUs would help."
+        )
+    if host.busy is not None and host.busy > MOST_BUSY:
+        yield (
+            f"Other programs use {100 * host.busy:.0f} % of the CPUs: intervals will be wider; stop them, or give more"
+            " rounds (--rounds)."
+        )
+    if host.steal is not None and host.steal > MOST_STEAL:
+        yield (
+            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal): intervals will be wider; a quieter"
+            " hour or machine, or more rounds (--rounds), would help."
+        )
+    slow = sorted(SLOW_GOVERNORS & set(host.governors))
+    if slow:
+        yield (
+            f"The CPUs' governor is {slow[0]}: their clock follows the load, so intervals may be wider;"
+            " `cpupower frequency-set -g performance` would help."
+        )
+    if host.on_battery:
+        yield "The machine runs on battery, so its CPUs may be slowed down under load; plug it in."

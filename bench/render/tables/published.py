@@ -1,0 +1,44 @@
+"""The ratios of a published comparison beside those of the run's tables in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bench.analysis.published_ratios import Beside, published_beside
+from bench.analysis.ranking import Ranking
+from bench.analysis.reference_results import ReferenceComparison
+from bench.core.formats import NOTHING
+from bench.render.table import Table
+
+COLUMNS = ("load", "service", "published", "here, requests/s", "here, by the table's metric", "sign")
+
+
+def published_table(
+    rankings: Sequence[Ranking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
+) -> list[Table]:
+    """One table of all rankings that repeat a published question; empty if none does."""
+    rows: list[tuple[str, ...]] = []
+    for ranking in rankings:
+        found = published_beside(ranking, reference, stacks)
+        if found is not None:
+            there = f" (published: {found.load})" if found.load else ""
+            load = " ".join(ranking.table) + there
+            rows += [(load, f"{row.label} to {found.base}", *_figures(row), row.sign) for row in found.rows]
+    if not rows or reference is None:
+        return []
+    when = f" ({reference.date})" if reference.date else ""
+    notes = (
+        f"Published: {reference.source}{when}; {reference.setting}. Other machines and versions, so only ratios"
+        f" compare. Its flaw, avoided here: {reference.fixed}.",
+        "The sign is that of the verdict here, by the metric of the ranking above.",
+    )
+    return [Table("Published and here", COLUMNS, tuple(rows), labels=2, notes=notes, prose=("sign",))]
+
+
+def _figures(row: Beside) -> tuple[str, str, str]:
+    gap = row.gap
+    own = NOTHING
+    if gap is not None:
+        bounds = f" ({1 + gap.bounds[0]:.3f} to {1 + gap.bounds[1]:.3f})" if gap.bounds else ""
+        own = f"{1 + gap.value:.3f}{bounds}"
+    return f"{row.published:.3f}", NOTHING if row.here is None else f"{row.here:.3f}", own
