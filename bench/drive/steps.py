@@ -119,6 +119,9 @@ def open_steps(
     have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
     """
     compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
+    if not compared and any(step.mode == "turns" for step in steps):
+        # Tables in turns need the null server once.
+        solo_rounds = max(1, solo_rounds)
     for step in steps:
         if step.mode == "duet" and step.pair in decided:
             continue

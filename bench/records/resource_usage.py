@@ -47,7 +47,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         used[1] = (None, unmeasured or (_SHARED if planned.database else "the scenario does not use the database"))
     if evidence.turns is not None:
         used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
-    (server_s, no_counters), database, _ = used
+    (server_s, _), database, _ = used
+    no_counters = unmeasured or why_null((raw.before, raw.after), "server")
     loadgen_s = loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
     request_s, no_request = used[0]
     if planned.database and server_s is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, block, finish_block, solo, step_id, tables_of, write_window
+from loop_runs import ask, block, finish_block, null, solo, step_id, tables_of, write_window
 from make_run import write_run
 
 from bench.drive import journal
@@ -177,6 +177,15 @@ def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was
     assert ask(folder, capsys, 0, "--begin")[0] == 3
     # The settled table was not loaded, which is no failure of it.
     assert [meta_of(folder, line) is not None for line in lines] == [False] * 3 + [True] * 3
+
+
+def test_the_null_server_is_measured_once_where_all_is_in_turns(tmp_path: Path, capsys: Capture) -> None:
+    lines, control = block(1, STACKS), null(2)
+    folder = write_run(tmp_path, [*lines, control], tables_in_turns=tables_of(lines), rounds=0)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, lines, RATES)
+    assert ask(folder, capsys, 10)[0] == 0
+    assert step_id(folder) == control["id"]
 
 
 def test_blocks_and_windows_alone_make_one_run(tmp_path: Path, capsys: Capture) -> None:

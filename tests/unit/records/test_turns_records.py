@@ -77,6 +77,12 @@ def test_where_cpu_time_is_not_known_goodput_is_and_the_reason_is_said(tmp_path:
     assert record.nulls["server_cpu_s"] == record.nulls["cpu_per_success_s"] == why
 
 
+def test_memory_that_is_not_known_has_its_own_reason(tmp_path: Path) -> None:
+    record = judged(tmp_path, after="null no Docker socket is mounted\nmemory_peak_bytes x\n")
+    assert record.server_cpu_s == 0.9
+    assert record.nulls["memory_peak_bytes"] == "no Docker socket is mounted"
+
+
 def test_noise_of_the_host_is_no_cause(tmp_path: Path) -> None:
     # Half of the time was stolen, and other programs had most of the rest.
     record = judged(tmp_path, cpu_s=0.1, turns={"host_ticks": [50, 0, 50, 0, 0, 0, 0, 100]})
