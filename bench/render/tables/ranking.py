@@ -14,7 +14,7 @@ from bench.render.table import Table
 from bench.render.tables.costs import MB
 
 NOTE = (
-    "The services of a table get the CPU in turns, in fresh containers each round: each is alone while it is loaded,"
+    "The services of a table get the CPU in turns: each is alone while it is loaded,"
     " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
     " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
     " one tier cannot be told apart from the first of it. Requests/s and CPU per request are means over the rounds with"
