@@ -9,7 +9,9 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
+TABLE = Path("/proc/net/tcp")
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
@@ -28,8 +30,25 @@ def under_way(peer: tuple[str, int]) -> int:
     """Connections to `peer` (IPv4 address, port) that wait for an answer while their tool is stopped.
 
     A stopped tool reads nothing: an answer that has arrived is still in the connection's receive queue. One on which
-    nothing was ever sent waits for none: the tool was stopped between opening it and asking.
+    nothing was ever sent waits for none: the tool was stopped between opening it and asking (without sock_diag, which a
+    kernel may lack, such a connection counts too).
     """
+    try:
+        return _by_sock_diag(peer)
+    except OSError:
+        return _by_proc(peer)
+
+
+def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> int:
+    (number,) = struct.unpack("=I", socket.inet_aton(peer[0]))
+    name, waiting = f"{number:08X}:{peer[1]:04X}", 0
+    for line in table.read_text().splitlines()[1:]:
+        _, _, remote, state, queues, *_ = line.split(None, 5)
+        waiting += remote == name and (state == "02" or (state == "01" and queues.endswith(":00000000")))
+    return waiting
+
+
+def _by_sock_diag(peer: tuple[str, int]) -> int:
     address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
     waiting = 0
     for entry in _connections():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
@@ -158,6 +159,16 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.s
             assert under_way(peer) == 1
             accepted.sendall(b"200")
             assert under_way(peer) == 0, "the answer waits in the stopped tool's queue"
+
+
+def test_a_kernel_without_sock_diag_tells_it_too(
+    server: tuple[socket.socket, tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(*_: object) -> int:
+        raise OSError(93, "Protocol not supported")
+
+    monkeypatch.setattr(sockets_module, "_by_sock_diag", lacks)
+    test_a_request_is_under_way_until_its_answer_has_come(server)
 
 
 def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str, int]], tmp_path: Path) -> None:
