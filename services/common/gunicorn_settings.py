@@ -13,6 +13,6 @@ worker_tmp_dir = "/dev/shm"
 graceful_timeout = 1
 # Nothing here uses gunicorn's control socket.
 control_socket_disable = True
-# The most that "Settings" names for servers without a proxy in front, and uvicorn's default. Services that are loaded in
-# turns are not asked anything for up to 2 s, gunicorn's default.
+# The most that "Settings" names for servers without a proxy in front, and uvicorn's default. Services that are loaded
+# in turns are not asked anything for up to 2 s, gunicorn's default.
 keepalive = 5

@@ -45,7 +45,7 @@ teardown() { rm -rf results/20000101-*; }
 	local row figure='[0-9,.]+ \([0-9,.]+ to [0-9,.]+\)'
 	sed -n '/^## Ranking/,/^## [^R]/p' "$run_folder/report.md"
 	for row in uvicorn-asgi gunicorn-sync-flask; do
-		[[ $(grep -cE "^\\| [12] \\| $row-py313-debian \\| (best|-[0-9.]+ % \\(.*\\)) \\| $figure \\| $figure µs \\| [0-9.]+ MB \\|" "$run_folder/report.md") == 1 ]]
+		[[ $(grep -cE "^\\| [12] \\| $row \\| (best|-[0-9.]+ % \\(.*\\)) \\| $figure \\| $figure µs \\| [0-9.]+ MB \\|" "$run_folder/report.md") == 1 ]]
 	done
 	grep -q '"a": *"gunicorn-sync-flask-py313-debian".*"verdict": *"faster"\|"a": *"uvicorn-asgi-py313-debian".*"verdict": *"slower"' "$run_folder/verdicts.jsonl"
 }

@@ -437,11 +437,12 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $output == "measure: cannot write 64 KiB to $dir" && ! -e $BATS_TEST_TMPDIR/ran ]]
 }
 
-@test "prepare: a good answer, how long it took, a warm-up, and both times" {
+@test "prepare: a good answer, how long it took, a warm-up, its answers, and both times" {
 	pretend hey <<<"echo \"\$*\" >'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
 	plan '{}'
 	run -0 "$measure" prepare "$run_dir"
-	[[ ${lines[0]} =~ ^ready\ [0-9]{19}$ && ${lines[1]} =~ ^answer\ [0-9.]+$ && ${lines[2]} =~ ^warm\ [0-9]{19}$ && ${#lines[@]} -eq 3 ]]
+	[[ ${lines[0]} =~ ^ready\ [0-9]{19}$ && ${lines[1]} =~ ^answer\ [0-9.]+$ && ${lines[3]} =~ ^warm\ [0-9]{19}$ && ${#lines[@]} -eq 4 ]]
+	[[ ${lines[2]} == 'warmed 1' ]]
 	[[ $(<"$BATS_TEST_TMPDIR/warm-up") == '-c 8 -t 15 -disable-redirects -z 1s http://svc:8080/json' ]]
 }
 

@@ -170,13 +170,10 @@ function roundList(noisy) {
 
 function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   const notes = [];
-  if (noisy.length)
-    notes.push(`Noise above a limit: ${roundList(noisy)}. ✕ marks the measurements.`);
+  if (noisy.length) notes.push(`Noise above a limit: ${roundList(noisy)}. ✕ marks the measurements.`);
   else notes.push("No noise above the limits.");
   if (!noisy.length && exceeded)
-    notes.push(
-      "✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so they count.",
-    );
+    notes.push("✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so they count.");
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)
     notes.push(`${plural(kept.length, "measurement")} in ${BINS} time steps; each step shows its highest value.`);
