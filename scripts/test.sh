@@ -41,10 +41,10 @@ trap 'rm -rf "$logs"' EXIT
 declare -A pid
 for stage in "${stages[@]}"; do
 	[[ $stage =~ ^(static|python|shell|contract)$ ]] || continue
-	# What is not timed goes on beside the end-to-end tests, which mostly wait, and gives way to them.
+	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) ;;
-	python) tool_options=(--cidfile "$logs/python.container") ;;
+	python) tool_options=(--cpu-shares 256 --cidfile "$logs/python.container") ;;
 	esac
 	run_stage "$stage" >"$logs/$stage.out" &
 	pid[$stage]=$! tool_options=()

@@ -22,13 +22,11 @@ from bench.load.sockets import under_way
 from bench.load.turns import Runner, run_window
 
 COUNTS = """
-import signal, sys, time
-n = 0
-signal.signal(signal.SIGINT, lambda *_: (print(n, flush=True), sys.exit(3)))
-while True:
-    n += 1
-    time.sleep(0.001)
+n=0
+trap 'echo "$n"; exit 3' INT
+while :; do n=$((n + 1)); sleep 0.001; done
 """
+"""For a shell: Python may not even have started within a turn of 50 ms on a busy machine."""
 STUBBORN = """
 import signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -61,8 +59,8 @@ def nothing_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns_module, "under_way", lambda peer: 0)
 
 
-def tool(path: Path, code: str = COUNTS) -> HeldTool:
-    return HeldTool([sys.executable, "-c", code], path)
+def tool(path: Path, code: str = "") -> HeldTool:
+    return HeldTool([sys.executable, "-c", code] if code else ["sh", "-c", COUNTS], path)
 
 
 def state(pid: int) -> str:
