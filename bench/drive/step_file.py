@@ -29,10 +29,10 @@ PORT = 8080
 DATABASES = ("postgres", "postgres2")
 """Each side of a pair has its own, so that it can be charged with its CPU time."""
 
-Line = Mapping[str, Any]
+PlanLine = Mapping[str, Any]
 
 
-def write_step(run: Path, lines: Sequence[Line], environ: Mapping[str, str]) -> None:
+def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -> None:
     """Write RUN/step.sh; GRACE and COUNT_DEADLINE in the environment (seconds) replace the defaults."""
     if lines[0].get("mode") == "turns":
         _remove_earlier(run, Step(tuple(lines)))
@@ -55,7 +55,7 @@ def _remove_earlier(run: Path, block: Step) -> None:
             file.unlink()
 
 
-def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
+def step_file(lines: Sequence[PlanLine], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
     """The text of step.sh for the plan's lines of one step."""
     first = lines[0]
     mode = first.get("mode", "solo")
@@ -86,12 +86,12 @@ def step_file(lines: Sequence[Line], *, grace_s: float = GRACE_S, count_deadline
     return "\n".join(text) + "\n"
 
 
-def load_name(line: Line) -> str:
+def load_name(line: PlanLine) -> str:
     """The name in step.sh of a window in turns: its id as a bash name."""
     return re.sub(r"[^A-Za-z0-9]", "_", line["id"])
 
 
-def load_values(line: Line, grace_s: float, count_deadline_s: float) -> dict[str, str]:
+def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict[str, str]:
     """What `loadgen/measure` needs of a line of the plan; what the line leaves out is ''."""
     rate, connections, duration_s, timeout_s = (
         line.get(key) for key in ("rate", "connections", "duration_s", "timeout_s")
@@ -133,7 +133,7 @@ def plain(value: str | float | None) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _database(line: Line) -> str:
+def _database(line: PlanLine) -> str:
     """The database that a service asks; of a pair, which of the two is drawn with the slot, as is who starts first."""
     side = (line.get("slot") or 1) - 1 if line.get("mode") == "duet" else 0
     return DATABASES[side] if line.get("database") else ""

@@ -34,7 +34,7 @@ NULL = "null"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PlannedCell:
     """Service x scenario x tool x level; `alone`: never in turns with others."""
 
     service: Service
@@ -51,8 +51,8 @@ class Pair:
     """Two cells that differ only in their service, loaded at the same time; an A/A pair is a control."""
 
     name: str
-    a: Cell
-    b: Cell
+    a: PlannedCell
+    b: PlannedCell
 
     @property
     def control(self) -> bool:
@@ -64,10 +64,10 @@ class Pair:
 class Table:
     """Cells that differ only in their service, and are loaded in turns; at least two."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[PlannedCell, ...]
 
     @property
-    def first(self) -> Cell:
+    def first(self) -> PlannedCell:
         """Any of its cells, for what they have in common."""
         return self.cells[0]
 
@@ -108,7 +108,7 @@ class Plan:
     """What a run measures. `preset` includes the changes of the command line; `duet_seconds` is a window's length."""
 
     preset: Preset
-    cells: tuple[Cell, ...]
+    cells: tuple[PlannedCell, ...]
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
     pairs: tuple[Pair, ...] = ()
@@ -122,7 +122,7 @@ class Plan:
     """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
 
     @property
-    def alone(self) -> tuple[Cell, ...]:
+    def alone(self) -> tuple[PlannedCell, ...]:
         """The cells that are not measured in turns."""
         in_turns = {id(cell) for table in self.tables for cell in table.cells}
         return tuple(cell for cell in self.cells if id(cell) not in in_turns)
@@ -132,7 +132,7 @@ class Plan:
         """The services that have cells."""
         return list({cell.service.name: cell.service for cell in self.cells}.values())
 
-    def seconds(self, cell: Cell) -> float:
+    def seconds(self, cell: PlannedCell) -> float:
         """Expected wall time of one measurement, in seconds."""
         load = COUNT_S if cell.level.count else self.preset.duration
         if cell.level.knee_p99_s and not cell.level.knee_share:

@@ -7,23 +7,23 @@ from collections.abc import Iterable, Sequence
 
 from bench.core.tools import TOOLS
 from bench.matrix.model import Matrix, Preset
-from bench.plan.cells import Cell, NullCell, Pair, Table
+from bench.plan.cells import NullCell, Pair, PlannedCell, Table
 from bench.plan.selection import Selection
 
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
 
 
-def _pairable(cell: Cell) -> bool:
+def _pairable(cell: PlannedCell) -> bool:
     # Two loads with a fixed number of requests do not end together, and goodput at a fixed rate is not speed.
     return not cell.level.count and not cell.level.open_loop
 
 
-def compared_pairs(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
+def compared_pairs(preset: Preset, cells: Iterable[PlannedCell]) -> Iterable[Pair]:
     """The pairs of each scenario, tool and level: every service with the first, or with every other (`pairs`)."""
     if preset.mode in ("solo", "turns"):
         return
-    tables: dict[tuple[str, str, str], list[Cell]] = {}
+    tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
     for cell in filter(_pairable, cells):
         tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     sides = [
@@ -35,18 +35,18 @@ def compared_pairs(preset: Preset, cells: Iterable[Cell]) -> Iterable[Pair]:
         yield Pair(f"p{number:03}", a, b)
 
 
-def turn_tables(preset: Preset, cells: Iterable[Cell]) -> Iterable[Table]:
+def turn_tables(preset: Preset, cells: Iterable[PlannedCell]) -> Iterable[Table]:
     """The tables that are measured in turns: two services or more under the same closed loop."""
     if preset.mode != "turns":
         return
-    tables: dict[tuple[str, str, str], list[Cell]] = {}
+    tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
     for cell in filter(_pairable, cells):
         if not cell.alone and not cell.level.rate:
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     yield from (Table(tuple(group)) for group in tables.values() if len(group) > 1)
 
 
-def control_pairs(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> Iterable[Pair]:
+def control_pairs(preset: Preset, cells: Sequence[PlannedCell], wanted: Selection) -> Iterable[Pair]:
     """A/A pairs of the preset's `twin`, else of the first service: one a metric (CPU and, with duets, goodput)."""
     if wanted.controls != "all" or preset.mode == "turns":
         return
@@ -59,7 +59,7 @@ def control_pairs(preset: Preset, cells: Sequence[Cell], wanted: Selection) -> I
         yield Pair(f"aa{number}", chosen[waits], chosen[waits])
 
 
-def null_cells(matrix: Matrix, cells: Sequence[Cell]) -> tuple[NullCell, ...]:
+def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[NullCell, ...]:
     """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any."""
     found: dict[str, NullCell] = {}
     loops = [c for c in cells if not c.level.open_loop and not c.level.count and not c.level.rate]

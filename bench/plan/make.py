@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.model import Load, Matrix, Service
-from bench.plan.cells import Cell, Plan, SkippedCell
+from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
 from bench.plan.levels import parse_level, refusal
@@ -35,7 +35,7 @@ def make_plan(
     skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}
-    cells: dict[tuple[str, str, str, str], Cell] = {}
+    cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in select_loads(matrix, preset, wanted):
         patterns = [with_settings(s, settings) for s in load.stacks]
         for service in services:
@@ -72,7 +72,7 @@ def make_plan(
     )
 
 
-def title_of(cells: Sequence[Cell]) -> str:
+def title_of(cells: Sequence[PlannedCell]) -> str:
     """What was selected, in words: `aiohttp and tornado (Python 3.13): json`."""
     services = list({cell.service.name: cell.service for cell in cells}.values())
     pythons, bases = ({getattr(service, what) for service in services} for what in ("python", "base"))
@@ -87,7 +87,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell]) -> Iterable[Cell]:
+def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell]) -> Iterable[PlannedCell]:
     for scenario in load.scenarios:
         route, path = matrix.route_of(scenario)
         lacking = service.lacking(route)
@@ -99,14 +99,14 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
             for level in map(parse_level, load.levels):
                 cause = refusal(tool, level, route.method)
                 if cause is None:
-                    yield Cell(service, route, scenario, path, tool, level, load.alone)
+                    yield PlannedCell(service, route, scenario, path, tool, level, load.alone)
                 else:
                     refusals.append(cause)
             if len(refusals) == len(load.levels):
                 skips.append(SkippedCell(service.name, refusals[0], scenario, tool))
 
 
-def _check_knees(cells: Iterable[Cell]) -> None:
+def _check_knees(cells: Iterable[PlannedCell]) -> None:
     """UserError for a share of a knee that the plan does not search."""
     searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
     for cell in cells:

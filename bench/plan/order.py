@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, Cell, NullCell, Pair, Plan, Table, blocks
+from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, NullCell, Pair, Plan, PlannedCell, Table, blocks
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
 
@@ -20,14 +20,14 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[Cell | Pair | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
+        units: list[PlannedCell | Pair | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
         units += [p for p in plan.pairs if p.control or number <= plan.duet_rounds]
         units += plan.nulls if number <= max(1, plan.solo_rounds, plan.duet_rounds) else []
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
         if number == 1:
             # Levels that are a share of a knee need the knee first.
-            units.sort(key=lambda unit: isinstance(unit, Cell) and unit.level.knee_share is not None)
+            units.sort(key=lambda unit: isinstance(unit, PlannedCell) and unit.level.knee_share is not None)
         for position, unit in enumerate(units, 1):
             if isinstance(unit, Pair):
                 planned += _of_pair(plan, unit, number, position, started_first=rng.choice("ab"))
@@ -140,7 +140,7 @@ def _of_null(plan: Plan, null: NullCell, number: int, position: int) -> Measurem
     )
 
 
-def _of_cell(plan: Plan, cell: Cell, number: int, position: int) -> Measurement:
+def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:
     service, level = cell.service, cell.level
     return Measurement(
         id=_id(number, position),

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median
 from typing import Any
 
 from bench.analysis.comparison import Metric
-from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, number
+from bench.render.page.ranking_words import (
+    caption_words,
+    certainty_words,
+    estimate_words,
+    load_words,
+    name_of,
+    question_words,
+    rate_words,
+)
 from bench.render.table import Table
 
-CONFIDENCE = 0.95
-"""Of all comparisons of a table together, unless the table has its own."""
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again of an only table; the others open below them."""
 MOST_ROWS = 32
@@ -37,7 +41,6 @@ _ROOM = 1.5
 _LEAST_SPAN = 0.04
 _APART = 34.0
 """In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
-_LEVEL = re.compile(r"(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?\Z", re.A)
 
 
 def tables_of(rankings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -112,8 +115,8 @@ def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
     tiers = _tiers(ranked, cpu)
     later = _later(tiers, len(ranked))
     sentences = [str(sentence) for sentence in items(table.get("sentences"))]
-    load = _load(table)
-    question, asked = _question(table, len(rows), cpu), str(table.get("question") or "")
+    load = load_words(table)
+    question, asked = question_words(table, len(rows), cpu), str(table.get("question") or "")
     if str(table.get("scenario")) in asked:
         question, asked = asked, ""
     return {
@@ -122,16 +125,16 @@ def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
         "asked": asked,
         "sentences": sentences[:most],
         "more": sentences[most:],
-        "caption": _caption(load, cpu),
+        "caption": caption_words(load, cpu),
         "against": "CPU against the best" if cpu else "against the best",
         **_axis(ranked, tiers),
         "tiers": tiers[: len(tiers) - later],
         "later": tiers[len(tiers) - later :],
         "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
         "unranked": [
-            {"name": _name(row), "rate": _rate(row)[0], "note": str(row.get("note") or "")} for row in unranked
+            {"name": name_of(row), "rate": rate_words(row)[0], "note": str(row.get("note") or "")} for row in unranked
         ],
-        "certainty": _certainty(table, cpu),
+        "certainty": certainty_words(table, cpu),
         "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu),
     }
 
@@ -176,11 +179,11 @@ def _words(row: _Row, cpu: bool) -> dict[str, Any]:
     short, of = ("the best", "") if best else _against(row.factor, cpu)
     return {
         "row": row,
-        "name": _name(given),
+        "name": name_of(given),
         "against": short,
         "of": of,
         "interval": "" if best else _span(row, cpu),
-        "rate": _rate(given),
+        "rate": rate_words(given),
         "note": str(given.get("note") or ""),
     }
 
@@ -260,89 +263,6 @@ def _place(scale: _Scale, row: _Row) -> dict[str, Any]:
     }
 
 
-def _load(table: Mapping[str, Any]) -> str:
-    return f"{table.get('scenario')}, {table.get('tool')}, {level_words(str(table.get('level')))}"
-
-
-def level_words(level: str) -> str:
-    """`c16` is "16 connections"; as the page's scripts say it."""
-    found = _LEVEL.match(level)
-    if not found or not level:
-        return level
-    connections, count, rate = (None if part is None else int(part) for part in found.groups())
-    words = [
-        None if connections is None else _plural(connections, "connection"),
-        None if count is None else _plural(count, "request"),
-        None if rate is None else f"{rate:,}/s target rate",
-    ]
-    return ", ".join(word for word in words if word)
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def _question(table: Mapping[str, Any], count: int, cpu: bool) -> str:
-    scenario = str(table.get("scenario"))
-    load = f"{table.get('tool')}, {level_words(str(table.get('level')))}"
-    waits = wait_words(scenario)
-    if waits:
-        asked = "needs the least CPU" if cpu else "serves the most requests/s"
-        return f"Which of these {count} {asked} if every answer waits for {waits}? {scenario}, {load}"
-    asked = f"serves {scenario} with the least CPU" if cpu else f"serves the most requests/s of {scenario}"
-    return f"Which of these {count} {asked}? {load}"
-
-
-def _caption(load: str, cpu: bool) -> str:
-    if cpu:
-        return f"{load}: CPU per request, less is better"
-    return f"{load}: requests/s, more is better"
-
-
-def _certainty(table: Mapping[str, Any], cpu: bool) -> str:
-    """How sure the ranking is: rounds, confidence, metric, and what would have been seen."""
-    if table.get("look", table.get("rounds")) is None:
-        first = next(iter(items(table.get("looks"))), None)
-        return f"No tiers yet: {_plural(table.get('rounds') or 0, 'round')}" + (
-            f", and the first look is after {first}." if first else "."
-        )
-    measured = _plural(int(table.get("look") or table["rounds"]), "round")
-    confidence = float(table.get("confidence") or CONFIDENCE)
-    judged = "CPU time per successful response" if cpu else "successful responses per second, alone on the CPU"
-    words = [
-        "Services in one tier cannot be told apart from its first.",
-        f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
-    ]
-    seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
-    if seen:
-        size = f"{100 * median(map(abs, seen)):.2g} %"
-        words.append(f"Where none is shown, a difference of {size} would most probably have been seen.")
-    if table.get("settled") is False:
-        words.append("More rounds may still divide tiers.")
-    return " ".join(words)
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return str(row.get("label") or row.get("service"))
-
-
-def _rate(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Requests/s, their interval, and that as a share for where there is little room."""
-    mean, span = _estimate(row.get("goodput"))
-    if mean == NOTHING or not span:
-        return (mean if mean == NOTHING else f"{mean}/s"), "", ""
-    middle, low, high = (float(row["goodput"][name]) for name in ("mean", "low", "high"))
-    half = 100 * max(high - middle, middle - low) / middle if middle > 0 else 0.0
-    return f"{mean}/s", span, f"±{half:.1f} %" if half < 9.95 else f"±{half:.0f} %"
-
-
-def _estimate(given: Any) -> tuple[str, str]:
-    """(mean, "low to high"), each as far as it is known."""
-    mean, low, high = (mapping(given).get(name) for name in ("mean", "low", "high"))
-    span = "" if low is None or high is None or low == high else f"{number(low)} to {number(high)}"
-    return (NOTHING if mean is None else number(mean)), span
-
-
 def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str, Any]], cpu: bool) -> Table:
     """Every figure of the table, as text: the picture's other form."""
     metric = "CPU" if cpu else "requests/s"
@@ -359,11 +279,11 @@ def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str,
             against = " ".join(filter(None, (shown["against"], shown["interval"])))
         rows.append(
             (
-                _name(given),
+                name_of(given),
                 NOTHING if given.get("tier") is None else str(given["tier"]),
                 against,
-                *(word or NOTHING for word in _estimate(given.get("goodput"))),
-                *(word or NOTHING for word in _estimate(given.get("cpu_us"))),
+                *(word or NOTHING for word in estimate_words(given.get("goodput"))),
+                *(word or NOTHING for word in estimate_words(given.get("cpu_us"))),
                 NOTHING if memory is None else number(memory / 1e6),
                 *(NOTHING if given.get(name) is None else str(given[name]) for name in ("windows", "left_out")),
                 str(given.get("note") or ""),
