@@ -55,7 +55,9 @@ def _remove_earlier(run: Path, block: Step) -> None:
             file.unlink()
 
 
-def step_file(lines: Sequence[PlanLine], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S) -> str:
+def step_file(
+    lines: Sequence[PlanLine], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S
+) -> str:
     """The text of step.sh for the plan's lines of one step."""
     first = lines[0]
     mode = first.get("mode", "solo")
