@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.core.arguments import Parser
 
@@ -26,6 +27,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
+    parser.add_argument("--own-app", type=Path)
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     for key, value in vars(options).items():

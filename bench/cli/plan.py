@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
+from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
+from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Pair, Plan
 from bench.plan.cpus import parse_list, resolve
 from bench.plan.interim_looks import LOOKS, table_looks
@@ -117,11 +120,16 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
     present = local_images(options.images)
     plan, matrix, settings = plan_of(options, present)
+    app = read_app(options.own_app) if options.own_app else None
     seed = options.seed if options.seed is not None else int(settings["SEED"])
     folder = make_folder(plan.preset.name, folder)
     facts = run_facts(folder.name, plan, settings, seed, options)
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
     facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
+    if app:
+        shutil.copytree(options.own_app, folder / FOLDER)
+        write_load_files(folder, app)
+        facts["own_app"] = app.facts()
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
@@ -193,6 +201,8 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
 def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
+    if options.own_app:
+        matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)))
     settings = resolve(read_settings(os.environ))
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
@@ -201,6 +211,14 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings
+
+
+def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
+    """Narrow the options to a user's own app; UserError for one that chooses something else."""
+    if options.preset or options.frameworks or options.stacks or options.packages:
+        raise UserError("--app takes no --preset, --stack, --framework or --package: it measures the app; --server chooses")
+    options.frameworks, options.pythons = (app.name,), app.pythons
+    return app
 
 
 def _minutes(seconds: float) -> str:

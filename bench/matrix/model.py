@@ -40,6 +40,18 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnBuild:
+    """How a user's own app gets into an image: on the server's image with the bare app `bare`, from the folder `source`.
+
+    `label` is part of the image's name: two apps with the same name have images of their own.
+    """
+
+    bare: str
+    label: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Framework:
     """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
 
@@ -52,12 +64,15 @@ class Framework:
     offers: tuple[str, ...] = ()
     selftest: bool = False
     app: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """None: the value is that of the environment when its container is started."""
+    own: OwnBuild | None = None
+    """Set for a user's own app, which is no part of the matrix."""
 
     @property
     def folder(self) -> str:
         """The folder of its app; variants share one."""
-        return self.app or self.name
+        return self.own.bare if self.own else self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,7 @@ class Route:
     """One route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
 
     `database`: the answer needs PostgreSQL; `waits`: the server waits for something, so its metric is goodput, not CPU.
+    `targets`: how many requests of a user's own app it stands for, which are in files of the run; 0: of the contract.
     """
 
     name: str
@@ -76,6 +92,7 @@ class Route:
     basic: bool = False
     database: bool = False
     waits: bool = False
+    targets: int = 0
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` if it belongs to this route, else None."""
@@ -100,7 +117,8 @@ class Service:
     @property
     def image(self) -> str:
         """The name of its image."""
-        return f"bench/{self.name}"
+        own = self.framework.own
+        return f"bench/own-{own.label}-{self.name}" if own else f"bench/{self.name}"
 
     @property
     def interface(self) -> str:
@@ -210,6 +228,18 @@ class Matrix:
         ]
         frameworks = {**self.frameworks, **{s.framework.name: s.framework for s in chosen}}
         return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
+
+    def with_own_app(self, app: Framework, routes: Mapping[str, Route], preset: Preset) -> Matrix:
+        """The matrix with a user's own app on every server that can host it; selections without a preset are `preset`."""
+        added = replace(self, frameworks={app.name: app})
+        services = legal_services(added, self.pythons, [self.default_base])
+        return replace(
+            self,
+            frameworks={**self.frameworks, app.name: app},
+            routes={**self.routes, **routes},
+            presets={**self.presets, "all": preset},
+            _services=(*self._services, *services),
+        )
 
     def route_of(self, scenario: str) -> tuple[Route, str]:
         """(route, path) of a scenario; UserError where there is none of this name."""

@@ -68,8 +68,8 @@ def _knee(text: str) -> Level:
     )
 
 
-def refusal(tool: str, level: Level, method: str) -> str | None:
-    """Why `tool` cannot generate this load; None if it can."""
+def refusal(tool: str, level: Level, method: str, targets: int = 0) -> str | None:
+    """Why `tool` cannot generate this load; None if it can. `targets`: the requests of a user's own app (0: of the contract)."""
     if tool == "vegeta":
         return None if level.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
     if level.open_loop:
@@ -78,6 +78,10 @@ def refusal(tool: str, level: Level, method: str) -> str | None:
         return f"{tool} cannot limit its rate"
     if level.count and tool == "wrk":
         return "wrk runs for a time, not for a number of requests"
-    if method != "GET" and tool == "wrk":
+    if targets > 1 and tool != "wrk":
+        return f"{tool} sends one request again and again: it cannot mix {targets} targets"
+    if targets and tool == "ab" and method not in ("GET", "HEAD", "POST", "PUT"):
+        return f"ab cannot send {method}"
+    if not targets and method != "GET" and tool == "wrk":
         return "wrk cannot send a body without a Lua script"
     return None

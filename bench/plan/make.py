@@ -97,7 +97,7 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
         for tool in load.tools:
             refusals = []
             for level in map(parse_level, load.levels):
-                cause = refusal(tool, level, route.method)
+                cause = refusal(tool, level, route.method, route.targets)
                 if cause is None:
                     yield PlannedCell(service, route, scenario, path, tool, level, load.alone)
                 else:

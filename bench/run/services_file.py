@@ -10,9 +10,14 @@ DEPENDENCIES = ("loadgen", "postgres", "upstream")
 SECOND_DATABASE = "postgres2"
 
 
-def services_file(services: Mapping[str, Mapping[str, Any]], *, second_database: bool) -> str:
+def services_file(
+    services: Mapping[str, Mapping[str, Any]], *, second_database: bool, own_app: Mapping[str, Any] | None = None
+) -> str:
     """RUN/services.sh: names, images, bases, frameworks and routes of the services, for bash to source."""
-    dependencies = (*DEPENDENCIES, *((SECOND_DATABASE,) if second_database else ()))
+    own = own_app["services"] if own_app else ()
+    # A user's own service of the same name takes the place of ours.
+    dependencies = [name for name in DEPENDENCIES if name not in own]
+    dependencies += [SECOND_DATABASE] * second_database + [f"own-{name}" for name in own]
     return (
         _array("SERVICES", services)
         + _array("DEPENDENCIES", dependencies)
@@ -21,7 +26,13 @@ def services_file(services: Mapping[str, Mapping[str, Any]], *, second_database:
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})
         + _map("ROUTES_OF", {name: ",".join(facts["routes"]) for name, facts in services.items()})
+        + (_own(own_app) if own_app else "")
     )
+
+
+def _own(app: Mapping[str, Any]) -> str:
+    names = {"OWN_APP": "app", "OWN_FOLDER": "folder", "OWN_ENV_FILE": "env_file", "OWN_BEFORE": "before"}
+    return "".join(f"{name}={shlex.quote(app[key])}\n" for name, key in names.items())
 
 
 def _array(name: str, words: Iterable[str]) -> str:

@@ -49,7 +49,7 @@ verify_service() {
 		service_failed "$name" answer "${READY_TIMEOUT:-30}"
 	else
 		[[ $3 ]] || save_facts_of "$name"
-		check_contract "$name" "$2"
+		if [[ $OWN_APP ]]; then check_own_answers "$name"; else check_contract "$name" "$2"; fi
 		[[ ! $3 || ! -e $folder/verify.json ]] || end_under_load "$name" "$2"
 	fi
 	stop_service "$name"
