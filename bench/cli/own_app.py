@@ -1,4 +1,4 @@
-"""Verbs for a user's own app: `own-app` describes it, `own-answers` records its right answers, or checks a service's."""
+"""Verbs for a user's own app: describe it, record its right answers or check a service's, show its traceback."""
 
 from __future__ import annotations
 

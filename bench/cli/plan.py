@@ -216,7 +216,9 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
 def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
     """Narrow the options to a user's own app; UserError for one that chooses something else."""
     if options.preset or options.frameworks or options.stacks or options.packages:
-        raise UserError("--app takes no --preset, --stack, --framework or --package: it measures the app; --server chooses")
+        raise UserError(
+            "--app takes no --preset, --stack, --framework or --package: it measures the app; --server chooses"
+        )
     options.frameworks, options.pythons = (app.name,), app.pythons
     return app
 

@@ -34,13 +34,11 @@ def bench_file(matrix: Matrix) -> str:
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
-def run_services(
-    matrix: Matrix, services: Iterable[Service], *, second_database: bool = False, locks: str = ""
-) -> str:
+def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False, locks: str = "") -> str:
     """A run's services.yml, without the services that `bench_file` defines.
 
-    `second_database`: add a database for side b, for pairs whose scenario uses one. `locks`: the folder with the locks of
-    a user's own app, for each Python.
+    `second_database`: add a database for side b, for pairs whose scenario uses one. `locks`: the folder with the locks
+    of a user's own app, for each Python.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     body = "".join(_service(s.name, s, matrix, folder="services/", locks=locks) for s in services if s.name not in own)

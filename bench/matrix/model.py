@@ -41,7 +41,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class OwnBuild:
-    """How a user's own app gets into an image: on the server's image with the bare app `bare`, from the folder `source`.
+    """How a user's own app gets into an image: on its server's with the bare app `bare`, from the folder `source`.
 
     `label` is part of the image's name: two apps with the same name have images of their own.
     """
@@ -230,7 +230,7 @@ class Matrix:
         return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
 
     def with_own_app(self, app: Framework, routes: Mapping[str, Route], preset: Preset) -> Matrix:
-        """The matrix with a user's own app on every server that can host it; selections without a preset are `preset`."""
+        """The matrix with a user's own app on every server that hosts it; a selection without a preset is `preset`."""
         added = replace(self, frameworks={app.name: app})
         services = legal_services(added, self.pythons, [self.default_base])
         return replace(

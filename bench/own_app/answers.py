@@ -48,12 +48,16 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
     """What these answers to one request agree in; `Unusable` where they cannot be right or have no status in common."""
     statuses = sorted({answer.status for answer in answers})
     if len(statuses) > 1:
-        raise Unusable(f"{target} gives {' and '.join(map(str, statuses))} in turn: the same request must have one status")
+        raise Unusable(
+            f"{target} gives {' and '.join(map(str, statuses))} in turn: the same request must have one status"
+        )
     if not 200 <= statuses[0] < 300:
         raise Unusable(f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}")
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
-        raise Unusable(f"{target} gives {' and '.join(sorted(types))} in turn: the same request must have one content type")
+        raise Unusable(
+            f"{target} gives {' and '.join(sorted(types))} in turn: the same request must have one content type"
+        )
     shapes = [shape_of_body(answer) for answer in answers]
     lengths = {len(answer.body) for answer in answers}
     shape = None if None in shapes else merged(shapes)

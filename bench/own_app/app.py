@@ -1,4 +1,4 @@
-"""A user's own app: as it is described in the run's folder, and as a framework of the matrix with routes and a preset."""
+"""A user's own app: as the run's folder describes it, and as a framework of the matrix with routes and a preset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Preset, Route
+from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
 from bench.own_app.targets import MIX, Target
 
 FOLDER = "app"
@@ -76,7 +76,10 @@ def with_own_app(matrix: Matrix, app: OwnApp) -> Matrix:
     framework = Framework(
         app.name,
         (app.interface,),
-        {"*": "it is an app of one's own", **dict.fromkeys((n for n, r in matrix.routes.items() if r.basic), "it is an app of one's own")},
+        {
+            "*": "it is an app of one's own",
+            **dict.fromkeys((n for n, r in matrix.routes.items() if r.basic), "it is an app of one's own"),
+        },
         environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
         own=OwnBuild(app.interface, app.label, app.folder),
     )

@@ -17,8 +17,9 @@ OURS = ("loadgen", "null", "bench")
 """Names that the run's own containers keep; its database and upstream give way to a service of the same name."""
 REPLACED = ("postgres", "upstream")
 KEPT = frozenset(
-    "image build command entrypoint environment working_dir user volumes tmpfs healthcheck shm_size mem_limit hostname read_only "
-    "ulimits sysctls stop_signal stop_grace_period platform pull_policy secrets configs expose annotations labels".split()
+    {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
+    | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}
+    | {"platform", "pull_policy", "secrets", "configs", "expose", "annotations", "labels"}
 )
 REFUSED = {
     "privileged": "is privileged",
@@ -66,7 +67,9 @@ def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] 
     for kind in ("secrets", "configs", "volumes"):
         if resolved.get(kind):
             # By names of this run's own: two runs never share a volume.
-            entries = {name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()}
+            entries = {
+                name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
+            }
             found[kind] = entries
     return found
 
@@ -75,7 +78,9 @@ def left_out(resolved: Mapping[str, Any]) -> list[str]:
     """`SERVICE.KEY` of what is not taken over and does no harm."""
     handled = KEPT | REFUSED.keys() | {"networks", "depends_on", "cap_drop", "security_opt", "ports", "init", "logging"}
     services = resolved.get("services") or {}
-    return [f"{name}.{key}" for name, one in services.items() for key, value in one.items() if value and key not in handled]
+    return [
+        f"{name}.{key}" for name, one in services.items() for key, value in one.items() if value and key not in handled
+    ]
 
 
 def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> Iterator[str]:
@@ -87,8 +92,8 @@ def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> It
     for option in service.get("security_opt") or ():
         if "unconfined" in option or "disable" in option or option.endswith("false"):
             yield f"weakens its confinement ({option})"
-    build = service.get("build")
-    for key in BUILD_REFUSED if isinstance(build, dict) else ():
+    build = service.get("build") or {}
+    for key in BUILD_REFUSED:
         if build.get(key):
             yield f"asks for more than a build needs (build.{key})"
     for volume in service.get("volumes") or ():
@@ -120,7 +125,8 @@ def _path_fault(source: str, folder: str, links: Sequence[str]) -> Iterator[str]
 def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in service.items() if key in KEPT and value not in (None, "", [], {})}
     kept["volumes"] = [
-        volume | {"read_only": True} if volume.get("type") == "bind" else volume for volume in service.get("volumes") or ()
+        volume | {"read_only": True} if volume.get("type") == "bind" else volume
+        for volume in service.get("volumes") or ()
     ]
     kept["depends_on"] = {PREFIX + other: rule for other, rule in (service.get("depends_on") or {}).items()}
     aliases = [name, *((service.get("networks") or {}).get("default") or {}).get("aliases", ())]
@@ -136,4 +142,3 @@ def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
         "init": True,
         "restart": "no",
     }
-

@@ -18,6 +18,7 @@ from bench.own_app.interface import INTERFACES, find_interface, module_file
 from bench.own_app.targets import DEFAULT, Target, read_targets
 
 _APP = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)\Z", re.ASCII)
+_LISTED = f"{', '.join(INTERFACES[:-1])} or {INTERFACES[-1]}"
 RESERVED = ("common", "server")
 """Modules of the benchmark's own in every image."""
 EXPECT_KEYS = ("status", "headers", "contains", "json")
@@ -56,10 +57,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     if given.interface is None:
         recognised = find_interface(given.source, module, name)
         if recognised is None:
-            raise UserError(
-                f"the source of {given.app} does not tell what it speaks: give --interface {', '.join(INTERFACES[:-1])} or "
-                f"{INTERFACES[-1]}"
-            )
+            raise UserError(f"the source of {given.app} does not tell what it speaks: give --interface {_LISTED}")
         interface, by = recognised.interface, recognised.by
     elif given.interface in INTERFACES:
         interface = given.interface
@@ -68,7 +66,9 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     targets = read_targets(given.targets, given.targets_name) if given.targets else (DEFAULT,)
     for target in targets:
         if any(route.match(target.name) for route in matrix.routes.values()):
-            raise UserError(f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: give another")
+            raise UserError(
+                f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: give another"
+            )
     pythons = matrix.select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]
     app = OwnApp(
@@ -89,12 +89,14 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
 
 
 def _modules(folder: Path) -> str:
-    names = [p.stem if p.suffix == ".py" else p.parent.name for p in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))]
+    names = [
+        p.stem if p.suffix == ".py" else p.parent.name for p in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))
+    ]
     return ", ".join(sorted(names)[:15]) or "none"
 
 
 def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any], ...]:
-    """--expect: an object by target (`GET /`, or its name) with status, headers, contains and json; in order of targets."""
+    """--expect: by target (`GET /`, or its name) status, headers, contains and json; in the order of targets."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

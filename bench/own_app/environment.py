@@ -27,6 +27,8 @@ def variables(path: Path, shown: str) -> tuple[str, ...]:
         if not found:
             raise UserError(f"{shown}, line {number} is not NAME=VALUE")
         if found[1] in OURS:
-            raise UserError(f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there")
+            raise UserError(
+                f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there"
+            )
         names[found[1]] = None
     return tuple(names)

@@ -58,7 +58,7 @@ def find_interface(folder: Path, module: str, name: str) -> Found | None:
 
 
 def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:
-    file = module_file(folder, module) if depth < DEEPEST else None
+    file = module_file(folder, module) if module and depth < DEEPEST else None
     if file is None:
         return None
     try:
@@ -80,7 +80,10 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
     """(name in the module, full name) of everything that it imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((one.asname or one.name.split(".")[0], one.name if one.asname else one.name.split(".")[0]) for one in node.names)
+            yield from (
+                (one.asname or one.name.split(".")[0], one.name if one.asname else one.name.split(".")[0])
+                for one in node.names
+            )
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             origin = ".".join([*filter(None, above), *([node.module] if node.module else [])])
@@ -90,10 +93,12 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
 def _values(tree: ast.AST, name: str) -> Iterator[ast.AST]:
     """What is assigned to a name, or defined under it, anywhere in the module."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-            yield node.value
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name and node.value:
-            yield node.value
+        assigned = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == name for target in assigned):
+            value = getattr(node, "value", None)
+            yield from [value] if isinstance(value, ast.AST) else []
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             yield node
 
@@ -105,16 +110,23 @@ def _of_value(folder: Path, module: str, value: ast.AST, names: dict[str, str], 
         return _of_name(folder, module, value.id, depth + 1)
     if not isinstance(value, ast.Call):
         return None
-    full = _full_name(value.func, names)
-    if full in MAKERS:
-        return Found(MAKERS[full], full)
-    if isinstance(value.func, ast.Attribute) and value.func.attr in METHODS:
-        return Found(METHODS[value.func.attr], value.func.attr)
-    if isinstance(value.func, ast.Name) and (found := _of_name(folder, module, value.func.id, depth + 1)):
+    found = _of_maker(value.func, names)
+    if found is None and isinstance(value.func, ast.Name):
+        found = _of_name(folder, module, value.func.id, depth + 1)
+    if found:
         return found
     # A wrapper around the app: ProxyFix(app), Middleware(app).
     inner = (_of_value(folder, module, one, names, depth + 1) for one in value.args if depth < DEEPEST)
     return next(filter(None, inner), None)
+
+
+def _of_maker(called: ast.AST, names: dict[str, str]) -> Found | None:
+    full = _full_name(called, names)
+    if full in MAKERS:
+        return Found(MAKERS[full], full)
+    if isinstance(called, ast.Attribute) and called.attr in METHODS:
+        return Found(METHODS[called.attr], called.attr)
+    return None
 
 
 def _of_function(

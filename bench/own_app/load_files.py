@@ -73,7 +73,9 @@ def lua_script(targets: Sequence[Target]) -> str:
     for number, one in enumerate(targets, 1):
         headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(one))
         body = f'body("body-{number}")' if one.body is not None else "nil"
-        entries.append(f"  {{method = {_lua(one.method)}, path = {_lua(one.path)}, headers = {{{headers}}}, body = {body}}},")
+        entries.append(
+            f"  {{method = {_lua(one.method)}, path = {_lua(one.path)}, headers = {{{headers}}}, body = {body}}},"
+        )
     return _SCRIPT % {"targets": "\n".join(entries), "order": ", ".join(map(str, order(targets)))}
 
 

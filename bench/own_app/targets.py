@@ -70,8 +70,7 @@ def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
 def _groups(text: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
     """(number of the first line, lines) of each target: a line with a method begins one, as a blank line does."""
     group: list[tuple[int, str]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         begins = not line or (any(not one.startswith("#") for _, one in group) and _is_new(line))
         if begins and any(not one.startswith("#") for _, one in group):
             yield group[0][0], group
@@ -93,14 +92,18 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
         if given := _NAME.match(line):
             name = given[1]
             if not _SCENARIO.match(name) or name == MIX:
-                raise UserError(f"{where}: '{name}' is not a name: lower-case letters, digits and '-' ('{MIX}' is taken)")
+                raise UserError(
+                    f"{where}: '{name}' is not a name: lower-case letters, digits and '-' ('{MIX}' is taken)"
+                )
         if given := _WEIGHT.match(line):
             if not given[1].isdecimal() or not 1 <= int(given[1]) <= MOST_WEIGHT:
                 raise UserError(f"{where}: weight '{given[1]}' is not a whole number from 1 to {MOST_WEIGHT}")
             weight = int(given[1])
     request = _REQUEST.match(rest[0])
     if not request or request[1] not in METHODS:
-        raise UserError(f"{where}: '{rest[0][:80]}' is not a target: write METHOD and a URL path, such as GET /products/1")
+        raise UserError(
+            f"{where}: '{rest[0][:80]}' is not a target: write METHOD and a URL path, such as GET /products/1"
+        )
     path = _path(request[2], where)
     headers, body = [], None
     for line in rest[1:]:

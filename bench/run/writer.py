@@ -33,7 +33,10 @@ def write_run(
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
-    write_file(folder / "services.sh", services_file(facts["services"], second_database=second_database, own_app=facts.get("own_app")))
+    write_file(
+        folder / "services.sh",
+        services_file(facts["services"], second_database=second_database, own_app=facts.get("own_app")),
+    )
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

@@ -1,7 +1,7 @@
 """One's own app under the name by which every server asks for an app: `app`; of aiohttp and Tornado `create_app`.
 
-APP says where it is, MODULE:NAME, or MODULE:NAME() for a function that makes it; APP_INTERFACE what it is. Its folder comes
-first in the search for modules, and is the working directory.
+APP says where it is, MODULE:NAME, or MODULE:NAME() for a function that makes it; APP_INTERFACE what it is. Its folder
+comes first in the search for modules, and is the working directory.
 """
 
 from __future__ import annotations
