@@ -129,7 +129,7 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     if app:
         shutil.copytree(options.own_app, folder / FOLDER)
         write_load_files(folder, app)
-        facts["own_app"] = app.facts()
+        facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
@@ -201,6 +201,8 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
 def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
+    if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
+        raise UserError("--cpu-hour-price takes a number above 0, and is for one's own app: give --app too")
     if options.own_app:
         matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)))
     settings = resolve(read_settings(os.environ))

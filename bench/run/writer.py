@@ -110,6 +110,7 @@ def service_facts(
             "concurrent": s.server.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
+            **({"model": s.server.model} if s.framework.own else {}),
         }
         for s in services
     }

@@ -43,7 +43,7 @@ stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 
 
 is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 
-server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
+server_log() { "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
 
 # server_state NAME [PID]: its counters, and how its container is.
 server_state() {
