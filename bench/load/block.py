@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +175,10 @@ def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
-            quiet = quiet_s(said.get("answer"), load.planned.connections or 1)
+            answer = one_answer_s(load) or said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
-            runners.append(Runner(load.planned.service, tool, load.peer, quiet, seconds))
+            quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
+            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds))
         began = time.time_ns()
         taken = run_window(runners, counters, SHARED, turn_s=first.turn_s or 0.1, rng=rng)
         ended = time.time_ns()
@@ -198,6 +200,22 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
         return 0 if tool.told else None
     return status if status >= 0 else 128 - status
+
+
+def one_answer_s(load: Load) -> float | None:
+    """Seconds for one answer while no other service is asked; None if there is none."""
+    one = load.planned
+    headers = {} if one.body is None else {"Content-Type": "application/json"}
+    began = time.monotonic()
+    connection = HTTPConnection(*load.peer, timeout=one.timeout_s)
+    try:
+        connection.request(one.method, one.path, one.body, headers)
+        connection.getresponse().read()
+    except (OSError, HTTPException):
+        return None
+    finally:
+        connection.close()
+    return time.monotonic() - began
 
 
 def quiet_s(answer_s: float | None, connections: int) -> float:

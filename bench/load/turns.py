@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import under_way
+from bench.load.sockets import connections_to
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
 _POLL_S = 0.0005
-_IDLE_CPU_NS = 500_000
-"""CPU time that an idle server may use (it wakes now and then)."""
+_IDLE_CPU_NS, _IDLE_SHARE = 500_000, 0.03
+"""CPU time that an idle server may use: it wakes now and then (uvicorn ten times a second), the longer the more."""
 _LAST_READ_S = 0.003
 """The time in which a tool reads its last turn's answers before it is told to end."""
 
@@ -29,13 +29,15 @@ _LAST_READ_S = 0.003
 class Runner:
     """One service of the window: its name, its tool, its address and port.
 
-    It is under load for `seconds`. `quiet_s` is longer than it takes for one answer when it has nothing else to do.
+    It is under load for `seconds`. `quiet_s` is longer than it takes for answers to all of the tool's connections, and
+    `one_quiet_s` for one answer, when it has nothing else to do.
     """
 
     service: str
     tool: HeldTool
     peer: tuple[str, int]
     quiet_s: float = 0.02
+    one_quiet_s: float = 0.02
     seconds: float = 1.0
 
 
@@ -123,18 +125,19 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> No
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
     """When the last answer under way had come, and whether it was given up.
 
-    A tool may be stopped between opening a connection and sending its request, or between two requests: such a
-    connection looks as if it waited for an answer. It does not, where for `quiet_s` neither an answer has come nor
-    the service has worked.
+    A tool may be stopped between two requests: within the steps of the kernel's clock, such a connection looks as if it
+    waited for an answer. It does not, where for `quiet_s` neither an answer has come nor the service has worked. Where
+    the server may wait for the tool, `one_quiet_s` is enough: a worker that serves one connection at a time (gunicorn's
+    sync) answers no other before the tool has asked on this one, or has closed it.
     """
     last_change, seen, worked = held, -1, counters.cpu_ns(runner.service)
-    while waiting := under_way(runner.peer):
+    while (found := connections_to(runner.peer)).waiting:
         now, used = clock(), counters.cpu_ns(runner.service)
-        if waiting != seen or used - worked > _IDLE_CPU_NS:
-            last_change, seen, worked = now, waiting, used
+        if found.waiting != seen or used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_change):
+            last_change, seen, worked = now, found.waiting, used
         if now - held > LONGEST_DRAIN_S * 1e9:
             return now, True
-        if now - last_change > runner.quiet_s * 1e9:
+        if now - last_change > (runner.one_quiet_s if found.unasked or found.unclosed else runner.quiet_s) * 1e9:
             return last_change, False
         time.sleep(_POLL_S)
     return clock(), False
