@@ -11,10 +11,11 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import connections_to
+from bench.load.sockets import connections_to, received_bytes
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
@@ -41,6 +42,14 @@ class Runner:
     seconds: float = 1.0
 
 
+class Part(NamedTuple):
+    """The time and the service's CPU time in ns, and the bytes that came: up to the mark, and after it."""
+
+    ns: tuple[int, int]
+    cpu_ns: tuple[int, int]
+    received_bytes: tuple[int, int]
+
+
 @dataclass(slots=True)
 class Turns:
     """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat."""
@@ -52,6 +61,7 @@ class Turns:
     cpu_ns: dict[str, int] = field(default_factory=dict)
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
     each_ns: list[tuple[int, int]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
 
     def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
         """A turn: when it began, when its load ended, and when the last answer had come."""
@@ -76,14 +86,16 @@ def run_window(
     *,
     turn_s: float,
     rng: random.Random,
+    mark_s: float | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
     """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
     `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
+    With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
     turns = {runner.service: Turns() for runner in runners}
-    watch = _Watch(counters, tuple(shared), clock)
+    watch = _Watch(counters, tuple(shared), clock, mark_s)
     wanted = {runner.service: max(1, round(runner.seconds / turn_s)) for runner in runners}
     # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
     # its connections idle for that long, which servers close.
@@ -109,17 +121,35 @@ class _Watch:
     counters: CpuCounters
     shared: tuple[str, ...]
     clock: Callable[[], int]
+    mark_s: float | None
+
+    def moment(self, service: str) -> tuple[int, int, int]:
+        """The time and the service's CPU time in ns, and the bytes that the load generator has received."""
+        return self.clock(), self.counters.cpu_ns(service), received_bytes()
 
 
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
     before = watch.counters.read(runner.service, *watch.shared)
     began = watch.clock()
-    runner.tool.resume()
-    time.sleep(turn_s)
+    if watch.mark_s is None:
+        runner.tool.resume()
+        time.sleep(turn_s)
+    else:
+        turns.parts.append(_marked_turn(runner, turn_s, watch.mark_s, watch))
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
     turns.add((began, held, done), before, watch.counters.read(runner.service, *watch.shared), cut=cut)
+
+
+def _marked_turn(runner: Runner, turn_s: float, mark_s: float, watch: _Watch) -> Part:
+    moments = [watch.moment(runner.service)]
+    runner.tool.resume()
+    for seconds in (mark_s, turn_s - mark_s):
+        time.sleep(seconds)
+        moments.append(watch.moment(runner.service))
+    begin, mark, end = moments
+    return Part(*((b - a, c - b) for a, b, c in zip(begin, mark, end, strict=True)))
 
 
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
