@@ -11,9 +11,15 @@ from bench.validity.run_records import reviewed, service_names
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
 from calibration.pairs import PAIRS
+from calibration.parts import parts
 from calibration.tables import tables
 
-CHECKS = {**PAIRS, "tables": (tables, "verdicts.jsonl"), "lengths": (lengths, "records.jsonl")}
+CHECKS = {
+    **PAIRS,
+    "tables": (tables, "verdicts.jsonl"),
+    "lengths": (lengths, "records.jsonl"),
+    "parts": (parts, "records.jsonl"),
+}
 """Self-test -> (its function, the file of a run that it needs)."""
 HEADS = (
     "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
@@ -22,10 +28,10 @@ HEADS = (
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`latency RUN`, or `aa|power|tables|lengths RUN...`: print the table; 0 if every promise holds, else 1."""
+    """`latency RUN`, or `aa|power|tables|lengths|parts RUN...`: print the table; 0 if every promise holds, else 1."""
     if len(argv) < 2 or argv[0] not in ("latency", *CHECKS) or (argv[0] == "latency" and len(argv) > 2):
         raise UserError(
-            "usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power|tables|lengths RUN..."
+            "usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power|tables|lengths|parts RUN..."
         )
     if argv[0] in CHECKS:
         check, needs = CHECKS[argv[0]]

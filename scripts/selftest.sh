@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|aa|power|tables [--hog] [SELECTION...]
-#        scripts/selftest.sh judge aa|power|tables|lengths RUN...
+#        scripts/selftest.sh judge aa|power|tables|lengths|parts RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -17,7 +17,8 @@
 #   tables      a table in turns of eight services, three of them the same as another and the others slower by
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
 #   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
-#               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment
+#               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
+#               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100
 #   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that

@@ -113,7 +113,8 @@ def turns_verb(argv: Sequence[str]) -> int:
     if argv[0] == "ready":
         wait_until_ready(block)
     else:
-        load_block(block, os.environ.get("SEED", ""))
+        mark = os.environ.get("TURN_MARK_MS")
+        load_block(block, os.environ.get("SEED", ""), int(mark) / 1000 if mark else None)
     return 0
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,14 @@ def wait_until_ready(block: Block) -> None:
     _prepare(block, "ready", [*block.services.values()])
 
 
-def load_block(block: Block, seed: str) -> None:
-    """Warm up, load and save every window of the block."""
+def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
+    """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
     counters = CpuCounters(_cgroups(block))
     for window in block.windows:
         _prepare(block, "prepare", block.still(window))
         loads = _loads(block, block.still(window))
         if loads:
-            _load_window(block, loads, counters, random.Random(f"{seed} {loads[0].planned.id}"))
+            _load_window(block, loads, counters, random.Random(f"{seed} {loads[0].planned.id}"), mark_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,9 @@ def _measure_all(
     return [(process.returncode, out, err) for process, (out, err) in zip(started, said, strict=True)]
 
 
-def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random) -> None:
+def _load_window(
+    block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random, mark_s: float | None
+) -> None:
     first = loads[0].planned
     with ExitStack() as stack:
         runners = []
@@ -174,11 +177,12 @@ def _load_window(block: Block, loads: Sequence[Load], counters: CpuCounters, rng
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
-            quiet = quiet_s(said.get("answer"), load.planned.connections or 1)
+            answer = one_answer_s(load) or said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
-            runners.append(Runner(load.planned.service, tool, load.peer, quiet, seconds))
+            quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
+            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds))
         began = time.time_ns()
-        taken = run_window(runners, counters, SHARED, turn_s=first.turn_s or 0.1, rng=rng)
+        taken = run_window(runners, counters, SHARED, turn_s=first.turn_s or 0.1, rng=rng, mark_s=mark_s)
         ended = time.time_ns()
     health = _health(block, [load.planned for load in loads])
     for load, runner in zip(loads, runners, strict=True):
@@ -198,6 +202,22 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
         return 0 if tool.told else None
     return status if status >= 0 else 128 - status
+
+
+def one_answer_s(load: Load) -> float | None:
+    """Seconds for one answer while no other service is asked; None if there is none."""
+    one = load.planned
+    headers = {} if one.body is None else {"Content-Type": "application/json"}
+    began = time.monotonic()
+    connection = HTTPConnection(*load.peer, timeout=one.timeout_s)
+    try:
+        connection.request(one.method, one.path, one.body, headers)
+        connection.getresponse().read()
+    except (OSError, HTTPException):
+        return None
+    finally:
+        connection.close()
+    return time.monotonic() - began
 
 
 def quiet_s(answer_s: float | None, connections: int) -> float:
@@ -241,7 +261,7 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
         "host_ticks": turns.host_ticks,
         "each_ns": turns.each_ns,
         "missing": dict(missing),
-    }
+    } | ({"parts": turns.parts} if turns.parts else {})
 
 
 def _limits() -> dict[str, int | None]:

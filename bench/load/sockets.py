@@ -10,12 +10,14 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 TABLE = Path("/proc/net/tcp")
+DEVICES = Path("/proc/net/dev")
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
-_ESTABLISHED, _SYN_SENT = 1, 2
+_ESTABLISHED, _SYN_SENT, _CLOSE_WAIT = 1, 2, 8
 _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBBI48x")
 _STATE_AT, _PORT_AT, _ADDRESS_AT, _QUEUE_AT = 1, 6, 24, 56
@@ -23,15 +25,28 @@ _STATE_AT, _PORT_AT, _ADDRESS_AT, _QUEUE_AT = 1, 6, 24, 56
 _MESSAGE_BYTES = 72
 _INFO = 2
 """INET_DIAG_INFO, the attribute with the connection's tcp_info, which is asked for by bit `_INFO - 1`."""
-_DATA_SEGMENTS_OUT_AT = 156
+_LAST_SENT_AT, _LAST_RECEIVED_AT, _DATA_SEGMENTS_OUT_AT = 44, 52, 156
+"""In tcp_info: milliseconds since data was last sent and received, and how many segments with data were sent."""
 
 
-def under_way(peer: tuple[str, int]) -> int:
-    """Connections to `peer` (IPv4 address, port) that wait for an answer while their tool is stopped.
+class Connections(NamedTuple):
+    """Connections of a stopped tool: `waiting` for an answer, and those where the server may wait for the tool.
 
-    A stopped tool reads nothing: an answer that has arrived is still in the connection's receive queue. One on which
-    nothing was ever sent waits for none: the tool was stopped between opening it and asking (without sock_diag, which a
-    kernel may lack, such a connection counts too).
+    These are `unasked`: nothing was ever sent on them; or `unclosed`: the server has closed its side.
+    """
+
+    waiting: int
+    unasked: int = 0
+    unclosed: int = 0
+
+
+def connections_to(peer: tuple[str, int]) -> Connections:
+    """What the connections to `peer` (IPv4 address, port) wait for while their tool is stopped.
+
+    A stopped tool reads nothing: an answer that has arrived is still in the connection's receive queue. One that the
+    tool had read before it was stopped is told by its time, if that is later than the last request's (the kernel's
+    clock has steps of some milliseconds). A connection on which nothing was ever sent waits for no answer: the tool was
+    stopped between opening it and asking. Without sock_diag, which a kernel may lack, an unasked one counts as waiting.
     """
     try:
         return _by_sock_diag(peer)
@@ -39,39 +54,58 @@ def under_way(peer: tuple[str, int]) -> int:
         return _by_proc(peer)
 
 
-def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> int:
+def received_bytes(devices: Path = DEVICES) -> int:
+    """Bytes that this network's devices have received so far, headers included; the loopback's are left out."""
+    lines = (line.partition(":") for line in devices.read_text().splitlines()[2:])
+    return sum(int(counts.split()[0]) for name, _, counts in lines if name.strip() != "lo")
+
+
+def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:
     (number,) = struct.unpack("=I", socket.inet_aton(peer[0]))
     name, waiting = f"{number:08X}:{peer[1]:04X}", 0
     for line in table.read_text().splitlines()[1:]:
         _, _, remote, state, queues, *_ = line.split(None, 5)
         waiting += remote == name and (state == "02" or (state == "01" and queues.endswith(":00000000")))
-    return waiting
+    return Connections(waiting)
 
 
-def _by_sock_diag(peer: tuple[str, int]) -> int:
+def _by_sock_diag(peer: tuple[str, int]) -> Connections:
     address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
-    waiting = 0
+    waiting = unasked = unclosed = 0
     for entry in _connections():
         theirs = entry[_PORT_AT : _PORT_AT + 2] == port and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address
-        if theirs and struct.unpack_from("=I", entry, _QUEUE_AT)[0] == 0:
-            waiting += entry[_STATE_AT] == _SYN_SENT or _has_sent(entry)
-    return waiting
+        state = entry[_STATE_AT]
+        if theirs and state == _CLOSE_WAIT:
+            unclosed += 1
+        elif theirs and struct.unpack_from("=I", entry, _QUEUE_AT)[0] == 0:
+            info = _tcp_info(entry)
+            if info is None or state == _SYN_SENT:
+                waiting += 1
+            elif not _number(info, _DATA_SEGMENTS_OUT_AT):
+                unasked += 1
+            else:
+                waiting += _number(info, _LAST_RECEIVED_AT) >= _number(info, _LAST_SENT_AT)
+    return Connections(waiting, unasked, unclosed)
 
 
-def _has_sent(entry: bytes) -> bool:
-    """Whether data was sent on a connection; True where the kernel does not say."""
+def _tcp_info(entry: bytes) -> bytes | None:
+    """The connection's tcp_info; None where the kernel does not tell of data segments."""
     place = _MESSAGE_BYTES
     while place + 4 <= len(entry):
         length, kind = struct.unpack_from("=HH", entry, place)
         if kind == _INFO and length >= 4 + _DATA_SEGMENTS_OUT_AT + 4:
-            return bool(struct.unpack_from("=I", entry, place + 4 + _DATA_SEGMENTS_OUT_AT)[0])
+            return entry[place + 4 : place + length]
         place += max(4, (length + 3) & ~3)
-    return True
+    return None
+
+
+def _number(info: bytes, place: int) -> int:
+    return int(struct.unpack_from("=I", info, place)[0])
 
 
 def _connections() -> Iterator[bytes]:
-    """An inet_diag_msg of each IPv4 connection of this network that is established or about to be."""
-    states = 1 << _ESTABLISHED | 1 << _SYN_SENT
+    """An inet_diag_msg of each IPv4 connection of this network that is being opened, open, or closed by its peer."""
+    states = 1 << _ESTABLISHED | 1 << _SYN_SENT | 1 << _CLOSE_WAIT
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INFO - 1), 0, states)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0) + request)

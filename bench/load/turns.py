@@ -11,16 +11,17 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import under_way
+from bench.load.sockets import connections_to, received_bytes
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
 _POLL_S = 0.0005
-_IDLE_CPU_NS = 500_000
-"""CPU time that an idle server may use (it wakes now and then)."""
+_IDLE_CPU_NS, _IDLE_SHARE = 500_000, 0.03
+"""CPU time that an idle server may use: it wakes now and then (uvicorn ten times a second), the longer the more."""
 _LAST_READ_S = 0.003
 """The time in which a tool reads its last turn's answers before it is told to end."""
 
@@ -29,14 +30,24 @@ _LAST_READ_S = 0.003
 class Runner:
     """One service of the window: its name, its tool, its address and port.
 
-    It is under load for `seconds`. `quiet_s` is longer than it takes for one answer when it has nothing else to do.
+    It is under load for `seconds`. `quiet_s` is longer than it takes for answers to all of the tool's connections, and
+    `one_quiet_s` for one answer, when it has nothing else to do.
     """
 
     service: str
     tool: HeldTool
     peer: tuple[str, int]
     quiet_s: float = 0.02
+    one_quiet_s: float = 0.02
     seconds: float = 1.0
+
+
+class Part(NamedTuple):
+    """The time and the service's CPU time in ns, and the bytes that came: up to the mark, and after it."""
+
+    ns: tuple[int, int]
+    cpu_ns: tuple[int, int]
+    received_bytes: tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -50,6 +61,7 @@ class Turns:
     cpu_ns: dict[str, int] = field(default_factory=dict)
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
     each_ns: list[tuple[int, int]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
 
     def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
         """A turn: when it began, when its load ended, and when the last answer had come."""
@@ -74,14 +86,16 @@ def run_window(
     *,
     turn_s: float,
     rng: random.Random,
+    mark_s: float | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
     """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
     `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
+    With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
     turns = {runner.service: Turns() for runner in runners}
-    watch = _Watch(counters, tuple(shared), clock)
+    watch = _Watch(counters, tuple(shared), clock, mark_s)
     wanted = {runner.service: max(1, round(runner.seconds / turn_s)) for runner in runners}
     # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
     # its connections idle for that long, which servers close.
@@ -107,34 +121,53 @@ class _Watch:
     counters: CpuCounters
     shared: tuple[str, ...]
     clock: Callable[[], int]
+    mark_s: float | None
+
+    def moment(self, service: str) -> tuple[int, int, int]:
+        """The time and the service's CPU time in ns, and the bytes that the load generator has received."""
+        return self.clock(), self.counters.cpu_ns(service), received_bytes()
 
 
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
     before = watch.counters.read(runner.service, *watch.shared)
     began = watch.clock()
-    runner.tool.resume()
-    time.sleep(turn_s)
+    if watch.mark_s is None:
+        runner.tool.resume()
+        time.sleep(turn_s)
+    else:
+        turns.parts.append(_marked_turn(runner, turn_s, watch.mark_s, watch))
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
     turns.add((began, held, done), before, watch.counters.read(runner.service, *watch.shared), cut=cut)
 
 
+def _marked_turn(runner: Runner, turn_s: float, mark_s: float, watch: _Watch) -> Part:
+    moments = [watch.moment(runner.service)]
+    runner.tool.resume()
+    for seconds in (mark_s, turn_s - mark_s):
+        time.sleep(seconds)
+        moments.append(watch.moment(runner.service))
+    begin, mark, end = moments
+    return Part(*((b - a, c - b) for a, b, c in zip(begin, mark, end, strict=True)))
+
+
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
     """When the last answer under way had come, and whether it was given up.
 
-    A tool may be stopped between opening a connection and sending its request, or between two requests: such a
-    connection looks as if it waited for an answer. It does not, where for `quiet_s` neither an answer has come nor
-    the service has worked.
+    A tool may be stopped between two requests: within the steps of the kernel's clock, such a connection looks as if it
+    waited for an answer. It does not, where for `quiet_s` neither an answer has come nor the service has worked. Where
+    the server may wait for the tool, `one_quiet_s` is enough: a worker that serves one connection at a time (gunicorn's
+    sync) answers no other before the tool has asked on this one, or has closed it.
     """
     last_change, seen, worked = held, -1, counters.cpu_ns(runner.service)
-    while waiting := under_way(runner.peer):
+    while (found := connections_to(runner.peer)).waiting:
         now, used = clock(), counters.cpu_ns(runner.service)
-        if waiting != seen or used - worked > _IDLE_CPU_NS:
-            last_change, seen, worked = now, waiting, used
+        if found.waiting != seen or used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_change):
+            last_change, seen, worked = now, found.waiting, used
         if now - held > LONGEST_DRAIN_S * 1e9:
             return now, True
-        if now - last_change > runner.quiet_s * 1e9:
+        if now - last_change > (runner.one_quiet_s if found.unasked or found.unclosed else runner.quiet_s) * 1e9:
             return last_change, False
         time.sleep(_POLL_S)
     return clock(), False

@@ -34,7 +34,7 @@ measure_block() {
 # turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {
 	status=0
-	attend in_loadgen env "SEED=$SEED" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
+	attend in_loadgen env "SEED=$SEED" "TURN_MARK_MS=$TURN_MARK_MS" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
 	facts+=("turns_$1_status=$status")
 }
 

@@ -17,6 +17,7 @@ from bench.drive.step_file import write_step
 from bench.load import block as block_module
 from bench.load import turns as turns_module
 from bench.load.block import load_block, quiet_s, read_block, seconds_for, wait_until_ready
+from bench.load.sockets import Connections
 from bench.plan.measurement import Measurement, measurement_of
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
@@ -95,7 +96,7 @@ Make = Callable[..., Fake]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAKE", str(tmp_path))
-    monkeypatch.setattr(turns_module, "under_way", lambda peer: 0)
+    monkeypatch.setattr(turns_module, "connections_to", lambda peer: Connections(0))
     monkeypatch.setattr(block_module, "address_of", lambda name: "127.0.0.1")
     monkeypatch.setattr(block_module, "cgroup_root", lambda: tmp_path / "cgroups")
     monkeypatch.setattr("bench.load.cpu_counters.HOST", tmp_path / "cgroups")

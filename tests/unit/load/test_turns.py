@@ -18,7 +18,7 @@ from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import under_way
+from bench.load.sockets import Connections, connections_to, received_bytes
 from bench.load.turns import Runner, run_window
 
 COUNTS = """
@@ -56,7 +56,7 @@ class Ticks:
 
 @pytest.fixture
 def nothing_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns_module, "under_way", lambda peer: 0)
+    monkeypatch.setattr(turns_module, "connections_to", lambda peer: Connections(0))
 
 
 def tool(path: Path, code: str = "") -> HeldTool:
@@ -149,14 +149,14 @@ def server() -> Iterator[tuple[socket.socket, tuple[str, int]]]:
 
 def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.socket, tuple[str, int]]) -> None:
     listener, peer = server
-    assert under_way(peer) == 0
+    assert connections_to(peer).waiting == 0
     with socket.create_connection(listener.getsockname()) as client:
         accepted, _ = listener.accept()
         with accepted:
             client.sendall(b"GET")
-            assert under_way(peer) == 1
+            assert connections_to(peer).waiting == 1
             accepted.sendall(b"200")
-            assert under_way(peer) == 0, "the answer waits in the stopped tool's queue"
+            assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
 
 
 def test_a_kernel_without_sock_diag_tells_it_too(
@@ -202,9 +202,9 @@ def test_a_connection_without_a_request_is_not_waited_for(
 ) -> None:
     listener, peer = server
     with socket.create_connection(listener.getsockname()) as client:
-        assert under_way(peer) == 0
+        assert connections_to(peer) == Connections(0, unasked=1)
         client.sendall(b"GET")
-        assert under_way(peer) == 1
+        assert connections_to(peer) == Connections(1)
     runner = Runner("a", tool(tmp_path / "a", client_of(listener)), peer, quiet_s=60.0, seconds=0.5)
     taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 0
@@ -220,6 +220,71 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
     taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
     assert taken.drains_cut == 0
     # The quiet time itself is not the service's.
+    assert taken.drain_ns < 0.05e9
+
+
+def test_an_answer_that_was_read_is_not_waited_for_again(server: tuple[socket.socket, tuple[str, int]]) -> None:
+    listener, peer = server
+    with socket.create_connection(listener.getsockname()) as client:
+        accepted, _ = listener.accept()
+        with accepted:
+            client.sendall(b"GET")
+            # More than a step of the kernel's clock.
+            time.sleep(0.05)
+            accepted.sendall(b"200")
+            client.recv(3)
+            assert connections_to(peer) == Connections(0), "the next request has not left yet"
+            time.sleep(0.05)
+            client.sendall(b"GET")
+            assert connections_to(peer) == Connections(1)
+
+
+class Waking(Ticks):
+    """Counters of a server that uses `share` of a CPU."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def cpu_ns(self, name: str) -> int:
+        return int(self.share * time.monotonic_ns())
+
+
+@pytest.mark.parametrize(("share", "cut"), [(0.01, 0), (0.5, 1)])
+def test_an_idle_server_that_wakes_now_and_then_has_nothing_under_way(
+    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path, share: float, cut: int
+) -> None:
+    listener, peer = server
+    asks = client_of(listener, "s.sendall(b'GET')")
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.4, seconds=0.5)
+    taken = run_window([runner], Waking(share), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    assert taken.drains_cut == cut
+    assert taken.drain_ns < 0.2e9 or cut
+
+
+def test_a_connection_that_the_server_has_closed_waits_for_the_tool(
+    server: tuple[socket.socket, tuple[str, int]],
+) -> None:
+    listener, peer = server
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"GET")
+        accepted, _ = listener.accept()
+        accepted.recv(3)
+        accepted.sendall(b"200")
+        accepted.shutdown(socket.SHUT_WR)
+        time.sleep(0.05)
+        assert connections_to(peer) == Connections(0, unclosed=1)
+        accepted.close()
+
+
+def test_a_worker_that_reads_from_a_connection_without_a_request_is_not_waited_for(
+    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
+) -> None:
+    listener, peer = server
+    asks = client_of(listener, f"t=socket.create_connection(('127.0.0.1',{peer[1]}))\nt.sendall(b'GET')")
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, one_quiet_s=0.05, seconds=0.5)
+    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    assert taken.drains_cut == 0
     assert taken.drain_ns < 0.05e9
 
 
@@ -254,3 +319,31 @@ def test_the_real_counters_grow_with_work() -> None:
     before = counters.read().cpu_ns["loadgen"]
     subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
     assert counters.read().cpu_ns["loadgen"] - before > 1_000_000
+
+
+def test_a_turn_is_read_at_its_mark_too(
+    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = iter((100, 300, 900))
+    used = iter((10, 40, 90, 0))
+    monkeypatch.setattr(turns_module, "received_bytes", lambda: next(received))
+    counters = Ticks()
+    monkeypatch.setattr(counters, "cpu_ns", lambda name: next(used))
+    runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)
+    taken = run_window([runner], counters, [], turn_s=0.2, mark_s=0.05, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    (part,) = taken.parts
+    assert (part.cpu_ns, part.received_bytes) == ((30, 50), (200, 600))
+    assert part.ns[0] >= 0.05e9
+    assert part.ns[1] >= 0.15e9
+
+
+def test_bytes_are_received_by_devices_and_not_by_the_loopback(tmp_path: Path) -> None:
+    devices = tmp_path / "dev"
+    devices.write_text(
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes\n"
+        "    lo: 5000 5 0 0 0 0 0 0 5000 5 0 0 0 0 0 0\n"
+        "  eth0:1200 12 0 0 0 0 0 0 99 1 0 0 0 0 0 0\n"
+        "  eth1: 34 1 0 0 0 0 0 0 99 1 0 0 0 0 0 0\n"
+    )
+    assert received_bytes(devices) == 1234
