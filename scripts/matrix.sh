@@ -96,6 +96,7 @@ fi
 measure_run() {
 	local jobs
 	build_services
+	build_own_services
 	start_dependencies
 	ready_own_app
 	jobs=$(jobs_at_a_time)

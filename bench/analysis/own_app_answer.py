@@ -1,4 +1,4 @@
-"""The answer for a user's own app: which server, with which worker model, how many workers and which Python; in words."""
+"""The answer for a user's own app, in words: which server, worker model, number of workers and Python."""
 
 from __future__ import annotations
 
@@ -72,9 +72,8 @@ def figures_words(row: Row) -> str:
     """Requests/s and CPU time of a row."""
     parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
     if row.cpu_us:
-        parts.append(
-            f"{number(row.cpu_us.mean)} µs of CPU per request, or {number(1e6 / row.cpu_us.mean)} requests/s per core"
-        )
+        per_core = number(1e6 / row.cpu_us.mean)
+        parts.append(f"{number(row.cpu_us.mean)} µs of CPU per request, or {per_core} requests/s per core")
     return "; ".join(parts) or "no figure"
 
 

@@ -11,6 +11,7 @@ declare -A own=()
 own_options='--interface --requirements --targets --expect --env-file --before --compose'
 
 # own_option WORD...: takes one of the options from the front of the command line; sets `taken` to how many words it is.
+# shellcheck disable=SC2034 # matrix.sh uses it
 own_option() {
 	taken=0
 	if [[ $1 == --app ]]; then

@@ -2,6 +2,8 @@
 # A user's own app in its run: whether it can be imported, its command before the load, its right answers. Only declares; needs
 # containers.sh and verify.sh.
 
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/ready.sh
@@ -20,9 +22,37 @@ ready_own_app() {
 		[[ -e $run_dir/raw/services/$service/failure.json ]] || built+=("$service")
 	done
 	((${#built[@]})) || fail 2 "no server could be built with $OWN_APP: $(why_not "${SERVICES[0]}")"
+	await_own_services
 	import_own_app "${built[0]}"
 	[[ ! $OWN_BEFORE ]] || run_before "${built[0]}"
 	record_answers "${built[@]}"
+}
+
+# own_services: sets `found` to the user's own Compose services.
+own_services() {
+	local name
+	found=()
+	for name in "${DEPENDENCIES[@]}"; do [[ $name != own-* ]] || found+=("$name"); done
+}
+
+# build_own_services: those that are not images from elsewhere.
+build_own_services() {
+	local found log=$run_dir/build-own.log words
+	own_services
+	((${#found[@]})) || return 0
+	attend run_compose build --progress plain "${found[@]}" >"$log" 2>&1 && return
+	words=$(tail -n1 "$log")
+	fail 2 "--compose: $words"
+}
+
+# await_own_services: until they are healthy, of those without a check running; two minutes at most.
+await_own_services() {
+	local found log=$run_dir/start-own.log words
+	own_services
+	((${#found[@]})) || return 0
+	attend run_compose up --detach --no-build --no-recreate --wait --wait-timeout 120 "${found[@]}" >"$log" 2>&1 && return
+	words=$(run_compose logs --no-color --tail 3 "${found[@]}" 2>&1 | tail -c 600 | tr -s '\n ' ' ')
+	fail 2 "--compose: $(tail -n1 "$log"); last words: $words"
 }
 
 # import_own_app SERVICE: in its container, with its limits, but without its server.
@@ -45,6 +75,7 @@ run_before() {
 # LOG. Status 124 where the time was up.
 in_own_image() {
 	local name=$project-once status=0
+	# shellcheck disable=SC2016 # the inner shell expands it
 	attend timeout --kill-after 5 "$2" bash -c '"$@" 2>&1 | tail -c 65536 >"$0"; exit "${PIPESTATUS[0]}"' "$3" \
 		"$docker" compose "${run_options[@]}" run --rm --no-deps --no-TTY --name "$name" --entrypoint '' "$1" "${@:4}" || status=$?
 	"$docker" rm --force --volumes "$name" >/dev/null 2>&1 || true

@@ -24,16 +24,16 @@ def own_app_tables(facts: Mapping[str, Any], rankings: Iterable[Ranking], record
         return []
     priced = app.get("cpu_hour_price") is not None
     idle = {record.service: record.memory_idle_bytes for record in records}
-    notes = ("A million requests take as many CPU seconds as one takes microseconds.",)
+    notes = ["A million requests take as many CPU seconds as one takes microseconds."]
     if priced:
-        notes += (f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.",)
+        notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
     return [
         Table(
             request_words(app, ranking.scenario),
             (*COLUMNS, *COSTS, *((PRICE,) if priced else ())),
             tuple(_row(facts, row, idle.get(row.service), priced) for row in ranking.rows),
             labels=5,
-            notes=notes,
+            notes=tuple(notes),
         )
         for ranking in rankings
     ]
