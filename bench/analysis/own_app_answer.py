@@ -54,10 +54,8 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
 def setting_words(facts: Facts, service: str) -> str:
     """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
     entry, workers = service_of(facts, service), workers_of(facts)
-    return (
-        f"{entry.get('server', service)} ({entry.get('model', 'unknown')}) with {workers} worker{'s' * (workers != '1')} on "
-        f"Python {entry.get('python', '?')}"
-    )
+    server = f"{entry.get('server', service)} ({entry.get('model', 'unknown')})"
+    return f"{server} with {workers} worker{'s' * (workers != '1')} on Python {entry.get('python', '?')}"
 
 
 def server_words(facts: Facts, service: str) -> str:

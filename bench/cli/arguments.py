@@ -34,7 +34,9 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
-    options.command_line = [word for word in argv if not word.startswith(("--images=", "--quiet"))]
+    # A user's own app has an entry of its own.
+    hidden = ("--images=", "--quiet", "--own-app=")
+    options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 BEGIN = "Traceback (most recent call last):"
 MOST_FRAMES = 6
@@ -24,10 +25,20 @@ def trace_of(log: str) -> tuple[list[str], str]:
     end = next((n for n, line in enumerate(body) if line and not line.startswith(" ")), len(body) - 1)
     if not body:
         return [], ""
-    shown = [line for line in body[: end + 1] if "/opt/venv/" not in line and "<frozen importlib" not in line]
+    shown = [*_frames_of_the_app(body[:end]), body[end]]
     place = next((found for line in reversed(shown) if (found := _place(line))), "")
     words = _plain(body[end].strip())
     return [BEGIN, *map(_plain, shown[-2 * MOST_FRAMES - 1 :])], f"{words}{f' ({place})' if place else ''}"
+
+
+def _frames_of_the_app(lines: list[str]) -> Iterator[str]:
+    """The frames in the app's own folder, each with the lines of source under it."""
+    own = False
+    for line in lines:
+        if line.lstrip().startswith("File "):
+            own = FOLDER in line
+        if own:
+            yield line
 
 
 def _place(line: str) -> str:

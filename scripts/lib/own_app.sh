@@ -46,7 +46,7 @@ prepare_own_app() {
 	done
 	pythons=$(in_tools python3 -m bench own-app "results/${own_folder##*/}" "${arguments[@]}")
 	lock_own_app "$pythons"
-	selection+=(--own-app "results/${own_folder##*/}")
+	selection+=("--own-app=results/${own_folder##*/}")
 }
 own_folder=''
 
