@@ -27,7 +27,7 @@
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
-#                         --cpu-hour-price
+#                         --cpu-hour-price --p99
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)

@@ -29,6 +29,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--images")
     parser.add_argument("--own-app", type=Path)
     parser.add_argument("--cpu-hour-price", type=_number)
+    parser.add_argument("--p99", default="")
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     for key, value in vars(options).items():

@@ -201,10 +201,12 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
 def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
+    if options.p99 and not options.own_app:
+        raise UserError("--p99 is for one's own app: give --app too, or --level knee:p99=50ms")
     if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
         raise UserError("--cpu-hour-price takes a number above 0, and is for one's own app: give --app too")
     if options.own_app:
-        matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)))
+        matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
     settings = resolve(read_settings(os.environ))
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}

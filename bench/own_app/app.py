@@ -71,8 +71,11 @@ def name_of(folder: str, matrix: Matrix) -> str:
     return f"app-{slug}" if taken else slug
 
 
-def with_own_app(matrix: Matrix, app: OwnApp) -> Matrix:
-    """The matrix with the app; a selection without a preset is of the app."""
+def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "") -> Matrix:
+    """The matrix with the app; a selection without a preset is of the app.
+
+    `p99`: a limit such as `50ms`; each service is then searched for the highest rate that keeps it, alone.
+    """
     framework = Framework(
         app.name,
         (app.interface,),
@@ -87,7 +90,8 @@ def with_own_app(matrix: Matrix, app: OwnApp) -> Matrix:
     framework = replace(framework, offers=tuple(routes))
     preset = matrix.presets["all"]
     load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16",))
-    own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=(load,))
+    loads = (load, replace(load, tools=("vegeta",), levels=(f"knee:p99={p99}",), alone=True)) if p99 else (load,)
+    own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=loads)
     return matrix.with_own_app(framework, routes, own)
 
 

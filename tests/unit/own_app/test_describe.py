@@ -1,11 +1,14 @@
 """From the options to the description of an app: what is wrong is said before anything is built."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from places import ROOT
 
+from bench.cli.arguments import parse_selection
+from bench.cli.plan import make_run, plan_of
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -163,3 +166,44 @@ def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: st
     (tmp_path / "requirements.txt").write_text(text)
     with pytest.raises(UserError, match=words):
         requirements_of(tmp_path, None, "")
+
+
+def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_server(
+    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    app, _ = describe(given, load_matrix())
+    write_app(tmp_path, app)
+    words = [f"--own-app={tmp_path}", "--server", "waitress,cheroot"]
+    plan, _, _ = plan_of(parse_selection(words))
+    assert [(table.first.scenario, len(table.cells)) for table in plan.tables] == [("get-root", 2)]
+    assert not plan.alone
+    plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms"]))
+    assert len(plan.tables) == 1 and {cell.level.name for cell in plan.alone} == {"knee-p99-50ms"}
+    for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
+        with pytest.raises(UserError):
+            plan_of(parse_selection([*words, *wrong]))
+    with pytest.raises(UserError, match="give --app too"):
+        plan_of(parse_selection(["--p99", "50ms"]))
+
+
+def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool(
+    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    app, _ = describe(given, load_matrix())
+    (tmp_path / "described").mkdir()
+    write_app(tmp_path / "described", app)
+    words = [f"--own-app={tmp_path / 'described'}", "--server", "waitress,cheroot", "--cpu-hour-price", "0.04"]
+    run = make_run(parse_selection(words), tmp_path / "run")
+    planned = [json.loads(line) for line in (run / "plan.jsonl").read_text().splitlines()]
+    own = [line for line in planned if line.get("mode") == "turns"]
+    assert {(line["requests"], line["targets"]) for line in own} == {("app/load/get-root", 1)}
+    assert all("requests" not in line for line in planned if line.get("mode") == "null")
+    assert (run / "app/load/get-root/requests.lua").is_file() and (run / "app/load/get-root/headers").read_text() == ""
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["own_app"]["cpu_hour_price"] == 0.04 and facts["command"] == words[1:]
+    services = (run / "services.yml").read_text()
+    assert "target: own-app" in services and json.dumps(given.folder) in services
+    assert f"{run}/app/locks/py313" in services
+    assert "OWN_APP=main:app" in (run / "services.sh").read_text()
