@@ -38,17 +38,17 @@ def request_words(app: Facts, scenario: str) -> str:
 def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     ranked = [row for row in ranking.rows if row.rank is not None]
     if not ranked:
-        return f"No server has a figure: {ranking.rows[0].note if ranking.rows else 'nothing was measured'}."
+        return f"no server has a figure: {ranking.rows[0].note if ranking.rows else 'nothing was measured'}."
     best = ranked[0]
     if len(ranked) == 1:
-        return f"Only {setting_words(facts, best.service)} has figures that count: {figures_words(best)}."
+        return f"only {setting_words(facts, best.service)} has figures that count: {figures_words(best)}."
     if ranking.look is None:
-        return "No server can be named yet: too few rounds were measured."
+        return "no server can be named yet: too few rounds were measured."
     equal = [server_words(facts, row.service) for row in ranked[1:] if row.tier == best.tier]
-    words = f"{setting_words(facts, best.service)}: {figures_words(best)}."
+    words = f"run it on {setting_words(facts, best.service)}: {figures_words(best)}."
     if equal:
         words += f" These rounds do not tell it from {listed(equal)}."
-    return words[0].upper() + words[1:]
+    return words
 
 
 def setting_words(facts: Facts, service: str) -> str:

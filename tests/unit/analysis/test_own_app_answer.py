@@ -40,7 +40,7 @@ def test_what_cannot_be_told_apart_from_the_best_is_named_too() -> None:
 def test_too_few_rounds_name_no_server() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 2, waits=True)
     assert own_app_answers(facts(), [ranking]) == [
-        ("GET / (75 %), POST /orders (25 %)", "No server can be named yet: too few rounds were measured.")
+        ("GET / (75 %), POST /orders (25 %)", "no server can be named yet: too few rounds were measured.")
     ]
 
 
