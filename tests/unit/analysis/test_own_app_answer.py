@@ -26,7 +26,7 @@ def test_a_clear_winner_is_named_with_all_that_it_is() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
     [(requests, answer)] = own_app_answers(facts(), [ranking])
     assert requests == "GET / (75 %), POST /orders (25 %)"
-    assert answer.startswith("Uvicorn-asgi (how uvicorn-asgi works) with 2 workers on Python 3.13: ")
+    assert answer.startswith("run it on uvicorn-asgi (how uvicorn-asgi works) with 2 workers on Python 3.13: ")
     assert "requests/s" in answer and "µs of CPU per request" in answer and "requests/s per core" in answer
     assert "tell it from" not in answer
 
