@@ -47,7 +47,13 @@ class OwnApp:
         """run.json's entry."""
         targets = [{"scenario": one.name, "request": one.title, "weight": one.weight} for one in self.targets]
         facts = {"name": self.name, "folder": self.folder, "app": self.app, "interface": self.interface}
-        return facts | {"targets": targets, "env_file": self.env_file, "before": self.before, "services": self.services}
+        return facts | {
+            "targets": targets,
+            "env_file": self.env_file,
+            "before": self.before,
+            "services": self.services,
+            "variables": self.variables,
+        }
 
     @property
     def scenario(self) -> str:

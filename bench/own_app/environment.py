@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.matrix.settings import SETTINGS
 
 OURS = ("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER")
-"""What the harness and its server scripts set."""
+"""What the harness and its server scripts set, beside all settings."""
+PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")
+"""Names that the programs of the host act on."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=")
 
 
@@ -26,7 +29,7 @@ def variables(path: Path, shown: str) -> tuple[str, ...]:
         found = _LINE.match(text)
         if not found:
             raise UserError(f"{shown}, line {number} is not NAME=VALUE")
-        if found[1] in OURS:
+        if found[1] in OURS or found[1] in SETTINGS or found[1].startswith(PREFIXES):
             raise UserError(
                 f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there"
             )

@@ -32,7 +32,8 @@ def services_file(
 
 def _own(app: Mapping[str, Any]) -> str:
     names = {"OWN_APP": "app", "OWN_FOLDER": "folder", "OWN_ENV_FILE": "env_file", "OWN_BEFORE": "before"}
-    return "".join(f"{name}={shlex.quote(app[key])}\n" for name, key in names.items())
+    lines = "".join(f"{name}={shlex.quote(app[key])}\n" for name, key in names.items())
+    return lines + _array("OWN_VARIABLES", app["variables"])
 
 
 def _array(name: str, words: Iterable[str]) -> str:

@@ -20,8 +20,8 @@ bench() {
 	if [[ $project ]] && is_running loadgen; then in_loadgen python3 -m bench "$@"; else in_tools python3 -m bench "$@"; fi
 }
 
-# run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other (`run_options` is open_run's).
-run_compose() { "$docker" compose "${run_options[@]}" "$@"; }
+# run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
+run_compose() { own_docker compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 

@@ -77,7 +77,7 @@ in_own_image() {
 	local name=$project-once status=0
 	# shellcheck disable=SC2016 # the inner shell expands it
 	attend timeout --kill-after 5 "$2" bash -c '"$@" 2>&1 | tail -c 65536 >"$0"; exit "${PIPESTATUS[0]}"' "$3" \
-		"$docker" compose "${run_options[@]}" run --rm --no-deps --no-TTY --name "$name" --entrypoint '' "$1" "${@:4}" || status=$?
+		env "${own_unset[@]}" "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" run --rm --no-deps --no-TTY --name "$name" --entrypoint '' "$1" "${@:4}" || status=$?
 	"$docker" rm --force --volumes "$name" >/dev/null 2>&1 || true
 	return "$status"
 }

@@ -20,9 +20,9 @@ open_run() {
 	export BENCH_USER
 	# shellcheck source=/dev/null
 	source "$run_dir/services.sh"
-	run_options=(--project-name "$project" --file "$run_dir/compose.yml")
-	# The values of an app's environment are in its file alone.
-	[[ ! $OWN_ENV_FILE ]] || run_options+=(--env-file "$OWN_ENV_FILE")
+	# shellcheck disable=SC2034 # engine.sh's own_docker uses it
+	own_unset=("${OWN_VARIABLES[@]/#/--unset=}")
+	[[ ! $OWN_ENV_FILE ]] || own_values=(--env-file "$OWN_ENV_FILE")
 	[[ ! -s $run_dir/compose.yml ]] || return 0
 	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")
 	compose --project-name "$project" --file "$run_dir/services.yml" "${own_services[@]}" --profile '*' \

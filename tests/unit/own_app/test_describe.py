@@ -81,7 +81,11 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(
     write_app(tmp_path, app)
     assert app.variables == ("TOKEN", "URL")
     assert "very secret" not in (tmp_path / "app.json").read_text()
-    for text, words in (("WORKERS=4\n", "WORKERS is set by the benchmark"), ("hello\n", "line 1 is not NAME=VALUE")):
+    for text, words in (
+        ("WORKERS=4\n", "WORKERS is set by the benchmark"),
+        ("DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
+        ("hello\n", "line 1 is not NAME=VALUE"),
+    ):
         file.write_text(text)
         with pytest.raises(UserError, match=words):
             describe(replace(given, variables=file, env_file="shop.env"), matrix)
