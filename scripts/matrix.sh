@@ -100,7 +100,8 @@ measure_run() {
 	build_own_services
 	start_dependencies
 	ready_own_app
-	jobs=$(jobs_at_a_time)
+	# Of one's own app the start-up is measured too.
+	[[ $OWN_APP ]] && jobs=1 || jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
 	measure_all "$max_time_s"
 	bench build "${quiet[@]}" "results/$run"

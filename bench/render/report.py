@@ -77,7 +77,7 @@ def report_content(
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return {
         "own_app": own_app_answers(facts, judged.rankings),
-        "own_app_tables": own_app_tables(facts, judged.rankings, records),
+        "own_app_tables": own_app_tables(facts, judged.rankings, records, services),
         "conclusions": by_question(conclusions(judged, records)),
         "noise_floor": noise_floor_words(judged),
         "advice": advice(facts, judged, records),

@@ -22,6 +22,7 @@ open_run() {
 	source "$run_dir/services.sh"
 	# shellcheck disable=SC2034 # engine.sh's own_docker uses it
 	own_unset=("${OWN_VARIABLES[@]/#/--unset=}")
+	# shellcheck disable=SC2034 # containers.sh uses it
 	[[ ! $OWN_ENV_FILE ]] || own_values=(--env-file "$OWN_ENV_FILE")
 	[[ ! -s $run_dir/compose.yml ]] || return 0
 	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")

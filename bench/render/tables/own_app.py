@@ -11,27 +11,36 @@ from bench.core.formats import NOTHING, number
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.render.tables.costs import MB
+from bench.run.reader import ServiceFacts
 
 COLUMNS = ("tier", "server", "worker model", "workers", "Python", "requests/s", "requests/s per core")
-COSTS = ("CPU seconds per million requests", "idle memory", "memory under load")
+COSTS = ("CPU seconds per million requests", "idle memory", "memory under load", "start-up")
 PRICE = "cost of a million requests"
 
 
-def own_app_tables(facts: Mapping[str, Any], rankings: Iterable[Ranking], records: Sequence[Record]) -> list[Table]:
+def own_app_tables(
+    facts: Mapping[str, Any],
+    rankings: Iterable[Ranking],
+    records: Sequence[Record],
+    services: Mapping[str, ServiceFacts],
+) -> list[Table]:
     """A table for each ranking, in its order; none in a run of the matrix."""
     app = own_app_of(facts)
     if not app:
         return []
     priced = app.get("cpu_hour_price") is not None
     idle = {record.service: record.memory_idle_bytes for record in records}
+    starts = {name: service.start_s for name, service in services.items()}
     notes = ["A million requests take as many CPU seconds as one takes microseconds."]
+    if any(starts.values()):
+        notes.append("Start-up is from the container's start to the first answer, looked for ten times a second.")
     if priced:
         notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
     return [
         Table(
             request_words(app, ranking.scenario),
             (*COLUMNS, *COSTS, *((PRICE,) if priced else ())),
-            tuple(_row(facts, row, idle.get(row.service), priced) for row in ranking.rows),
+            tuple(_row(facts, row, idle.get(row.service), starts.get(row.service), priced) for row in ranking.rows),
             labels=5,
             notes=tuple(notes),
         )
@@ -39,7 +48,7 @@ def own_app_tables(facts: Mapping[str, Any], rankings: Iterable[Ranking], record
     ]
 
 
-def _row(facts: Mapping[str, Any], row: Row, idle: int | None, priced: bool) -> tuple[str, ...]:
+def _row(facts: Mapping[str, Any], row: Row, idle: int | None, start_s: float | None, priced: bool) -> tuple[str, ...]:
     entry = service_of(facts, row.service)
     cpu = row.cpu_us.mean if row.cpu_us else None
     price = price_of(own_app_of(facts), cpu) if cpu else None
@@ -53,5 +62,6 @@ def _row(facts: Mapping[str, Any], row: Row, idle: int | None, priced: bool) -> 
         NOTHING if not cpu else number(1e6 / cpu),
         NOTHING if not cpu else number(cpu),
         *(NOTHING if size is None else f"{number(size / MB)} MB" for size in (idle, row.memory_peak_bytes)),
+        NOTHING if start_s is None else f"{number(start_s)} s",
     )
     return (*words, NOTHING if price is None else number(price)) if priced else words

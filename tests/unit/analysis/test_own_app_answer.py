@@ -6,6 +6,7 @@ from turns_runs import ranking_of, service_of
 
 from bench.analysis.own_app_answer import own_app_answers, price_of, request_words
 from bench.render.tables.own_app import own_app_tables
+from bench.run.reader import ServiceFacts
 
 TARGETS = [
     {"scenario": "page", "request": "GET /", "weight": 3},
@@ -47,7 +48,7 @@ def test_too_few_rounds_name_no_server() -> None:
 def test_a_run_of_the_matrix_has_none() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 6)
     assert own_app_answers({}, [ranking]) == []
-    assert own_app_tables({}, [ranking], []) == []
+    assert own_app_tables({}, [ranking], [], {}) == []
 
 
 def test_one_target_by_itself_is_named_by_its_request() -> None:
@@ -56,9 +57,11 @@ def test_one_target_by_itself_is_named_by_its_request() -> None:
 
 def test_a_row_has_what_a_million_requests_cost() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
-    [plain] = own_app_tables(facts(), [ranking], [])
-    [priced] = own_app_tables(facts(cpu_hour_price=0.36), [ranking], [])
+    service = ServiceFacts(name=service_of("aiohttp"), start_s=0.51)
+    [plain] = own_app_tables(facts(), [ranking], [], {service.name: service})
+    [priced] = own_app_tables(facts(cpu_hour_price=0.36), [ranking], [], {})
     assert [row[1] for row in plain.rows] == ["uvicorn-asgi", "aiohttp", "tornado"]
+    assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
     # 100 µs a request are 100 CPU seconds a million, of 3600 at 0.36.
     price = price_of({"cpu_hour_price": 0.36}, 100)
