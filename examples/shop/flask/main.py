@@ -9,14 +9,14 @@ from flask import Flask, abort, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import create_engine, func, insert, select
 from sqlalchemy.orm import Session
-from tables import Order, Product
+from tables import Order, Product, database
 
 MOST_PICTURE = 1 << 20
 
 app = Flask(__name__)
 app.config["MAX_CONTENT_LENGTH"] = 2 * MOST_PICTURE
 pool = max(1, int(os.environ.get("DB_POOL_TOTAL", "16")) // int(os.environ.get("WORKERS", "1")))
-engine = create_engine(os.environ["SHOP_DATABASE"], pool_size=pool, max_overflow=0)
+engine = create_engine(database(), pool_size=pool, max_overflow=0)
 delivery = urllib3.PoolManager(maxsize=pool, timeout=5)
 
 

@@ -1,14 +1,12 @@
 """Makes the tables and a thousand products: `--before 'python3 seed.py'`."""
 
-import os
-
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
-from tables import Base, Product
+from tables import Base, Product, database
 
 CATEGORIES = [f"category-{number}" for number in range(49)]
 
-engine = create_engine(os.environ["SHOP_DATABASE"])
+engine = create_engine(database())
 Base.metadata.drop_all(engine)
 Base.metadata.create_all(engine)
 with Session(engine) as session, session.begin():

@@ -1,7 +1,14 @@
-"""The shop's tables."""
+"""The shop's tables, and where they are."""
+
+import os
 
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+def database() -> str:
+    """Its URL for SQLAlchemy, with the driver."""
+    return os.environ["SHOP_DATABASE"].replace("postgresql://", "postgresql+psycopg2://", 1)
 
 
 class Base(DeclarativeBase):
