@@ -44,11 +44,11 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         return f"only {setting_words(facts, best.service)} has figures that count: {figures_words(best)}."
     if ranking.look is None:
         return "no server can be named yet: too few rounds were measured."
-    equal = [server_words(facts, row.service) for row in ranked[1:] if row.tier == best.tier]
-    words = f"run it on {setting_words(facts, best.service)}: {figures_words(best)}."
-    if equal:
-        words += f" These rounds do not tell it from {listed(equal)}."
-    return words
+    figures = f"{setting_words(facts, best.service)}: {figures_words(best)}."
+    equal = [server_words(facts, row.service) for row in ranked if row.tier == best.tier]
+    if len(equal) > 1:
+        return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
+    return f"run it on {figures}"
 
 
 def setting_words(facts: Facts, service: str) -> str:
