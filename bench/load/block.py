@@ -102,9 +102,9 @@ def read_block(run: Path) -> Block:
 
 
 def wait_until_ready(block: Block) -> None:
-    """Wait for the first good answer of every service, all at once."""
+    """Wait for the first good answer of every service that has started, all at once."""
     (block.folder / "services").mkdir(parents=True, exist_ok=True)
-    _prepare(block, "ready", [*block.services.values()])
+    _prepare(block, "ready", block.still(block.services.values()))
 
 
 def load_block(block: Block, seed: str) -> None:
