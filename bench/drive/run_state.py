@@ -22,6 +22,7 @@ from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, read_run
+from bench.validity.bound_cells import BOUND_AFTER
 
 FILE = "loop.json"
 STEP_FILE = "step.sh"
@@ -75,7 +76,8 @@ def next_round(source: Run, state: RunState) -> RunState:
     decided = journal.decided(source, lines) if "duet" in modes else set[str]()
     settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
     rounds = whole(source.facts.get("rounds")) or 0
-    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled))
+    bound = journal.bound(source, lines) if "solo" in modes and rounds > BOUND_AFTER else ()
+    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.mode == "turns") or left
