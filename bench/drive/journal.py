@@ -59,7 +59,9 @@ def append(source: Run, step: Step) -> list[Record]:
         if raw.meta
     ]
     with (Path(source.path) / FILE).open("a") as file:
-        file.writelines(line.text() for line in (*lines, Line(TRIED, step.id)))
+        # Of a block by measurement: a table of it may have been put off.
+        tried = step.ids if step.mode == "turns" else (step.id,)
+        file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
     return made
 
 

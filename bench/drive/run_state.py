@@ -20,6 +20,7 @@ from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
+from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, read_run
 from bench.validity.bound_cells import BOUND_AFTER
@@ -54,7 +55,7 @@ def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=RETRIES * alone))
+    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=RETRIES * alone), now)
 
 
 def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
@@ -68,8 +69,11 @@ def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
     return replace(state, progress=progress, queue=queue, under_load=False, retry_s=state.retry_s - step.seconds)
 
 
-def next_round(source: Run, state: RunState) -> RunState:
-    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on."""
+def next_round(source: Run, state: RunState, now: float) -> RunState:
+    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on.
+
+    Where the time does not suffice for all, those come first that get a look in it.
+    """
     steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
     lines = journal.read(source.path)
     modes = {step.mode for step in steps}
@@ -81,6 +85,8 @@ def next_round(source: Run, state: RunState) -> RunState:
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.mode == "turns") or left
+    if state.max_time_s is not None:
+        first = in_time(steps, first, progress.expected(state.max_time_s - now, now))
     queue = tuple(step for step in first if step.round == first[0].round)
     return replace(state, progress=progress, queue=queue, under_load=False)
 

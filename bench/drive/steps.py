@@ -95,7 +95,10 @@ class Step:
             for line in self.lines
             if (line["scenario"], line["tool"], line["level"]) not in tables and line["service"] not in services
         ]
-        return Step(tuple(kept)) if kept else None
+        if len(kept) == len(self.lines) or not kept:
+            return self if kept else None
+        seconds = self.seconds * len(kept) / len(self.lines)
+        return Step(tuple({**line, "seconds": seconds} for line in kept))
 
 
 def read_steps(plan: str) -> tuple[Step, ...]:
