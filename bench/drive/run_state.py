@@ -22,6 +22,7 @@ from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
 from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
+from bench.run import spoiled
 from bench.run.reader import Run, read_run
 from bench.validity.bound_cells import BOUND_AFTER
 
@@ -43,26 +44,20 @@ class RunState:
     retry_s: float = 0.0
 
 
-RETRIES = 0.5
-"""The time for windows that noise spoiled, as a share of the time that the plan expects of those measured alone."""
-SPOILED = "spoiled"
-"""What a window's folder is called that was measured again: DIR.spoiled-1, ..."""
-
-
 def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     """The state of a loop that begins: what an earlier one left behind is recorded first."""
     _record_last(folder)
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=RETRIES * alone), now)
+    return next_round(
+        source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=spoiled.RETRIES * alone), now
+    )
 
 
 def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
     """With the first step of the queue to be measured again at the end of its round; its raw files stay."""
-    place = folder / step.dir
-    number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{SPOILED}-*"))
-    place.rename(place.with_name(f"{place.name}.{SPOILED}-{number}"))
+    spoiled.set_aside(folder / step.dir)
     queue = (*state.queue[1:], step)
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
