@@ -14,14 +14,17 @@ measure_block() {
 	mkdir -p "$dir/services"
 	start_block "${STEP_SERVICES[@]}" || status=$?
 	facts+=("start_status=$status")
-	((status != 0)) || turns_verb ready
 	if ((status == 0)); then
-		pin_block "${STEP_SERVICES[@]}"
+		leave_out_lost
+		turns_verb ready
+	fi
+	if ((status == 0)); then
+		pin_block "${block_up[@]}"
 		save_block_counters before
 		turns_verb load
 		save_block_counters after
 	fi
-	for service in "${STEP_SERVICES[@]}"; do
+	for service in "${block_up[@]}"; do
 		if ! is_running "$service"; then
 			ended+=("$service")
 			server_log "$service" >"$dir/services/$service.log" 2>&1 || true
@@ -30,6 +33,17 @@ measure_block() {
 	facts+=("ended=${ended[*]}")
 	stop_block "${STEP_SERVICES[@]}"
 }
+
+# leave_out_lost: a service whose container could not be started is not waited for, and the others are measured.
+leave_out_lost() {
+	local service
+	for service in "${STEP_SERVICES[@]}"; do
+		[[ " ${block_up[*]} " != *" $service "* ]] || continue
+		cp "$run_dir/raw/services/$service/start.log" "$dir/services/$service.txt"
+		echo "$did_not_start" >"$dir/services/$service.status"
+	done
+}
+did_not_start=10 # as loadgen/measure has it
 
 # turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {
@@ -40,7 +54,7 @@ turns_verb() {
 
 # save_block_counters WHEN
 save_block_counters() {
-	for service in "${STEP_SERVICES[@]}"; do
+	for service in "${block_up[@]}"; do
 		server_state "$service" "${block_pid[$service]:-0}" | save "$dir/services/$service.$1"
 	done
 }

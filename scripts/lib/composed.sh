@@ -30,7 +30,8 @@ start_pair() {
 }
 stop_pair() { :; }
 
-start_block() { :; }
+# shellcheck disable=SC2034 # block_up is block.sh's
+start_block() { block_up=("$@"); }
 pin_block() { :; }
 stop_block() { :; }
 
