@@ -84,10 +84,10 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     why = "needs a quieter machine" if noisy else "is too close to call"
     if not reachable:
         return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
-    rounds = f"--rounds {reachable[-1]} would most probably decide"
+    rounds = f"--rounds {reachable[-1]} would most likely settle"
     if not rest:
         return f"{rounds} {'it' if len(every) == 1 else 'all of them'}"
-    return f"{rounds} {len(reachable)} of them, and what is left {why}"
+    return f"{rounds} {len(reachable)} of them; the rest {why}"
 
 
 def _of_pairs(judged: Judged, run: str) -> Iterator[str]:
