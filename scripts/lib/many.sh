@@ -2,6 +2,8 @@
 # The containers of a block, and where the load generator reads their CPU time. Only declares; containers.sh has what they
 # need.
 
+# shellcheck source=scripts/lib/block_states.sh
+source "${BASH_SOURCE[0]%/*}/block_states.sh"
 # shellcheck source=scripts/lib/cgroups.sh
 source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 # shellcheck source=scripts/lib/engine.sh

@@ -21,6 +21,10 @@ declare -gA side_pid=() side_image=() side_address=()
 declare -gA block_pid=()
 block_up=()
 
+# look_at_block: what Docker says of each, and the services that have ended
+declare -gA block_state=()
+block_ended=()
+
 # find_dependencies, by name
 declare -gA dependency_pid=() dependency_address=()
 
