@@ -75,7 +75,7 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
         f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
     ]
     if cpu:
-        words.append(f"Against services measured alone, a ratio may be off by {100 * TURN_BIAS:.0f} %.")
+        words.append(f"Against services measured alone, a ratio may be off by up to {100 * TURN_BIAS:.0f} %.")
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
         size = f"{100 * median(map(abs, seen)):.2g} %"

@@ -18,8 +18,9 @@ NOTE = (
     " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
     " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
     " one tier cannot be told apart from the first of it. Requests/s and CPU per request are means over the rounds with"
-    " their 95 % interval; with fewer than three rounds, the lowest and the highest. Right after the turns of others a"
-    f" service costs somewhat else than alone: a ratio of CPU per request may be off by {100 * TURN_BIAS:.0f} %."
+    " their 95 % interval; with fewer than three rounds, the lowest and the highest. A service needs slightly"
+    " more or less CPU right after the turns of others than alone: a ratio of CPU per request may be off by up to"
+    f" {100 * TURN_BIAS:.0f} %."
 )
 REMARKS = "remarks"
 COLUMNS = ("tier", "service", "difference", "requests/s", "CPU per request", "peak memory", REMARKS)
