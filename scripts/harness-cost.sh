@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB]]
+# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN]]
 #
 # Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
 # its own CPU while a service is under load, the time and memory of building a report from 10,000
@@ -9,6 +9,8 @@
 #
 #   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from its base and pip's
 #                    downloads alone, and prints time and size per service
+#   --load [RUN]     instead: prints how much of the wall time of the run's tables in turns is load; without
+#                    RUN it measures a table of eight services for that
 set -Eeuo pipefail
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/harness_cost.sh"
@@ -17,6 +19,10 @@ trap_errors
 builds=''
 case ${1:-} in
 '') ;;
+--load)
+	load_share "${2:-}"
+	exit
+	;;
 --builds) builds=${2:-*-py313-debian} ;;
 -h | --help) usage && exit ;;
 *) fail 2 "unknown argument '$1', see --help" ;;

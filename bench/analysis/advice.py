@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.analysis.bound_tools import bound_tools
 from bench.analysis.comparison import rounds_words
 from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Contrast, Ranking
@@ -24,13 +25,15 @@ OFTEN = 0.1
 
 def advice(facts: Mapping[str, Any], judged: Judged, records: Iterable[Record]) -> tuple[str, ...]:
     """The lines; `facts` is run.json, with what was expected before the run began."""
+    every = list(records)
+    bound = tuple(bound_tools(every))
     run = str(facts.get("run") or "RUN")
     lines = [*_of_rankings(judged.rankings, run), *_of_pairs(judged, run)]
     alone = not judged.rankings and not judged.pairs
     if not lines and not alone:
-        return ()
+        return bound
     expected = [str(line) for line in items(facts.get("expected"))]
-    return tuple(dict.fromkeys([*lines, *expected, *([] if alone else _of_noise(facts, records))]))
+    return tuple(dict.fromkeys([*lines, *expected, *([] if alone else _of_noise(facts, every)), *bound]))
 
 
 def _of_rankings(rankings: Iterable[Ranking], run: str) -> Iterator[str]:
@@ -81,10 +84,10 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     why = "needs a quieter machine" if noisy else "is too close to call"
     if not reachable:
         return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
-    rounds = f"--rounds {reachable[-1]} would most probably decide"
+    rounds = f"--rounds {reachable[-1]} would most likely settle"
     if not rest:
         return f"{rounds} {'it' if len(every) == 1 else 'all of them'}"
-    return f"{rounds} {len(reachable)} of them, and what is left {why}"
+    return f"{rounds} {len(reachable)} of them; the rest {why}"
 
 
 def _of_pairs(judged: Judged, run: str) -> Iterator[str]:

@@ -80,11 +80,20 @@ def _of_selection(wanted: Wanted) -> Iterator[str]:
         )
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
         needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)
-        yield (
-            f"--max-time {wanted.max_time_s / 60:.3g} ends before the first look, which is expected after about"
-            f" {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks): there may be no ranking;"
-            f" give --max-time {needed + 1}, or select less."
-        )
+        least = max(0.0, wanted.max_time_s - wanted.prepared_s) * wanted.compared / wanted.first_look_s
+        early, answer = f"--max-time {wanted.max_time_s / 60:.3g}", "verdict" if wanted.mode == "duet" else "ranking"
+        expected = f"about {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks)"
+        if least < 1:
+            yield (
+                f"{early} ends before the first look, which is expected after {expected}: there may be no {answer};"
+                f" give --max-time {needed + 1}, or select less."
+            )
+        else:
+            what = "pairs" if wanted.mode == "duet" else "tables"
+            yield (
+                f"{early} suffices for the first look at {math.floor(least)} of {wanted.compared} {what}, which come"
+                f" first; all of them have it after {expected}: give --max-time {needed + 1}, or select less."
+            )
 
 
 def _of_host(host: HostState) -> Iterator[str]:

@@ -101,7 +101,7 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 
 def _ranking(measured: TableRecords, names: Mapping[str, str], absent: Mapping[str, str]) -> Ranking:
     table, look = measured.table, _look(measured)
-    ranked = {one.service: one for one in rank(look.fit, look.level)} if look.fit else {}
+    ranked = {one.service: one for one in rank(look.fit, look.level, look.found)} if look.fit else {}
     rows = [
         _row(measured, service, names[service], ranked.get(service), absent=absent, judged=look.rounds is not None)
         for service in table.services

@@ -43,7 +43,9 @@ VERIFY_S, BUILD_S = 3.0, 15.0
 
 def list_verb(argv: Sequence[str]) -> int:
     """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
-    plan, _, _ = plan_of(parse_selection(argv))
+    options = parse_selection(argv)
+    present = local_images(options.images)
+    plan, _, _ = plan_of(options, present)
     for cell in plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
     for skip in plan.skips:
@@ -72,6 +74,8 @@ def list_verb(argv: Sequence[str]) -> int:
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
+    for line in expectations(UNKNOWN, wanted_of(plan, options.max_time, present)):
+        print(line, file=sys.stderr)
     return 0
 
 
@@ -149,6 +153,8 @@ def commands_verb(argv: Sequence[str]) -> int:
                 if done.returncode:
                     raise UserError(done.stderr.strip())
                 print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
+        for line in json.loads((run / "run.json").read_text())["expected"]:
+            print(line, file=sys.stderr)
     return 0
 
 

@@ -72,7 +72,7 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
         if outcome == MEASURED and facts.get("alive") == "no":
             outcome, detail = DIED, "the container ended under load"
     else:
-        outcome, detail = _not_started(run, step)
+        outcome, detail = _not_started(run, step.services[0])
     times = _times(folder / "prepare.txt")
     return {
         "schema": 1,
@@ -103,7 +103,7 @@ def _turns_outcome(run: Path, step: Step, facts: Mapping[str, str], line: Mappin
     name = line["service"]
     services, said = run / step.dir / "services", run / step.dir / "turns.txt"
     if _status(facts, "start_status"):
-        return _not_started(run, step)
+        return _not_started(run, name)
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
     ended = name in facts.get("ended", "").split()
     if tool is not None and (not ended or mapping(tool.get("health_after")).get("status") == 200):
@@ -119,7 +119,7 @@ def _turns_outcome(run: Path, step: Step, facts: Mapping[str, str], line: Mappin
 def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) -> tuple[str, str]:
     """What became of a window; what happened before the first one is in the first one's."""
     if _status(facts, "start_status"):
-        return _not_started(run, step)
+        return _not_started(run, step.services[0])
     folder = run / step.dir
     for verb in ("prepare", "run") if window == 1 else ("run",):
         if f"{verb}_{window}_status" not in facts:
@@ -141,8 +141,8 @@ def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
     return outcome, last_words(said)
 
 
-def _not_started(run: Path, step: Step) -> tuple[str, str]:
-    return OUTCOMES[10], last_words(run / "raw/services" / step.services[0] / "start.log")
+def _not_started(run: Path, service: str) -> tuple[str, str]:
+    return OUTCOMES[10], last_words(run / "raw/services" / service / "start.log")
 
 
 def last_words(path: Path) -> str:

@@ -6,7 +6,7 @@ the measuring begins or goes on, and it never outlives the call of scripts/matri
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
 from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record, from_line, to_line
+from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
+from bench.validity.bound_cells import BOUND_AFTER, CellKey, bound_cells
 from bench.validity.run_records import judged_record
 from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
 
@@ -26,7 +28,7 @@ TRIED, DONE, FAILED = "tried", "done", "failed"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`id` is finished. Only of solo windows the record is not kept: no later verdict or limit needs it."""
+    """`id` is finished. The record is kept where a later verdict or limit needs it."""
 
     kind: str
     id: str
@@ -41,9 +43,8 @@ class Line:
 def rebuild(source: Run) -> None:
     """Write the journal again from the run's raw files."""
     found = ((one, read_raw(source.path, one)) for one in source.planned)
-    # Nobody asks for the records of solo windows here: they are not made.
     lines = [
-        _line(one, raw, None if one.mode == "solo" else _record(source, one, raw)) for one, raw in found if raw.meta
+        _line(one, raw, _record(source, one, raw) if _keeps(source, one) else None) for one, raw in found if raw.meta
     ]
     write_file(Path(source.path) / FILE, "".join(line.text() for line in lines))
 
@@ -52,9 +53,15 @@ def append(source: Run, step: Step) -> list[Record]:
     """Note that a step was tried, with what it has measured; returns its records, before the run's own limits."""
     found = [(one, read_raw(source.path, one)) for one in source.planned if one.id in step.ids]
     made = [_record(source, one, raw) for one, raw in found]
-    lines = [_line(one, raw, record) for (one, raw), record in zip(found, made, strict=True) if raw.meta]
+    lines = [
+        _line(one, raw, record if _keeps(source, one) else None)
+        for (one, raw), record in zip(found, made, strict=True)
+        if raw.meta
+    ]
     with (Path(source.path) / FILE).open("a") as file:
-        file.writelines(line.text() for line in (*lines, Line(TRIED, step.id)))
+        # Of a block by measurement: a table of it may have been put off.
+        tried = step.ids if step.mode == "turns" else (step.id,)
+        file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
     return made
 
 
@@ -86,6 +93,11 @@ def settled(source: Run, lines: Iterable[Line]) -> set[tuple[str, str, str]]:
     return settled_tables(source.facts, reviewed(source, records(lines, ("turns", "null"))))
 
 
+def bound(source: Run, lines: Iterable[Line]) -> Collection[CellKey]:
+    """The cells that their tool cannot load: they are not measured on."""
+    return bound_cells(reviewed(source, records(lines, ("solo", "null")))).keys()
+
+
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
     """Records with the causes that only all of them together show."""
     return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))))
@@ -93,7 +105,12 @@ def reviewed(source: Run, found: list[Record]) -> list[Record]:
 
 def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
     kind = DONE if mapping(raw.meta).get("outcome") == MEASURED else FAILED
-    return Line(kind, planned.id, planned.mode, to_line(record) if record and planned.mode != "solo" else "")
+    return Line(kind, planned.id, planned.mode, to_line(record) if record else "")
+
+
+def _keeps(source: Run, planned: Measurement) -> bool:
+    """Of solo windows, only those of a run that may leave out rounds of a cell."""
+    return planned.mode != "solo" or (whole(source.facts.get("rounds")) or 0) > BOUND_AFTER
 
 
 def _record(source: Run, planned: Measurement, raw: Raw) -> Record:

@@ -70,7 +70,7 @@ def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]
     """Status and state; where the status is STEP, the next step is the first one of the queue."""
     while True:
         if not state.queue:
-            state = run_state.next_round(read_run(str(folder)), state)
+            state = run_state.next_round(read_run(str(folder)), state, shown.now)
             if not state.queue:
                 return FINISHED, state
         if state.max_time_s and shown.now >= state.max_time_s:

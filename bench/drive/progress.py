@@ -46,6 +46,11 @@ class Progress:
             last=status.short,
         )
 
+    def expected(self, seconds: float, now: float) -> float:
+        """How much of what the plan expects can be done in `seconds`, as the steps behind really went."""
+        real = now - self.began
+        return seconds * self.spent / real if self.spent and real > 0 else seconds
+
     def time_left(self, now: float) -> str:
         """Minutes and seconds: what the plan expects, corrected by how long the steps behind really took."""
         seconds = self.left * (now - self.began) / self.spent if self.spent else self.left

@@ -20,8 +20,11 @@ from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
+from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
+from bench.run import spoiled
 from bench.run.reader import Run, read_run
+from bench.validity.bound_cells import BOUND_AFTER
 
 FILE = "loop.json"
 STEP_FILE = "step.sh"
@@ -41,44 +44,44 @@ class RunState:
     retry_s: float = 0.0
 
 
-RETRIES = 0.5
-"""The time for windows that noise spoiled, as a share of the time that the plan expects of those measured alone."""
-SPOILED = "spoiled"
-"""What a window's folder is called that was measured again: DIR.spoiled-1, ..."""
-
-
 def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     """The state of a loop that begins: what an earlier one left behind is recorded first."""
     _record_last(folder)
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=RETRIES * alone))
+    return next_round(
+        source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=spoiled.RETRIES * alone), now
+    )
 
 
 def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
     """With the first step of the queue to be measured again at the end of its round; its raw files stay."""
-    place = folder / step.dir
-    number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{SPOILED}-*"))
-    place.rename(place.with_name(f"{place.name}.{SPOILED}-{number}"))
+    spoiled.set_aside(folder / step.dir)
     queue = (*state.queue[1:], step)
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
     return replace(state, progress=progress, queue=queue, under_load=False, retry_s=state.retry_s - step.seconds)
 
 
-def next_round(source: Run, state: RunState) -> RunState:
-    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on."""
+def next_round(source: Run, state: RunState, now: float) -> RunState:
+    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on.
+
+    Where the time does not suffice for all, those come first that get a look in it.
+    """
     steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
     lines = journal.read(source.path)
     modes = {step.mode for step in steps}
     decided = journal.decided(source, lines) if "duet" in modes else set[str]()
     settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
     rounds = whole(source.facts.get("rounds")) or 0
-    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled))
+    bound = journal.bound(source, lines) if "solo" in modes and rounds > BOUND_AFTER else ()
+    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.mode == "turns") or left
+    if state.max_time_s is not None:
+        first = in_time(steps, first, progress.expected(state.max_time_s - now, now))
     queue = tuple(step for step in first if step.round == first[0].round)
     return replace(state, progress=progress, queue=queue, under_load=False)
 

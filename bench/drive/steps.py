@@ -52,6 +52,12 @@ class Step:
         return self.first.get("pair")
 
     @property
+    def cell(self) -> tuple[str, str, str, str]:
+        """Service, scenario, tool and level of its first measurement."""
+        service, scenario, tool, level = (str(self.first[key]) for key in ("service", "scenario", "tool", "level"))
+        return service, scenario, tool, level
+
+    @property
     def control(self) -> bool:
         """Whether it is an A/A pair."""
         return self.mode == "duet" and len(set(self.services)) == 1
@@ -89,7 +95,10 @@ class Step:
             for line in self.lines
             if (line["scenario"], line["tool"], line["level"]) not in tables and line["service"] not in services
         ]
-        return Step(tuple(kept)) if kept else None
+        if len(kept) == len(self.lines) or not kept:
+            return self if kept else None
+        seconds = self.seconds * len(kept) / len(self.lines)
+        return Step(tuple({**line, "seconds": seconds} for line in kept))
 
 
 def read_steps(plan: str) -> tuple[Step, ...]:
@@ -110,13 +119,16 @@ def open_steps(
     finished: Collection[str],
     decided: Collection[str],
     solo_rounds: int,
+    *,
     settled: Collection[tuple[str, str, str]] = (),
+    bound: Collection[tuple[str, str, str, str]] = (),
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
     `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict,
     `settled` the tables (scenario, tool, level) that need no more rounds, which are left out of their blocks. Controls
     have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
+    `bound` are cells (service, scenario, tool, level) that their tool cannot load.
     """
     compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
     if not compared and any(step.mode == "turns" for step in steps):
@@ -128,6 +140,8 @@ def open_steps(
         if step.mode == "turns":
             if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
                 yield left
+            continue
+        if step.mode == "solo" and step.cell in bound:
             continue
         if step.mode != "solo" and step.round > solo_rounds and compared <= set(decided):
             continue

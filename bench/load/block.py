@@ -24,8 +24,10 @@ from bench.core.files import as_object, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
 from bench.load.held_tool import HeldTool
+from bench.load.noisy_windows import retries_of
 from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
+from bench.run.spoiled import set_aside
 
 MEASURE = "loadgen/measure"
 LINES, CONTAINERS = "step.jsonl", "containers.tsv"
@@ -102,19 +104,22 @@ def read_block(run: Path) -> Block:
 
 
 def wait_until_ready(block: Block) -> None:
-    """Wait for the first good answer of every service, all at once."""
+    """Wait for the first good answer of every service that has started, all at once."""
     (block.folder / "services").mkdir(parents=True, exist_ok=True)
-    _prepare(block, "ready", [*block.services.values()])
+    _prepare(block, "ready", block.still(block.services.values()))
 
 
 def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
     """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
-    counters = CpuCounters(_cgroups(block))
+    counters, retries = CpuCounters(_cgroups(block)), retries_of(block.run)
     for window in block.windows:
         _prepare(block, "prepare", block.still(window))
-        loads = _loads(block, block.still(window))
-        if loads:
-            _load_window(block, loads, counters, random.Random(f"{seed} {loads[0].planned.id}"), mark_s)
+        while loads := _loads(block, block.still(window)):
+            rng = random.Random(f"{seed} {loads[0].planned.id}")
+            taken = _load_window(block, loads, counters, rng, mark_s)
+            if counters.missing or not retries.wanted(window, taken.values()):
+                break
+            set_aside((block.run / window[0].dir).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def _measure_all(
 
 def _load_window(
     block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random, mark_s: float | None
-) -> None:
+) -> dict[str, Turns]:
     first = loads[0].planned
     with ExitStack() as stack:
         runners = []
@@ -194,6 +199,7 @@ def _load_window(
         folder = block.run / one.dir
         (folder / ".output.txt.tmp").replace(folder / "output.txt")
         write_file(folder / "tool.json", json.dumps(told, separators=(",", ":")) + "\n")
+    return taken
 
 
 def _exit_status(tool: HeldTool, name: str) -> int | None:

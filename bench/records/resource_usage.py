@@ -205,11 +205,18 @@ def _host(
     unknown += [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
-    away = spent[3] + spent[4] + spent[7]
-    if raw.after.get("irq_time") != "in_tasks":
-        away += spent[5] + spent[6]
-    foreign_s = wall_s * cpus - away / TICKS_PER_S - sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
-    return {"steal_ratio": steal, "foreign_ratio": (max(0.0, foreign_s) / (wall_s * cpus), "")}
+    used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
+    in_tasks = raw.after.get("irq_time") == "in_tasks"
+    return {"steal_ratio": steal, "foreign_ratio": (foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks), "")}
+
+
+def foreign_ratio(cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False) -> float:
+    """The share of `cpu_s` (seconds of all CPUs) that was neither idle, nor stolen, nor used by what is measured.
+
+    `spent` are the ticks of /proc/stat; `in_tasks` is whether the time of interrupts is charged to tasks.
+    """
+    away = spent[3] + spent[4] + spent[7] + (0 if in_tasks else spent[5] + spent[6])
+    return max(0.0, cpu_s - away / TICKS_PER_S - used_s) / cpu_s
 
 
 def loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:

@@ -18,6 +18,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
+from bench.run.spoiled import SPOILED
 
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
 """A container's counters: (before, after) a window."""
@@ -84,6 +85,10 @@ class Run:
     """Windows that were measured again because of noise; what was measured first is in DIR.spoiled-N."""
 
 
+AGAIN = (f"raw/r*/*/*/*.{SPOILED}-*", f"raw/r*/blocks/*/*/*/*.{SPOILED}-*")
+"""Where windows measured alone and in turns have what was measured first."""
+
+
 def read_run(path: str) -> Run:
     """Read run.json and plan.jsonl; UserError where `path` is not a results folder."""
     if not Path(path).is_dir():
@@ -111,7 +116,7 @@ def read_run(path: str) -> Run:
         settings_sha256=hashlib.sha256(settings).hexdigest(),
         planned=tuple(planned.values()),
         faults=tuple(faults),
-        measured_again=sum(1 for _ in Path(path).glob("raw/r*/*/*/*.spoiled-*")),
+        measured_again=sum(1 for alone_or_in_turns in AGAIN for _ in Path(path).glob(alone_or_in_turns)),
     )
 
 

@@ -56,12 +56,13 @@ def family_intervals(fit: TableFit, level: float) -> Mapping[tuple[str, str], In
     """
     found: dict[tuple[str, str], Interval] = {}
     for (i, j), (contrast, half) in half_widths(fit, level).items():
-        found[i, j] = Interval(contrast.estimate - half, contrast.estimate + half, level)
+        low, high = contrast.estimate - half, contrast.estimate + half
+        found[i, j], found[j, i] = Interval(low, high, level), Interval(0.0 - high, 0.0 - low, level)
     return found
 
 
 def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
-    """Of every difference, both ways: with the moderated error, and the half-width of its simultaneous interval."""
+    """Of every difference, one way: with the moderated error, and the half-width of its simultaneous interval."""
     import numpy as np
 
     found: dict[tuple[str, str], tuple[Contrast, float]] = {}
@@ -75,9 +76,8 @@ def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[C
             first, second = fit.services[a], fit.services[b]
             estimate = fit.effects[first] - fit.effects[second]
             known = math.isfinite(error)
-            for pair, value in (((first, second), estimate), ((second, first), 0.0 - estimate)):
-                contrast = Contrast(value, float(error) if known else None, float(df) if known else 0.0)
-                found[pair] = contrast, float(half) if known else math.inf
+            contrast = Contrast(estimate, float(error) if known else None, float(df) if known else 0.0)
+            found[first, second] = contrast, float(half) if known else math.inf
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.stats.estimates import Interval
 from bench.stats.table_family import half_widths, projected_rounds
@@ -51,6 +51,13 @@ class Difference:
         """Whether it has a verdict."""
         return self.word != NOT_ENOUGH
 
+    @property
+    def turned(self) -> Difference:
+        """The same, of j relative to i."""
+        word = {FASTER: SLOWER, SLOWER: FASTER}.get(self.word, self.word)
+        interval = Interval(0.0 - self.interval.high, 0.0 - self.interval.low, self.interval.confidence)
+        return replace(self, i=self.j, j=self.i, word=word, estimate=0.0 - self.estimate, interval=interval)
+
 
 @dataclass(frozen=True, slots=True)
 class RankedService:
@@ -80,13 +87,13 @@ def differences(
 
     `margin` and `least` are logarithms, e.g. the run's thresholds.
     """
-    rounds = len(fit.rounds)
-    return {
-        (i, j): _difference(
+    rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
+    for (i, j), (contrast, half) in half_widths(fit, level).items():
+        one = _difference(
             (i, j), contrast, half, fit.contrast(i, j), rounds=rounds, level=level, margin=margin, least=least
         )
-        for (i, j), (contrast, half) in half_widths(fit, level).items()
-    }
+        found[i, j], found[j, i] = one, one.turned
+    return found
 
 
 def _difference(
@@ -129,14 +136,14 @@ def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     return fit.complete and all(one.decided for one in found.values())
 
 
-def rank(fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST) -> tuple[RankedService, ...]:
+def rank(fit: TableFit, level: float, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
+    `found` are the differences at the same look, whose level is `level`.
     A tier is the longest run of consecutive services without a `slower` against the first of the run.
     """
     if not fit.components:
         return ()
-    found = differences(fit, level, margin, least)
     ordered = sorted(fit.components[0], key=lambda name: (-fit.effects[name], name))
     rows, tier, head = [], 1, ordered[0]
     for number, name in enumerate(ordered, 1):

@@ -11,6 +11,7 @@ from bench.records.make import evidence_of, make_record
 from bench.records.record import Record
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
+from bench.validity.bound_cells import with_reasons
 from bench.validity.measurement_rules import causes_of
 from bench.validity.run_rules import apply_run_rules, noise_limits_of
 
@@ -35,7 +36,8 @@ def service_names(source: Run) -> list[str]:
 
 def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
     """The records of a run after all validity rules."""
-    return apply_run_rules(build_records(source, services, seen), noise_limits_of(mapping(source.facts.get("knobs"))))
+    limits = noise_limits_of(mapping(source.facts.get("knobs")))
+    return with_reasons(apply_run_rules(build_records(source, services, seen), limits))
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:

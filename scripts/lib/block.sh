@@ -10,37 +10,42 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # measure_block: fresh containers, first good answers, then warm-up and turns of each table, down. Adds to `facts`. Which
 # service failed, and how, is in the files of `bench turns`.
 measure_block() {
-	local dir=$run_dir/$STEP_DIR status=0 service ended=()
+	local dir=$run_dir/$STEP_DIR status=0 service
 	mkdir -p "$dir/services"
 	start_block "${STEP_SERVICES[@]}" || status=$?
 	facts+=("start_status=$status")
-	((status != 0)) || turns_verb ready
 	if ((status == 0)); then
-		pin_block "${STEP_SERVICES[@]}"
-		save_block_counters before
-		turns_verb load
-		save_block_counters after
+		leave_out_lost
+		turns_verb ready
 	fi
-	for service in "${STEP_SERVICES[@]}"; do
-		if ! is_running "$service"; then
-			ended+=("$service")
-			server_log "$service" >"$dir/services/$service.log" 2>&1 || true
-		fi
-	done
-	facts+=("ended=${ended[*]}")
+	if ((status == 0)); then
+		pin_block "${block_up[@]}"
+		save_block_states before "$dir/services" "${block_up[@]}"
+		turns_verb load
+		save_block_states after "$dir/services" "${block_up[@]}"
+	fi
+	look_at_block "${block_up[@]}"
+	for service in "${block_ended[@]}"; do server_log "$service" >"$dir/services/$service.log" 2>&1 || true; done
+	facts+=("ended=${block_ended[*]}")
 	stop_block "${STEP_SERVICES[@]}"
 }
 
+# leave_out_lost: a service whose container could not be started is not waited for, and the others are measured.
+leave_out_lost() {
+	local service
+	for service in "${STEP_SERVICES[@]}"; do
+		[[ " ${block_up[*]} " != *" $service "* ]] || continue
+		cp "$run_dir/raw/services/$service/start.log" "$dir/services/$service.txt"
+		echo "$did_not_start" >"$dir/services/$service.status"
+	done
+}
+did_not_start=10 # as loadgen/measure has it
+
 # turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {
+	local variables=("SEED=$SEED")
 	status=0
-	attend in_loadgen env "SEED=$SEED" "TURN_MARK_MS=$TURN_MARK_MS" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
+	[[ ! ${TURN_MARK_MS:-} ]] || variables+=("TURN_MARK_MS=$TURN_MARK_MS")
+	attend in_loadgen env "${variables[@]}" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
 	facts+=("turns_$1_status=$status")
-}
-
-# save_block_counters WHEN
-save_block_counters() {
-	for service in "${STEP_SERVICES[@]}"; do
-		server_state "$service" "${block_pid[$service]:-0}" | save "$dir/services/$service.$1"
-	done
 }

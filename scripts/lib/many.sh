@@ -2,6 +2,8 @@
 # The containers of a block, and where the load generator reads their CPU time. Only declares; containers.sh has what they
 # need.
 
+# shellcheck source=scripts/lib/block_states.sh
+source "${BASH_SOURCE[0]%/*}/block_states.sh"
 # shellcheck source=scripts/lib/cgroups.sh
 source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 # shellcheck source=scripts/lib/engine.sh
@@ -10,18 +12,37 @@ source "${BASH_SOURCE[0]%/*}/engine.sh"
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # start_block NAME...: fresh containers of all of them and of the load generator. While they import their modules they may
-# use every CPU. Sets block_pid.
-# shellcheck disable=SC2034 # block_pid is block.sh's
+# use every CPU. Sets block_pid and block_up; fails where none of them starts.
+# shellcheck disable=SC2034 # block_pid and block_up are block.sh's
 start_block() {
 	local log name pid found format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Pid}}'
-	block_pid=()
+	block_pid=() block_up=("$@")
 	log=$(start_log "$1") || return
 	describe_block "$@" | save "$run_dir/block.yml" || return
-	run_compose --file "$run_dir/block.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" loadgen >"$log" 2>&1 || return
-	name_containers "$@"
+	up_block "$log" "$@" loadgen || start_each "$@" || return
+	name_containers "${block_up[@]}"
 	found=$("$docker" inspect --format "$format" "${containers[@]}") || return
 	while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
 	list_cgroups "$@" | save "$run_dir/containers.tsv"
+}
+
+# up_block LOG NAME...
+up_block() {
+	run_compose --file "$run_dir/block.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "${@:2}" >"$1" 2>&1
+}
+
+# start_each NAME...: one after another, since one that cannot start keeps those from it that are started with it. Sets
+# block_up.
+start_each() {
+	local log name
+	block_up=()
+	log=$(start_log "$1") || return
+	up_block "$log" loadgen || return
+	for name in "$@"; do
+		log=$(start_log "$name") || return
+		! up_block "$log" "$name" || block_up+=("$name")
+	done
+	((${#block_up[@]} > 0))
 }
 
 # name_containers NAME...: sets `containers`.

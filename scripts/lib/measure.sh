@@ -5,7 +5,10 @@
 #
 #   start_service NAME [loadgen]    sets server_pid, image_id, started_ns; fails where it does not start
 #   start_pair A B                  sets side_pid, side_image, side_address; B's container is called side-b
-#   start_block NAME...             sets block_pid, and writes RUN/containers.tsv; pin_block NAME... once they answer
+#   start_block NAME...             sets block_pid and block_up, and writes RUN/containers.tsv; fails where none starts
+#   pin_block NAME...               once they answer
+#   look_at_block NAME...           sets block_ended, those whose container does not run any more
+#   save_block_states WHEN FOLDER NAME...    what server_state says of each, in FOLDER/NAME.WHEN
 #   stop_service NAME, stop_pair A
 #   is_running NAME                 whether its container still runs
 #   server_log NAME                 its last lines, to standard output

@@ -19,8 +19,13 @@ server_pid='' image_id='' started_ns=''
 # start_pair, by side: a, b
 declare -gA side_pid=() side_image=() side_address=()
 
-# start_block, by service
+# start_block: first processes by service, and the services that have started
 declare -gA block_pid=()
+block_up=()
+
+# look_at_block: what Docker says of each, and the services that have ended
+declare -gA block_state=()
+block_ended=()
 
 # find_dependencies, by name
 declare -gA dependency_pid=() dependency_address=()

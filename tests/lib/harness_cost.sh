@@ -26,6 +26,15 @@ measure_a_run() {
 	dirname "$(<"$work/report")" >"$work/run"
 }
 
+# load_share [RUN]: of a run, else of a new one with a table of eight services.
+load_share() {
+	local report=${1:+$1/report.md}
+	"$root/scripts/setup.sh"
+	find_docker
+	[[ $report ]] || report=$("$root/scripts/matrix.sh" --preset quick --scenario json --tool wrk --level 16)
+	in_tools python3 -m tests.cost load "${report%/*}"
+}
+
 # measure_the_page: of 5,000 measurements; NAME=0,NS into `spans` for making it, its first picture and an interaction.
 measure_the_page() {
 	build_tests

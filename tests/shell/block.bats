@@ -66,6 +66,19 @@ rm --force --volumes ${names[*]}" ]]
 	[[ $(calls | grep -c "^rm --force --volumes ${names[0]}") == 2 ]]
 }
 
+@test "one container that does not start: its own words, and the others are measured" {
+	echo tornado-py313-debian >up-fails-for
+	rm -r made/raw/r0?/blocks/b1/json/wrk-c16/w1/tornado-py313-debian
+	echo tornado-py313-debian >silent
+	run -0 bash loop
+	[[ $(outcomes) == $' 2 did not start\n 4 measured' && $(outcome_of tornado) == $'did not start\ndid not start' ]]
+	grep -q '"detail": "no such image: tornado-py313-debian"' "$block"/json/wrk-c16/w1/tornado-py313-debian/meta.json
+	# Nothing is asked of it, and all are removed.
+	[[ $(calls | grep -c '^update') == 2 && $(calls | grep -c "^update .*${names[1]}") == 0 ]]
+	[[ $(calls | grep -c "^rm --force --volumes .*${names[1]}") == 2 ]]
+	[[ ! -e $block/services/${names[1]}.before && -e $block/services/${names[0]}.before ]]
+}
+
 @test "one service that gives no answer: the others are measured" {
 	echo tornado-py313-debian >silent
 	run -0 bash loop

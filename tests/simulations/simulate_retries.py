@@ -10,7 +10,7 @@ above a limit; it is measured again at once, whatever it showed, as long as the 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, pi, sqrt
 
 import numpy as np
@@ -57,8 +57,13 @@ class Outcome:
         )
 
 
-def simulate(tables: int, noise: Noise, *, budget: float = 0.5, refuse: bool = True, seed: int = 1) -> Outcome:
-    """Tables whose spoiled windows are measured again, up to `budget` of the planned ones; or taken as they are."""
+def simulate(
+    tables: int, noise: Noise, *, budget: float = 0.5, refuse: bool = True, keep: bool = False, seed: int = 1
+) -> Outcome:
+    """Tables whose spoiled windows are measured again, up to `budget` of the planned ones; or taken as they are.
+
+    What is spoiled when the budget is spent is refused, or taken with `keep`, as bench/load/noisy_windows.py does.
+    """
     rng = np.random.default_rng(seed)
     left = np.full(tables, round(budget * ROUNDS) if refuse else 0)
     sums, kept, again = np.zeros(tables), np.zeros(tables), 0
@@ -67,7 +72,7 @@ def simulate(tables: int, noise: Noise, *, budget: float = 0.5, refuse: bool = T
         todo = np.ones(tables, bool)
         while todo.any():
             values, spoiled, burst = _window(rng, noise, burst, todo)
-            taken = todo & ~spoiled if refuse else todo
+            taken = todo & (~spoiled | (left == 0)) if keep else todo & ~spoiled if refuse else todo
             sums[taken] += (values[:, 0] - values[:, 1:].mean(axis=1))[taken]
             kept[taken] += 1
             todo &= spoiled & (left > 0)
@@ -116,6 +121,10 @@ def main(tables: int) -> None:
         print(f"{name}: taken as it is: {simulate(tables, noise, refuse=False).line()}")
         for budget in (0.0, 0.5, 2.0):
             print(f"{name}: budget {budget:.0%}: {simulate(tables, noise, budget=budget).line()}", flush=True)
+        print(f"{name}: budget 50%, then taken as it is: {simulate(tables, noise, keep=True).line()}", flush=True)
+        free = replace(noise, cost=0.0)
+        for words, kept in (("", simulate(tables, free, refuse=False)), ("again, ", simulate(tables, free, keep=True))):
+            print(f"{name}: a figure that noise does not move: {words}{kept.line()}", flush=True)
     for share in (0.02, 0.05, 0.1, 0.3, 0.5):
         for link in (0.0, 0.3, 1.0):
             found = simulate(tables, Noise(bursts=0.1, own=share, link=link))

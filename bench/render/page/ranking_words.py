@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+from bench.analysis.ranking import TURN_BIAS
 from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, number
@@ -73,10 +74,12 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
         "Services in one tier cannot be told apart from its first.",
         f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
     ]
+    if cpu:
+        words.append(f"Against services measured alone, a ratio may be off by up to {100 * TURN_BIAS:.0f} %.")
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
         size = f"{100 * median(map(abs, seen)):.2g} %"
-        words.append(f"Where none is shown, a difference of {size} would most probably have been seen.")
+        words.append(f"Where none is shown, a difference of {size} or more would most likely have been seen.")
     if table.get("settled") is False:
         words.append("More rounds may still divide tiers.")
     return " ".join(words)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bench.analysis.comparison import rounds_words
 from bench.analysis.order_words import percent_words
-from bench.analysis.ranking import Figure, Ranking, Row
+from bench.analysis.ranking import TURN_BIAS, Figure, Ranking, Row
 from bench.analysis.scenario_words import explained
 from bench.analysis.verdicts import NOT_ENOUGH
 from bench.core.formats import NOTHING, number, percent
@@ -18,7 +18,9 @@ NOTE = (
     " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
     " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
     " one tier cannot be told apart from the first of it. Requests/s and CPU per request are means over the rounds with"
-    " their 95 % interval; with fewer than three rounds, the lowest and the highest."
+    " their 95 % interval; with fewer than three rounds, the lowest and the highest. A service needs slightly"
+    " more or less CPU right after the turns of others than alone: a ratio of CPU per request may be off by up to"
+    f" {100 * TURN_BIAS:.0f} %."
 )
 REMARKS = "remarks"
 COLUMNS = ("tier", "service", "difference", "requests/s", "CPU per request", "peak memory", REMARKS)
@@ -42,7 +44,7 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
         words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
         seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
         if len(seen) == len(unclear):
-            words += f"; one of {percent_words(max(seen))} would most probably have had one"
+            words += f"; one of {percent_words(max(seen))} or more would most likely have had one"
         yield f"{words}."
 
 

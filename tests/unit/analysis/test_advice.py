@@ -37,9 +37,9 @@ def test_nothing_is_said_where_everything_is_decided() -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ((3,), "1 of 3 differences has no verdict; --rounds 9 would most probably decide it."),
-        ((3, 40), "2 of 3 differences have no verdict; --rounds 46 would most probably decide all of them."),
-        ((3, None), "--rounds 9 would most probably decide 1 of them, and what is left is too close to call."),
+        ((3,), "1 of 3 differences has no verdict; --rounds 9 would most likely settle it."),
+        ((3, 40), "2 of 3 differences have no verdict; --rounds 46 would most likely settle all of them."),
+        ((3, None), "--rounds 9 would most likely settle 1 of them; the rest is too close to call."),
         ((None,), "more rounds would hardly help: it is too close to call."),
         ((94,), "more rounds would hardly help: it is too close to call."),
     ],
@@ -59,7 +59,7 @@ def test_noise_is_named_where_it_is_the_reason() -> None:
 def test_tables_share_a_line() -> None:
     ranking = with_open(ranking_of(SPEEDS, 6, 6), 3)
     (line,) = advice({}, Judged(rankings=(ranking, ranking)), [])
-    assert line == "2 tables: 2 of 6 differences have no verdict; --rounds 9 would most probably decide all of them."
+    assert line == "2 tables: 2 of 6 differences have no verdict; --rounds 9 would most likely settle all of them."
 
 
 def test_a_run_that_was_cut_says_how_to_go_on() -> None:

@@ -10,7 +10,7 @@ from places import ROOT
 from bench.analysis.expectations import HostState, Wanted, cpu_shares, expectations
 from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
-from bench.cli.plan import plan_of, wanted_of
+from bench.cli.plan import list_verb, plan_of, wanted_of
 
 WANTED = Wanted(mode="turns", services=8, compared=2, prepared_s=30.0, first_look_s=120.0)
 QUIET = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
@@ -39,6 +39,12 @@ def test_a_run_that_will_answer_says_nothing() -> None:
             "--max-time 1 ends before the first look, which is expected after about 3 min (0.5 of them",
             "--max-time 4",
         ),
+        (
+            {"max_time_s": 90.0},
+            "--max-time 1.5 suffices for the first look at 1 of 2 tables, which come",
+            "--max-time 4",
+        ),
+        ({"max_time_s": 149.0, "mode": "duet", "compared": 14}, "at 13 of 14 pairs, which come first", "--max-time 4"),
     ],
 )
 def test_a_selection_that_cannot_answer_has_one_line(changes: dict[str, object], says: str, helps: str) -> None:
@@ -98,3 +104,11 @@ def test_what_is_wanted_is_read_from_the_plan(monkeypatch: pytest.MonkeyPatch) -
     assert (ready.mode, ready.services, ready.compared, ready.max_time_s) == ("turns", 2, 1, 60.0)
     assert missing.prepared_s > ready.prepared_s > 0 and ready.first_look_s > 0
     assert wanted_of(plan, None, None) == wanted_of(plan, None, here)
+
+
+def test_a_list_says_it_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    assert list_verb(["--preset", "quick", "--max-time", "1"]) == 0
+    assert "--max-time 1 ends before the first look" in capsys.readouterr().err
+    assert list_verb(["--preset", "quick"]) == 0
+    assert capsys.readouterr().err == ""

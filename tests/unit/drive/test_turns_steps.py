@@ -61,7 +61,7 @@ def test_tables_and_services_are_left_out_of_a_block() -> None:
 
 def test_settled_and_measured_tables_are_not_loaded_again() -> None:
     steps = steps_of([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
-    (second,) = open_steps(steps, steps[0].ids, (), 0, [JSON])
+    (second,) = open_steps(steps, steps[0].ids, (), 0, settled=[JSON])
     assert {line["scenario"] for line in second.lines} == {"db-raw"}
     # One service that failed is no reason to load all others again.
     assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")], (), 0)) == []
@@ -208,7 +208,7 @@ def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsy
         ("done", lines[0]["id"]),
         ("failed", lines[1]["id"]),
         ("done", lines[2]["id"]),
-        ("tried", "r01-b1"),
+        *(("tried", line["id"]) for line in lines),
     ]
     records = journal.records(appended, ("turns",))
     assert [(record.service, record.block, record.window) for record in records] == [(n, 1, 1) for n in NAMES]

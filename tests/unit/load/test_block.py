@@ -273,3 +273,19 @@ def test_a_service_is_quiet_when_it_has_done_nothing_for_longer_than_an_answer(
     answer_s: float | None, seconds: float
 ) -> None:
     assert quiet_s(answer_s, connections=2) == pytest.approx(seconds)
+
+
+def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = make(("json", "delay-20"))
+    told = [True, False, False]
+    monkeypatch.setattr("bench.load.noisy_windows.Retries.wanted", lambda *_: told.pop(0))
+    fake.measure()
+    assert told == []
+    first, second = (fake.run / f"raw/r01/blocks/b1/json/wrk-c16/{name}" for name in ("w1.spoiled-1", "w1"))
+    for name in NAMES:
+        assert (first / name / "tool.json").exists() and (second / name / "tool.json").exists()
+        assert fake.told(name, 1, "delay-20") is not None
+    asked = (fake.folder / "asked").read_text().splitlines()
+    assert asked.count(f"prepare {NAMES[0]}") == 2, "they are warm"

@@ -84,6 +84,15 @@ def test_measuring_again_what_the_clock_spoiled_favours_no_service() -> None:
     assert abs(kept.bias) < abs(taken.bias) / 4
 
 
+def test_measuring_again_helps_what_noise_moves_and_nothing_else() -> None:
+    moved, still = Noise(bursts=0.4), Noise(bursts=0.4, cost=0.0)
+    once = simulate_retries.simulate(4000, moved, refuse=False)
+    again = simulate_retries.simulate(4000, moved, keep=True)
+    assert again.spread < 0.8 * once.spread and abs(again.bias) < 4 * again.error
+    same = simulate_retries.simulate(4000, still, keep=True).spread
+    assert same == pytest.approx(simulate_retries.simulate(4000, still, refuse=False).spread, rel=0.08)
+
+
 def test_a_service_that_spoils_its_slowest_windows_gains_what_theory_says() -> None:
     for share, link in ((0.1, 1.0), (0.3, 0.3)):
         found = simulate_retries.simulate(8000, Noise(bursts=0.1, own=share, link=link))

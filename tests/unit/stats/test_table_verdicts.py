@@ -20,6 +20,7 @@ from bench.stats.table_verdicts import (
     NO_DIFFERENCE,
     NOT_ENOUGH,
     SLOWER,
+    RankedService,
     differences,
     rank,
     settled,
@@ -30,6 +31,10 @@ LEVEL = look_levels((4, 8, 12))[8]
 
 def fitted(truths: list[float], spread: float, rounds: int = 8, seed: int = 1, **facts: float) -> TableFit:
     return fit_table(observations(np.random.default_rng(seed), truths, rounds, Spread(spread, 0.0, **facts)))  # type: ignore[arg-type]
+
+
+def ranked(fit: TableFit) -> tuple[RankedService, ...]:
+    return rank(fit, LEVEL, differences(fit, LEVEL))
 
 
 def test_looks_share_the_errors() -> None:
@@ -117,7 +122,7 @@ def test_what_is_open_says_how_many_rounds_it_needs() -> None:
 
 def test_ranks_and_tiers() -> None:
     fit = fitted([0.0, 0.3, 0.305, 0.1, 0.298], 0.006)
-    rows = rank(fit, LEVEL)
+    rows = ranked(fit)
     assert [row.rank for row in rows] == [1, 2, 3, 4, 5]
     assert [row.tier for row in rows] == [1, 1, 1, 2, 3]
     assert [row.service for row in rows][3:] == ["s03", "s00"]
@@ -133,7 +138,7 @@ def test_ranks_and_tiers() -> None:
 
 def test_a_tier_ends_where_its_best_is_beaten_and_not_its_second() -> None:
     # 2.5 % apart: neighbours cannot be told apart, the ends can.
-    rows = rank(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012), LEVEL)
+    rows = ranked(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012))
     found = differences(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012), LEVEL)
     heads = {row.tier: row.service for row in reversed(rows)}
     for row in rows:
@@ -149,12 +154,12 @@ def test_what_is_not_connected_is_not_ranked() -> None:
     fit = fitted([0.0, 0.1, 0.2], 0.01)
     seen = observations(np.random.default_rng(1), [0.0, 0.1, 0.2], 8, Spread(0.01, 0.0))
     fit = fit_table([*seen, Observation(1, 999, "lone", 3.0)])
-    rows = rank(fit, LEVEL)
+    rows = ranked(fit)
     assert [row.rank for row in rows] == [1, 2, 3, None]
     assert rows[-1].tier is None and math.isnan(rows[-1].difference)
     assert not settled(differences(fit, LEVEL), fit)
     assert not any("lone" in pair for pair in family_intervals(fit, LEVEL))
-    assert rank(fit_table([]), LEVEL) == ()
+    assert ranked(fit_table([])) == ()
 
 
 def test_one_round_decides_nothing() -> None:
@@ -162,4 +167,4 @@ def test_one_round_decides_nothing() -> None:
     found = differences(fit, LEVEL)
     assert {one.word for one in found.values()} == {NOT_ENOUGH}
     assert all(one.more_rounds == math.inf == one.detectable for one in found.values())
-    assert [row.tier for row in rank(fit, LEVEL)] == [1, 1, 1]
+    assert [row.tier for row in ranked(fit)] == [1, 1, 1]

@@ -1,0 +1,78 @@
+"""With --max-time, what is begun gets its look: tables and pairs that cannot have one in the time are put off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, block, finish_block, pair, tables_of
+from make_run import write_run
+
+from bench.drive.steps import Step, steps_of
+from bench.drive.within_time import in_time
+
+STACKS = ("aiohttp", "tornado")
+
+
+def tables(rounds: int) -> list[Step]:
+    """Two tables in the same blocks: 10 s a round, 5 for each."""
+    return list(steps_of(line for number in range(1, rounds + 1) for line in block(number, STACKS, ("json", "db-raw"))))
+
+
+def pairs(rounds: int, count: int) -> list[Step]:
+    """10 s for a round of each pair."""
+    lines: list[dict[str, Any]] = []
+    for number in range(1, rounds + 1):
+        for place in range(1, count + 1):
+            lines += [line | {"pair": f"p{place}"} for line in pair(place, number)]
+    return list(steps_of(lines))
+
+
+def scenarios(steps: tuple[Step, ...]) -> set[str]:
+    return {line["scenario"] for step in steps for line in step.lines}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [(1000, {"json", "db-raw"}), (40, {"json", "db-raw"}), (39, {"json"}), (20, {"json"}), (19, {"json", "db-raw"})],
+    ids=["enough", "just enough", "for one", "just for one", "for none"],
+)
+def test_as_many_tables_as_get_their_first_look(seconds: float, found: set[str]) -> None:
+    steps = tables(12)
+    assert scenarios(in_time(steps, steps, seconds)) == found
+
+
+def test_what_is_begun_comes_before_what_is_not() -> None:
+    steps = tables(12)
+    left = [kept for step in steps if (kept := step.without([("json", "wrk", "c16")] if step.round > 8 else []))]
+    left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 3 else []))]
+    # db-raw has three rounds, and one to go; json had its look after four.
+    assert scenarios(in_time(steps, left, 14)) == {"db-raw"}
+    assert scenarios(in_time(steps, left, 15)) == {"json", "db-raw"}
+
+
+def test_thirteen_pairs_in_the_time_of_two() -> None:
+    steps = pairs(30, 13)
+    kept = in_time(steps, steps, 2 * 80 + 70)
+    assert {step.pair for step in kept} == {"p1", "p2"}
+    assert len(kept) == 2 * 30
+
+
+def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [line for number in range(1, 5) for line in block(number, STACKS, ("json", "db-raw"))]
+    folder = write_run(tmp_path / "run", lines, tables_in_turns=tables_of(lines))
+    status, now = ask(folder, capsys, 0, "--begin", "--max-time", "25")[0], 0.0
+    seen = []
+    while status == 0:
+        text = (folder / "step.jsonl").read_text()
+        kept = [line for line in lines if f'"{line["id"]}"' in text]
+        seen.append({line["scenario"] for line in kept})
+        now += 5 * len(seen[-1])
+        finish_block(folder, kept, {line["service"]: 3000.0 for line in kept})
+        status = ask(folder, capsys, now)[0]
+    assert seen == [{"json"}] * 4 + [{"db-raw"}], (
+        "the look after four rounds, and what the rest of the time is good for"
+    )

@@ -1,0 +1,79 @@
+"""Windows in turns that noise spoiled: measured again where requests/s judge, by the host's counters, to a limit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from loop_runs import block, tables_of
+from make_run import write_run
+
+from bench.load.noisy_windows import Retries, is_spoiled, retries_of
+from bench.load.turns import Turns
+from bench.plan.measurement import Measurement, measurement_of
+from bench.run.reader import read_run
+from bench.run.spoiled import set_aside
+from bench.validity.run_rules import NoiseLimits
+
+STACKS, ROUNDS = ("aiohttp", "tornado"), 4
+SECOND = 10**9
+
+
+def turns(idle: int, steal: int = 0, used_s: float = 1.0) -> Turns:
+    """A second of turns on two CPUs; ticks are hundredths of a second."""
+    ticks = [200 - idle - steal, 0, 0, idle, 0, 0, 0, steal]
+    return Turns(load_ns=SECOND, host_ticks=ticks, cpu_ns={"aiohttp": int(used_s * SECOND)})
+
+
+@pytest.mark.parametrize(
+    ("taken", "spoiled"),
+    [
+        ([turns(idle=100)], False),
+        ([turns(idle=91)], False),
+        ([turns(idle=89)], True),
+        ([turns(idle=95, steal=5)], True),
+        ([turns(idle=85), turns(idle=100)], False),
+        ([turns(idle=70), turns(idle=100)], True),
+        ([], False),
+    ],
+    ids=["quiet", "4.5 % foreign", "5.5 % foreign", "steal", "one noisy turn of two", "very noisy", "no turns"],
+)
+def test_other_programs_and_the_hypervisor_spoil_a_window(taken: list[Turns], spoiled: bool) -> None:
+    assert is_spoiled(taken, NoiseLimits(), 2) is spoiled
+
+
+def made(folder: Path, waits: Iterable[str]) -> tuple[Retries, dict[str, list[Measurement]]]:
+    lines = [line for n in range(1, ROUNDS + 1) for line in block(n, STACKS, ("json", "delay-20"))]
+    tables = [table | {"waits": table["scenario"] in waits} for table in tables_of(lines)]
+    write_run(folder, lines, tables_in_turns=tables)
+    found: dict[str, list[Measurement]] = {}
+    for line in lines[:4]:
+        one = measurement_of(line)
+        assert isinstance(one, Measurement)
+        found.setdefault(one.scenario, []).append(one)
+    return retries_of(folder), found
+
+
+def test_only_where_requests_per_second_judge_and_for_half_as_many_windows(tmp_path: Path) -> None:
+    retries, windows = made(tmp_path, ["delay-20"])
+    noisy = [turns(idle=20)]
+    assert not retries.wanted(windows["json"], noisy)
+    assert not retries.wanted(windows["delay-20"], [turns(idle=100)])
+    for number in range(1, ROUNDS // 2 + 1):
+        assert retries.wanted(windows["delay-20"], noisy)
+        place = (tmp_path / windows["delay-20"][0].dir).parent
+        place.mkdir(parents=True)
+        set_aside(place)
+        assert (place.with_name(f"w1.spoiled-{number}")).exists()
+    assert not retries.wanted(windows["delay-20"], noisy), "the budget is spent"
+    assert read_run(str(tmp_path)).measured_again == ROUNDS // 2
+
+
+def test_a_run_without_tables_that_wait_measures_nothing_again(tmp_path: Path) -> None:
+    retries, windows = made(tmp_path, [])
+    assert retries.most == {}
+    assert not retries.wanted(windows["delay-20"], [turns(idle=20)])
+    (tmp_path / "run.json").write_text(json.dumps([]))
+    assert retries_of(tmp_path).most == {}
