@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # A user's own app: the example, moved elsewhere, into a path with a space, is ranked by one command; whatever is wrong with
 # an app is one line, with its own traceback where there is one.
+# shellcheck disable=SC2154 # common.bash finds docker
 
 load common
-
-# shellcheck disable=SC2154 # common.bash finds docker
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
