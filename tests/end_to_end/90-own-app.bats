@@ -83,7 +83,7 @@ refused_at_once() {
 	echo "$output"
 	[[ $output == *"ab sends one request again and again: it cannot mix 4 targets"* && $output == *"mix  vegeta  r50"* ]]
 	run scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --tool wrk,ab,hey --scenario picture --level 16 --server waitress --dry-run
-	[[ $output == *"ab "*"-p results/"*"body-1 -T "*"multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
+	[[ $output == *"ab "*"/picture/body-1 -T multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
 }
 
 @test "what is not there, and what may not be, is refused before anything is built" {
