@@ -31,7 +31,7 @@ app() {
 
 # last_layers IMAGE...: the last layer of each.
 last_layers() {
-	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "$@" | grep -B2 '^END' | grep '^sha'
+	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "$@" | grep -B1 '^END' | grep '^sha'
 }
 
 # measure ARGUMENT...: the app of this test, on a server or two.
