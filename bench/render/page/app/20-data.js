@@ -1,7 +1,7 @@
 /* Turns the page's embedded JSON into cells and measurements; decompresses a measurement's details on demand. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const COORDINATES = ["server", "framework", "python", "base", "scenario", "tool", "level"];
+const COORDINATES = ["server", "framework", "python", "base", "settings", "scenario", "tool", "level"];
 
 function rowsOf(columns) {
   const names = Object.keys(columns);
@@ -23,6 +23,7 @@ for (const cell of CELLS) {
   const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
   cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
+  if (cell.settings) cell.stack += ` (${cell.settings})`;
   if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
 }
 
