@@ -50,7 +50,7 @@ def vary(
     matrix: Matrix, services: Sequence[Service], wanted: Sequence[Wanted], reads: Reads
 ) -> tuple[list[Service], list[SkippedCell]]:
     """The services with every combination of values, and those left out; UserError for a knob that none reads."""
-    for knob in (one.knob.name for one in wanted if services):
+    for knob in (one.knob.name for one in wanted if services and not one.optional):
         if all(reads(service, knob) for service in services):
             others = sorted({s.server.name for s in matrix.services if not reads(s, knob)})
             by = f"those that do: {', '.join(others)}" if others else "nor does any other of the matrix"

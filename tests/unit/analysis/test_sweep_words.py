@@ -51,7 +51,9 @@ def test_where_more_stop_helping_is_said() -> None:
 
 def test_more_of_it_may_never_help_or_cost() -> None:
     same = told({"WORKERS=1": 100, "WORKERS=2": 100.5, "WORKERS=4": 99.5})
-    assert same[-1].startswith("With 2 workers and with 4 workers gunicorn-gthread is not shown to be faster (at most 1.")
+    assert same[-1].startswith(
+        "With 2 workers and with 4 workers gunicorn-gthread is not shown to be faster (at most 1."
+    )
     costs = told({"WORKERS=1": 100, "WORKERS=2": 99.9, "WORKERS=4": 80}, Metric.CPU)
     assert "with 4 workers it needs 25 % more CPU per request than with 1 worker" in costs[-1]
 

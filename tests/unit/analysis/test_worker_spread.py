@@ -65,7 +65,10 @@ def test_a_ranked_row_says_that_its_workers_are_uneven() -> None:
 
 
 def test_a_row_with_a_quota_says_how_long_it_was_throttled() -> None:
-    assert rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"].note == "throttled for 1.25 s a round"
+    assert (
+        rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"].note
+        == "throttled for 1.25 s a round"
+    )
     assert rows({"settings": QUOTA, "throttled_s": 0.0})["uvicorn-asgi-py313-debian"].note == "never throttled"
     unknown = rows({"settings": QUOTA, "throttled_s": None})["uvicorn-asgi-py313-debian"].note
     assert unknown == "throttling unknown: not in this test"

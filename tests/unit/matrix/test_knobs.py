@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, varied
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Service
+from bench.matrix.model import Matrix, Service
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 SERVICES = {service.name: service for service in MATRIX.services}
@@ -22,6 +25,17 @@ READS = reader(ROOT / "services")
 
 def service(stack: str, python: str = "313", base: str = "debian") -> Service:
     return SERVICES[f"{stack}-py{python}-{base}"]
+
+
+def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
+    """The services of a run's file: what is JSON in it as a value, everything else as text."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in run_services(matrix, services).splitlines()[1:]:
+        if name := re.match(r"  ([a-z0-9-]+):$", line):
+            own = found.setdefault(name[1], {})
+        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
+            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
+    return found
 
 
 def servers_that_read(knob: str) -> set[str]:
@@ -126,8 +140,8 @@ def test_one_thread_is_not_concurrent() -> None:
 def test_a_runs_file_has_the_plain_service_once_and_settings_by_their_kind() -> None:
     plain = service("gunicorn-gthread-flask")
     both = [varied(plain, (("THREADS", n), ("CPU_QUOTA", "0.5"), ("MEMORY", "256m"))) for n in ("1", "8")]
-    made = yaml.safe_load(run_services(MATRIX, both))["services"]
-    assert set(made) == {"postgres", plain.name, *(one.name for one in both)}
+    made = composed(MATRIX, both)
+    assert set(made) == {plain.name, *(one.name for one in both)}
     assert "build" in made[plain.name] and "environment" not in made[plain.name]
     for number, one in zip(("1", "8"), both, strict=True):
         own = made[one.name]
@@ -140,7 +154,7 @@ def test_an_apps_own_environment_stays_unless_it_is_varied() -> None:
     whole = MATRIX.with_selftests(["uvicorn-synthetic-slower-20us"])
     slow = next(s for s in whole.services if s.stack == "uvicorn-synthetic-slower-20us")
     made = [varied(slow, (("WORKERS", "2"),)), varied(slow, (("SLOWER_US", "7"),))]
-    found = yaml.safe_load(run_services(whole, made))["services"]
+    found = composed(whole, made)
     assert found[made[0].name]["environment"] == {"SLOWER_US": "20", "WORKERS": "2"}
     assert found[made[1].name]["environment"] == {"SLOWER_US": "7"}
 

@@ -102,7 +102,9 @@ def test_quotas_are_judged_by_goodput_in_longer_turns() -> None:
 
 
 def test_workers_are_judged_by_goodput_where_they_could_use_more_cpus() -> None:
-    one, two = (plan("WORKERS=1,2", cpus=cpus, stacks=(GTHREAD,), scenarios=("json",)).tables[0] for cpus in ("0", "0-1"))
+    one, two = (
+        plan("WORKERS=1,2", cpus=cpus, stacks=(GTHREAD,), scenarios=("json",)).tables[0] for cpus in ("0", "0-1")
+    )
     assert (one.waits, two.waits) == (False, True)
     (same,) = plan("WORKERS=2", "KEEPALIVE=2,5", cpus="0-1", stacks=(GTHREAD,), scenarios=("json",)).tables
     assert not same.waits
