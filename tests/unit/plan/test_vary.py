@@ -69,7 +69,7 @@ def test_what_only_some_read_leaves_the_others_out_with_a_line() -> None:
 
 
 def test_what_none_reads_is_an_error_that_names_those_that_do() -> None:
-    with pytest.raises(UserError, match="no server of the selection reads it; those that do: .*gunicorn-gthread"):
+    with pytest.raises(UserError, match=r"no server of the selection reads it; those that do: .*gunicorn-gthread"):
         plan("THREADS=1,8", stacks=("uvicorn-asgi", "aiohttp"))
     with pytest.raises(UserError, match="no server of the selection reads it; nor does any other"):
         plan("NOBODY=1,8", stacks=("uvicorn-asgi",))
