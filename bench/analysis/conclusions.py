@@ -64,7 +64,7 @@ class Question:
         if self.by == "python":
             return f"Python {place.python}"
         if self.by == "settings" and place.settings:
-            return setting_words(settings_of(place.settings))
+            return f"{place.server} with {setting_words(settings_of(place.settings))}"
         return str(getattr(place, self.by, None) or name)
 
 

@@ -81,7 +81,8 @@ def _with_words(
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [beside.sentence] if beside else []
-    told += limits_words(places, [row.service for row in ranking.rows], knobs)
+    # What the machine cannot show comes before what it does.
+    told[1:1] = limits_words(places, [row.service for row in ranking.rows], knobs)
     told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
     return replace(ranking, question=asked, sentences=tuple(told))
 

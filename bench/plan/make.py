@@ -41,8 +41,12 @@ def make_plan(
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}
     services = [service for service in services if service.name not in skipped]
-    services, left_out = vary(matrix, services, knobs_of(preset, wanted), reads or reader())
+    knobs = knobs_of(preset, wanted)
+    services, left_out = vary(matrix, services, knobs, reads or reader())
     skips += left_out
+    if knobs:
+        # A published comparison has one service of each stack.
+        preset = replace(preset, published=None)
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in select_loads(matrix, preset, wanted):
         patterns = [with_settings(s, settings) for s in load.stacks]

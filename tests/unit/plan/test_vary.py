@@ -85,6 +85,11 @@ def test_a_knob_twice_too_many_combinations_and_a_quota_in_a_duet_are_errors() -
         plan("CPU_QUOTA=0.5,1", stacks=(GTHREAD,), mode="duet")
 
 
+def test_a_published_comparison_is_not_put_beside_services_of_one_stack() -> None:
+    assert plan(preset="sync-vs-gevent").preset.published == "sync-vs-gevent"
+    assert plan("WORKERS=1,4", preset="sync-vs-gevent").preset.published is None
+
+
 def test_without_a_selection_the_quick_preset_is_varied() -> None:
     made = plan("WORKERS=1,2")
     assert made.preset.name == "quick"
