@@ -15,6 +15,9 @@ function rowsOf(columns) {
 
 const word = (index) => (index === null ? null : DATA.words[index]);
 
+/** A word behind another one; nothing where there is none. */
+const inBrackets = (text) => (text ? ` (${text})` : "");
+
 const CELLS = rowsOf(DATA.cells);
 for (const cell of CELLS) {
   for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
@@ -23,7 +26,7 @@ for (const cell of CELLS) {
   const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
   cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
-  if (cell.settings) cell.stack += ` (${cell.settings})`;
+  cell.stack += inBrackets(cell.settings);
   if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
 }
 
