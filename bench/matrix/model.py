@@ -37,6 +37,8 @@ class Server:
     concurrent: bool
     packages: Mapping[str, Packages]
     model: str
+    reads: tuple[str, ...] = ()
+    """Globs of environment variables that its program reads, besides those that its `start` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,31 @@ class Service:
     base: str
     package: str | None = None
     skip: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """What --vary gives it: knobs and their values, in the order of the command line."""
+    plain: str | None = None
+    """The service without these settings, whose image it runs."""
+
+    @property
+    def built_as(self) -> str:
+        """The service that its image is built for."""
+        return self.plain or self.name
 
     @property
     def image(self) -> str:
         """The name of its image."""
-        return f"bench/{self.name}"
+        return f"bench/{self.built_as}"
+
+    @property
+    def settings_text(self) -> str | None:
+        """Its settings as a coordinate: `WORKERS=2 THREADS=4`; None where nothing is varied."""
+        return " ".join(f"{name}={value}" for name, value in self.settings) or None
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether one worker can answer a second request while the first one waits: not with its only thread."""
+        one_thread = self.server.style == "sync" and dict(self.settings).get("THREADS") == "1"
+        return self.server.concurrent and not one_thread
 
     @property
     def interface(self) -> str:
@@ -170,6 +192,10 @@ class Preset:
     """The most rounds of its tables; None: until the last interim look."""
     turn_seconds: float | None = None
     """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
+    vary: tuple[str, ...] = ()
+    """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
+    vary_if_read: tuple[str, ...] = ()
+    """The same of knobs that only some of its services read: the others are measured without."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ SECOND_DATABASE = "postgres2"
 
 
 def services_file(services: Mapping[str, Mapping[str, Any]], *, second_database: bool) -> str:
-    """RUN/services.sh: names, images, bases, frameworks and routes of the services, for bash to source."""
+    """RUN/services.sh, for bash to source: names, images, bases, frameworks, settings and routes of the services."""
     dependencies = (*DEPENDENCIES, *((SECOND_DATABASE,) if second_database else ()))
     return (
         _array("SERVICES", services)
         + _array("DEPENDENCIES", dependencies)
         + _map("IMAGE_OF", {name: facts["image"] for name, facts in services.items()})
+        + _map("BUILD_OF", {name: facts["image"].rpartition("/")[2] for name, facts in services.items()})
+        + _map("SETTINGS_OF", {name: facts.get("settings") or "" for name, facts in services.items()})
         + _map("BASE_OF", {name: facts["base_image"] for name, facts in services.items()})
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})

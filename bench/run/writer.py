@@ -66,7 +66,7 @@ def run_facts(
                 "scenario": t.first.scenario,
                 "tool": t.first.tool,
                 "level": t.first.level.name,
-                "waits": t.first.route.waits,
+                "waits": t.waits,
             }
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
             for t in plan.tables
@@ -102,7 +102,8 @@ def service_facts(
             "base": s.base,
             "base_image": matrix.base_image(s, settings),
             "package": s.package,
-            "concurrent": s.server.concurrent,
+            "settings": s.settings_text,
+            "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
         }

@@ -21,7 +21,7 @@ open_run() {
 	# shellcheck source=/dev/null
 	source "$run_dir/services.sh"
 	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
-		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" | save "$run_dir/compose.yml"
+		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"
 }
 
 # in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in

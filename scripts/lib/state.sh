@@ -5,7 +5,7 @@
 # open_run: the run's name, folder and Compose project; from its services.sh all that begins with a capital.
 run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
-declare -gA IMAGE_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
+declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
 STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
