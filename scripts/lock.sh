@@ -16,8 +16,6 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 trap_errors
 
-uv=uv==0.13.8
-
 for argument; do
 	case $argument in
 	--check | --upgrade) ;;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/matrix.sh [--setup] [--preset NAME] [SELECTION...]
+#        scripts/matrix.sh --app FOLDER MODULE:CALLABLE [SELECTION...]
 #        scripts/matrix.sh --resume RUN [--max-time MINUTES]
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads them in
@@ -27,6 +28,9 @@
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
+#   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
+#                         --interface --requirements --targets --expect --env-file --before --compose
+#                         --cpu-hour-price --p99
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
@@ -39,6 +43,10 @@ source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
 source "${BASH_SOURCE[0]%/*}/lib/images.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
+# shellcheck source=scripts/lib/own_app.sh
+source "${BASH_SOURCE[0]%/*}/lib/own_app.sh"
+# shellcheck source=scripts/lib/own_run.sh
+source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
 # shellcheck source=scripts/lib/run.sh
 source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 # shellcheck source=scripts/lib/verify.sh
@@ -61,7 +69,11 @@ while (($#)); do
 		resume=$2
 		shift
 		;;
-	*) selection+=("$1") ;;
+	*)
+		own_option "$@"
+		((taken)) || selection+=("$1")
+		((taken < 2)) || shift $((taken - 1))
+		;;
 	esac
 	shift
 done
@@ -69,6 +81,7 @@ done
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
+((${#own[@]} == 0)) || prepare_own_app "${selection[@]}"
 
 case $verb in
 list) plan_verb list "${selection[@]}" ;;
@@ -81,13 +94,17 @@ if [[ $resume ]]; then
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
+	[[ ! $own_folder ]] || rm -rf "$own_folder"
 fi
 
 measure_run() {
 	local jobs
 	build_services
+	build_own_services
 	start_dependencies
-	jobs=$(jobs_at_a_time)
+	ready_own_app
+	# Of one's own app the start-up is measured too.
+	[[ $OWN_APP ]] && jobs=1 || jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
 	measure_all "$max_time_s"
 	bench build "${quiet[@]}" "results/$run"

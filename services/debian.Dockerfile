@@ -4,12 +4,21 @@
 # in /usr/local, or a local base with the same tags, with Debian's Python. Layers are ordered from what most
 # services share to what changes most often.
 #
+# The stage `own-app` puts one's own app (scripts/matrix.sh --app) on the image of a server with a bare app: its locked
+# requirements and its folder are build contexts of their own.
+#
 # Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
 # takes for sh (SC3054, SC3060).
 # hadolint global ignore=DL3008,SC3054,SC3060
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
-FROM ${PYTHON_IMAGE}:${PYTHON}-slim
+
+# Placeholders for build contexts of these names.
+FROM scratch AS app-source
+FROM scratch AS app-locks
+FROM scratch AS app-requirements
+
+FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS service
 
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV PATH=/opt/venv/bin:$PATH \
@@ -113,3 +122,38 @@ RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" se
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
 CMD ["/app/server/start"]
+
+# What of one's own app changes most often: its folder, in one layer that all servers of a Python share. Files that only
+# their owner may read are made readable: the app runs as another user.
+FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS app-folder
+RUN --mount=type=bind,from=app-source,target=/from \
+    mkdir -p /srv/app \
+ && tar -C /from --exclude-vcs --exclude=__pycache__ --exclude=.venv --exclude=node_modules -cf - . | tar -C /srv/app -xf - \
+ && chmod -R u+rwX,go+rX /srv/app \
+ && (python3 -m compileall -q /srv/app || true)
+
+FROM service AS own-app
+USER root
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=app-locks,target=/locks <<'REQUIREMENTS'
+pip install --quiet --no-deps --require-hashes --requirement /locks/requirements.txt
+pip check
+pip freeze >/app/packages.txt
+REQUIREMENTS
+COPY own/app.py ./
+COPY --link --from=app-folder /srv/app /srv/app
+USER 65534:65534
+
+# The lock of an app's requirements (scripts/lib/own_app.sh asks for it): requirements.in or pyproject.toml.
+FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS resolved
+ARG UV
+RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"
+ARG PYTHON
+RUN --mount=type=cache,target=/root/.cache/uv --mount=type=bind,from=app-requirements,target=/requirements \
+    cd /requirements \
+ && /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
+    --no-python-downloads --output-file /requirements.txt *
+FROM scratch AS app-lock
+COPY --from=resolved /requirements.txt /
+
+# Without a target: a service of the matrix.
+FROM service

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.core.arguments import Parser
 from bench.matrix.knobs import parse_knob
@@ -28,12 +29,17 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
+    parser.add_argument("--own-app", type=Path)
+    parser.add_argument("--cpu-hour-price", type=_number)
+    parser.add_argument("--p99", default="")
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
-    options.command_line = [word for word in argv if not word.startswith(("--images=", "--quiet"))]
+    # A user's own app has an entry of its own.
+    hidden = ("--images=", "--quiet", "--own-app=")
+    options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,8 @@ from bench.matrix.knobs import check_quotas, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
+from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
+from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Pair, Plan
 from bench.plan.cpus import parse_list, resolve
 from bench.plan.interim_looks import LOOKS, table_looks
@@ -133,11 +136,16 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
     present = local_images(options.images)
     plan, matrix, settings = plan_of(options, present)
+    app = read_app(options.own_app) if options.own_app else None
     seed = options.seed if options.seed is not None else int(settings["SEED"])
     folder = make_folder(plan.preset.name, folder)
     facts = run_facts(folder.name, plan, settings, seed, options)
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
     facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
+    if app:
+        shutil.copytree(options.own_app, folder / FOLDER)
+        write_load_files(folder, app)
+        facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
@@ -213,6 +221,12 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
     check_quotas(options.vary, os.cpu_count())
+    if options.p99 and not options.own_app:
+        raise UserError("--p99 is for one's own app: give --app too, or --level knee:p99=50ms")
+    if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
+        raise UserError("--cpu-hour-price takes a number above 0, and is for one's own app: give --app too")
+    if options.own_app:
+        matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
     settings = resolve(read_settings(os.environ))
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
@@ -221,6 +235,16 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings
+
+
+def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
+    """Narrow the options to a user's own app; UserError for one that chooses something else."""
+    if options.preset or options.frameworks or options.stacks or options.packages:
+        raise UserError(
+            "--app takes no --preset, --stack, --framework or --package: it measures the app; --server chooses"
+        )
+    options.frameworks, options.pythons = (app.name,), app.pythons
+    return app
 
 
 def _minutes(seconds: float) -> str:

@@ -39,11 +39,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send; a body is sent as JSON with its length."""
+    """What to send; a body is sent with its length, as JSON unless the headers say what it is."""
 
     path: str
     method: str = "GET"
     body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Session:
@@ -82,6 +83,11 @@ class Session:
 
     def _send(self, request: Request) -> None:
         headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
+        if request.headers:
+            given = {name.lower() for name, _ in request.headers}
+            headers = {name: value for name, value in headers.items() if name.lower() not in given} | dict(
+                request.headers
+            )
         try:
             # Headers and body leave together: a server may answer and close as soon as it has the headers.
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)

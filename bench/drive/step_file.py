@@ -108,6 +108,8 @@ def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict
         "URL": f"http://{line['service']}:{PORT}{line['path']}",
         "METHOD": line.get("method") or "GET",
         "BODY": line.get("body"),
+        "REQUESTS": line.get("requests"),
+        "TARGETS": line.get("targets"),
         "TOOL": line["tool"],
         "CONNECTIONS": connections,
         "COUNT": line.get("count"),

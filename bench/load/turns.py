@@ -7,6 +7,7 @@ service, of the database and of the load generator, what the host did) is summed
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -96,7 +97,8 @@ def run_window(
     """
     turns = {runner.service: Turns() for runner in runners}
     watch = _Watch(counters, tuple(shared), clock, mark_s)
-    wanted = {runner.service: max(1, round(runner.seconds / turn_s)) for runner in runners}
+    # As many as it takes, but none more for what only the arithmetic leaves over.
+    wanted = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
     # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
     # its connections idle for that long, which servers close.
     order = rng.sample(runners, len(runners))

@@ -36,15 +36,18 @@ def bench_file(matrix: Matrix) -> str:
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
-def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False) -> str:
+def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False, locks: str = "") -> str:
     """A run's services.yml, without the services that `bench_file` defines.
 
-    `second_database`: add a database for side b, for pairs whose scenario uses one.
+    `second_database`: add a database for side b, for pairs whose scenario uses one. `locks`: the folder with the locks
+    of a user's own app, for each Python.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
     plain = {s.built_as: replace(s, name=s.built_as, settings=(), plain=None) for s in chosen}
-    body = "".join(_service(name, s, matrix, folder="services/") for name, s in plain.items() if name not in own)
+    body = "".join(
+        _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in own
+    )
     body += "".join(_varied(s) for s in chosen if s.settings)
     note = "  # matrix.sh checks the database itself; a health check would be charged to the measurement.\n"
     return "".join(["services:\n", note, QUIET, SECOND_DATABASE if second_database else "", body])
@@ -91,6 +94,7 @@ def _service(
     chosen: bool = False,
     image: str | None = None,
     folder: str = "",
+    locks: str = "",
 ) -> str:
     """One service. `chosen`: WORKER_CLASS chooses its server and image; `image`: its name where it is not `name`."""
     server, alias = service.server.name, image or name
@@ -115,12 +119,13 @@ def _service(
     lines = [
         f"  {name}:",
         f"    extends: {{file: {folder}template.yml, service: app}}",
-        f"    image: {json.dumps('bench/' + alias)}",
+        f"    image: {json.dumps(service.image if service.framework.own else 'bench/' + alias)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
         f"      context: {folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
+        *_own_build(service, locks),
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
@@ -141,6 +146,14 @@ def _varied(service: Service) -> str:
         *(f"    {key}: {json.dumps(value)}" for key, value in limits.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _own_build(service: Service, locks: str) -> list[str]:
+    own = service.framework.own
+    if own is None:
+        return []
+    contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": f"{locks}/{python_label(service.python)}"}
+    return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
 
 
 def _bench(names: Iterable[str], twin_of: str) -> str:

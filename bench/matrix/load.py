@@ -10,19 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import (
-    NAME,
-    Framework,
-    Load,
-    Matrix,
-    Packages,
-    Preset,
-    Route,
-    Server,
-    Skip,
-    legal_services,
-    python_image,
-)
+from bench.matrix.model import NAME, Framework, Matrix, Packages, Route, Server, Skip, legal_services, python_image
+from bench.matrix.preset import Load, Preset
 
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"

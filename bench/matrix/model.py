@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bench.core.errors import UserError, unknown
+from bench.matrix.preset import Preset
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
@@ -42,6 +43,18 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnBuild:
+    """How a user's own app gets into an image: on its server's with the bare app `bare`, from the folder `source`.
+
+    `label` is part of the image's name: two apps with the same name have images of their own.
+    """
+
+    bare: str
+    label: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Framework:
     """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
 
@@ -54,12 +67,15 @@ class Framework:
     offers: tuple[str, ...] = ()
     selftest: bool = False
     app: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """None: the value is that of the environment when its container is started."""
+    own: OwnBuild | None = None
+    """Set for a user's own app, which is no part of the matrix."""
 
     @property
     def folder(self) -> str:
         """The folder of its app; variants share one."""
-        return self.app or self.name
+        return self.own.bare if self.own else self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +83,7 @@ class Route:
     """One route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
 
     `database`: the answer needs PostgreSQL; `waits`: the server waits for something, so its metric is goodput, not CPU.
+    `targets`: how many requests of a user's own app it stands for, which are in files of the run; 0: of the contract.
     """
 
     name: str
@@ -78,6 +95,7 @@ class Route:
     basic: bool = False
     database: bool = False
     waits: bool = False
+    targets: int = 0
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` if it belongs to this route, else None."""
@@ -111,7 +129,8 @@ class Service:
     @property
     def image(self) -> str:
         """The name of its image."""
-        return f"bench/{self.built_as}"
+        own = self.framework.own
+        return f"bench/own-{own.label}-{self.built_as}" if own else f"bench/{self.built_as}"
 
     @property
     def settings_text(self) -> str | None:
@@ -152,53 +171,6 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset).
-
-    `alone`: its services are measured one by one (solo), whatever the mode of the preset.
-    """
-
-    scenarios: tuple[str, ...]
-    tools: tuple[str, ...]
-    levels: tuple[str, ...]
-    stacks: tuple[str, ...] = ()
-    alone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A named selection of cells; durations in seconds."""
-
-    name: str
-    title: str
-    loads: tuple[Load, ...]
-    tables: tuple[str, ...]
-    rounds: int
-    duration: float
-    warmup: float
-    timeout: float
-    workers: int | None
-    stacks: tuple[str, ...]
-    pythons: tuple[str, ...]
-    bases: tuple[str, ...]
-    packages: tuple[str, ...] = ()
-    published: str | None = None
-    keepalive: bool = True
-    mode: str = "turns"
-    pairs: str = "baseline"
-    twin: str = ""
-    """The stack of its A/A pairs; empty: the first."""
-    turn_rounds: int | None = None
-    """The most rounds of its tables; None: until the last interim look."""
-    turn_seconds: float | None = None
-    """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
-    vary: tuple[str, ...] = ()
-    """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
-    vary_if_read: tuple[str, ...] = ()
-    """The same of knobs that only some of its services read: the others are measured without."""
-
-
-@dataclass(frozen=True, slots=True)
 class Matrix:
     """All of services/matrix.toml."""
 
@@ -236,6 +208,18 @@ class Matrix:
         ]
         frameworks = {**self.frameworks, **{s.framework.name: s.framework for s in chosen}}
         return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
+
+    def with_own_app(self, app: Framework, routes: Mapping[str, Route], preset: Preset) -> Matrix:
+        """The matrix with a user's own app on every server that hosts it; a selection without a preset is `preset`."""
+        added = replace(self, frameworks={app.name: app})
+        services = legal_services(added, self.pythons, [self.default_base])
+        return replace(
+            self,
+            frameworks={**self.frameworks, app.name: app},
+            routes={**self.routes, **routes},
+            presets={**self.presets, "all": preset},
+            _services=(*self._services, *services),
+        )
 
     def route_of(self, scenario: str) -> tuple[Route, str]:
         """(route, path) of a scenario; UserError where there is none of this name."""

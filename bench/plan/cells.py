@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.model import Preset, Route, Service
+from bench.matrix.model import Route, Service
+from bench.matrix.preset import Preset
 from bench.plan.levels import Level
 
 # Estimates for the expected time, in seconds.

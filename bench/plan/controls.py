@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from bench.core.tools import TOOLS
-from bench.matrix.model import Matrix, Preset
+from bench.matrix.model import Matrix
+from bench.matrix.preset import Preset
 from bench.plan.cells import NullCell, Pair, PlannedCell, Table
 from bench.plan.selection import Selection
 from bench.plan.vary import varies_capacity

@@ -19,6 +19,8 @@ SEARCHED = "knee-"
 MOST_KNEE_MS = 2000
 """The largest p99 limit: the trials of `bench.drive.knee_search` are too short to exceed a larger one."""
 
+AB_METHODS = ("GET", "HEAD", "POST", "PUT")
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -68,16 +70,19 @@ def _knee(text: str) -> Level:
     )
 
 
-def refusal(tool: str, level: Level, method: str) -> str | None:
-    """Why `tool` cannot generate this load; None if it can."""
+def refusal(tool: str, level: Level, method: str, targets: int = 0) -> str | None:
+    """Why `tool` cannot generate this load; None if it can.
+
+    `targets`: how many requests of a user's own app it has to send; 0: one of the contract.
+    """
     if tool == "vegeta":
         return None if level.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
-    if level.open_loop:
-        return f"{tool} is closed loop: it takes connections (c64)"
-    if level.rate and tool != "hey":
-        return f"{tool} cannot limit its rate"
-    if level.count and tool == "wrk":
-        return "wrk runs for a time, not for a number of requests"
-    if method != "GET" and tool == "wrk":
-        return "wrk cannot send a body without a Lua script"
-    return None
+    cases = (
+        (level.open_loop, f"{tool} is closed loop: it takes connections (c64)"),
+        (bool(level.rate) and tool != "hey", f"{tool} cannot limit its rate"),
+        (bool(level.count) and tool == "wrk", "wrk runs for a time, not for a number of requests"),
+        (targets > 1 and tool != "wrk", f"{tool} sends one request again and again: it cannot mix {targets} targets"),
+        (targets > 0 and tool == "ab" and method not in AB_METHODS, f"ab cannot send {method}"),
+        (targets == 0 and tool == "wrk" and method != "GET", "wrk cannot send a body without a Lua script"),
+    )
+    return next((cause for holds, cause in cases if holds), None)

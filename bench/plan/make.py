@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Reads, reader
-from bench.matrix.model import Load, Matrix, Service
+from bench.matrix.model import Matrix, Service
+from bench.matrix.preset import Load
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
@@ -111,7 +112,7 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
         for tool in load.tools:
             refusals = []
             for level in map(parse_level, load.levels):
-                cause = refusal(tool, level, route.method)
+                cause = refusal(tool, level, route.method, route.targets)
                 if cause is None:
                     yield PlannedCell(service, route, scenario, path, tool, level, load.alone)
                 else:

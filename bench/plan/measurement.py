@@ -41,6 +41,10 @@ class Measurement:
     method: str = "GET"
     path: str = "/"
     body: str | None = None
+    requests: str | None = None
+    """The folder of the run with the requests of a user's own app, which `method` and `path` are the first of."""
+    targets: int | None = None
+    """How many requests are in it."""
     tool: str
     level: str
     connections: int | None
@@ -88,7 +92,8 @@ class Measurement:
 
     def as_dict(self) -> dict[str, Any]:
         """The object of its line; what its mode has no use for is left out."""
-        kept = [name for name in _FIELDS if name not in _LEFT_OUT[self.mode]]
+        left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
+        kept = [name for name in _FIELDS if name not in left_out]
         return {name: getattr(self, name) for name in kept if name != "settings" or self.settings}
 
     def to_line(self) -> str:
@@ -98,6 +103,7 @@ class Measurement:
 
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block", "turn_s"})
+_OF_OWN_APPS = frozenset({"requests", "targets"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "duet": frozenset({"block", "turn_s"}),

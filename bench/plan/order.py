@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from bench.own_app.load_files import folder_of
 from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, NullCell, Pair, Plan, PlannedCell, Table, blocks
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
@@ -159,6 +160,8 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         method=cell.route.method,
         path=cell.path,
         body=cell.route.body,
+        requests=folder_of(cell.scenario) if cell.route.targets else None,
+        targets=cell.route.targets or None,
         tool=cell.tool,
         level=level.name,
         connections=level.connections,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from bench.core.errors import UserError, unknown
 from bench.core.tools import TOOLS
 from bench.matrix.knobs import Knob
-from bench.matrix.model import Load, Matrix, Preset, Service
+from bench.matrix.model import Matrix, Service
+from bench.matrix.preset import Load, Preset
 from bench.plan.levels import parse_level
 
 MODES = ("turns", "solo", "duet", "both")

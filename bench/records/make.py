@@ -243,7 +243,7 @@ def _line(value: Any) -> str:
 def _health(after: Any) -> str | None:
     """What was wrong with the answer after the window; None: nothing, or it was not checked."""
     answer = mapping(after)
-    if not answer or answer.get("status") == 200:
+    if not answer or answer.get("status") in range(200, 300):
         return None
     if answer.get("status") is None:
         return _line(answer.get("error") or "no answer")

@@ -15,6 +15,7 @@ from bench.analysis.advice import advice
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
 from bench.analysis.latency import Key, Latencies
+from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.pair_analysis import Judged
 from bench.analysis.reference_results import reference_results
 from bench.core.files import items, mapping
@@ -29,6 +30,7 @@ from bench.render.tables.knee import knee
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.open_loop import vegeta
+from bench.render.tables.own_app import own_app_tables
 from bench.render.tables.processes import process_table
 from bench.render.tables.published import published_table
 from bench.render.tables.ranking import NOTE as RANKING_NOTE
@@ -77,6 +79,8 @@ def report_content(
     # For every preset: these tables are empty if the run has no such cells.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return {
+        "own_app": own_app_answers(facts, judged.rankings),
+        "own_app_tables": own_app_tables(facts, judged.rankings, records, services),
         "conclusions": by_question(conclusions(judged, records)),
         "noise_floor": noise_floor_words(judged),
         "advice": advice(facts, judged, records),

@@ -68,6 +68,8 @@ class ServiceFacts:
     image_bytes: int | None = None
     idle: Mapping[str, str] = field(default_factory=dict)
     """The container's counters when the service was ready and idle."""
+    start_s: float | None = None
+    """From its container's start to its first answer, while nothing else ran (of a user's own app only)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +188,16 @@ def read_service(run: str, name: str) -> ServiceFacts:
         missing=missing,
         image_bytes=_image_bytes(image),
         idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
+        start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
     )
+
+
+def _seconds_between(data: bytes | None) -> float | None:
+    """Of two times in ns, in one line."""
+    words = (data or b"").split()
+    if len(words) != 2 or not all(word.isdigit() for word in words):
+        return None
+    return max(0, int(words[1]) - int(words[0])) / 1e9
 
 
 def _read_object(path: str, name: str, faults: list[str]) -> dict[str, Any] | None:

@@ -10,20 +10,32 @@ DEPENDENCIES = ("loadgen", "postgres", "upstream")
 SECOND_DATABASE = "postgres2"
 
 
-def services_file(services: Mapping[str, Mapping[str, Any]], *, second_database: bool) -> str:
-    """RUN/services.sh, for bash to source: names, images, bases, frameworks, settings and routes of the services."""
-    dependencies = (*DEPENDENCIES, *((SECOND_DATABASE,) if second_database else ()))
+def services_file(
+    services: Mapping[str, Mapping[str, Any]], *, second_database: bool, own_app: Mapping[str, Any] | None = None
+) -> str:
+    """RUN/services.sh: names, images, bases, frameworks, settings and routes of the services, for bash to source."""
+    own = own_app["services"] if own_app else ()
+    # A user's own service of the same name takes the place of ours.
+    dependencies = [name for name in DEPENDENCIES if name not in own]
+    dependencies += [SECOND_DATABASE] * second_database + [f"own-{name}" for name in own]
     return (
         _array("SERVICES", services)
         + _array("DEPENDENCIES", dependencies)
         + _map("IMAGE_OF", {name: facts["image"] for name, facts in services.items()})
-        + _map("BUILD_OF", {name: facts["image"].rpartition("/")[2] for name, facts in services.items()})
+        + _map("BUILD_OF", {n: f.get("built_as") or f["image"].rpartition("/")[2] for n, f in services.items()})
         + _map("SETTINGS_OF", {name: facts.get("settings") or "" for name, facts in services.items()})
         + _map("BASE_OF", {name: facts["base_image"] for name, facts in services.items()})
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})
         + _map("ROUTES_OF", {name: ",".join(facts["routes"]) for name, facts in services.items()})
+        + (_own(own_app) if own_app else "")
     )
+
+
+def _own(app: Mapping[str, Any]) -> str:
+    names = {"OWN_APP": "app", "OWN_FOLDER": "folder", "OWN_ENV_FILE": "env_file", "OWN_BEFORE": "before"}
+    lines = "".join(f"{name}={shlex.quote(app[key])}\n" for name, key in names.items())
+    return lines + _array("OWN_VARIABLES", app["variables"])
 
 
 def _array(name: str, words: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from bench.core.files import write_file
 from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
+from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
@@ -27,11 +28,15 @@ def write_run(
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
     second_database = any(one.pair and one.database for one in planned)
-    write_file(folder / "services.yml", run_services(matrix, services, second_database=second_database))
+    services_yml = run_services(matrix, services, second_database=second_database, locks=f"{folder}/{LOCKS}")
+    write_file(folder / "services.yml", services_yml)
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
-    write_file(folder / "services.sh", services_file(facts["services"], second_database=second_database))
+    write_file(
+        folder / "services.sh",
+        services_file(facts["services"], second_database=second_database, own_app=facts.get("own_app")),
+    )
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
@@ -106,6 +111,7 @@ def service_facts(
             "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
+            **({"model": s.server.model, "built_as": s.built_as} if s.framework.own else {}),
         }
         for s in services
     }

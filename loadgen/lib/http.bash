@@ -8,8 +8,13 @@ declare -A ANSWER=()
 ask() {
 	local body=$1 method=${LOAD[METHOD]} told request
 	request=(--request "$method")
-	[[ -z ${LOAD[BODY]} ]] || request+=(--header 'Content-Type: application/json' --data-raw "${LOAD[BODY]}")
-	[[ $method != HEAD ]] || request=(--head)
+	request+=("${HEADERS[@]}")
+	if [[ ${LOAD[BODY]} ]]; then
+		request+=(--data-raw "${LOAD[BODY]}")
+	elif [[ ${LOAD[BODY_FILE]} ]]; then
+		request+=(--data-binary "@${LOAD[BODY_FILE]}")
+	fi
+	[[ $method != HEAD ]] || request=(--head "${HEADERS[@]}")
 	# What curl's status says is in its message too.
 	told=$(curl --silent --show-error --noproxy '*' --max-time "${ANSWER_TIMEOUT:-15}" --output "$body" \
 		--write-out '%{stderr}\n%{http_code} %{time_total}' "${request[@]}" "${LOAD[URL]}" 2>&1) || true

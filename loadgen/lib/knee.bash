@@ -48,7 +48,7 @@ try_rate() {
 	give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
 	while true; do
 		ask /dev/null
-		[[ ${ANSWER[STATUS]} != 200 ]] || break
+		[[ ${ANSWER[STATUS]} != 2?? ]] || break
 		((SECONDS < give_up)) || fail 12 "no good answer after a trial of $rate/s: ${ANSWER[STATUS]} ${ANSWER[ERROR]}"
 		sleep 0.1
 	done

@@ -9,7 +9,7 @@ declare -a ARGV=()
 declare STDIN=''
 
 # Every key of a load in step.sh: times are in seconds, whole numbers have no fraction, '' is what the plan leaves out.
-LOAD_KEYS=(ID DIR URL METHOD BODY TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP
+LOAD_KEYS=(ID DIR URL METHOD BODY REQUESTS TARGETS TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP
 	KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE SLOT)
 
 # need_loads RUN_DIR ARRAY...: fails unless RUN_DIR/step.sh, which the caller has sourced, has set these associative
@@ -34,9 +34,25 @@ take_load() {
 	[[ -n ${LOAD[TIMEOUT]} ]] || fail 2 "$1/step.sh has an empty TIMEOUT in $name"
 	LOAD[DIR]=$1/${LOAD[DIR]}
 	LOAD[BODY_FILE]=${LOAD[BODY]:+${LOAD[DIR]}/request-body}
+	take_headers "$1"
 	# The containers of a pair are addressed by IP: those of an A/A pair have one name.
 	[[ -z ${TARGET:-} ]] || LOAD[URL]=http://$TARGET:${LOAD[URL]#*://*:}
 }
+
+# take_headers RUN_DIR: sets HEADERS, as every tool takes them; for a user's own app its folder of REQUESTS has them, and the
+# body of the first one.
+take_headers() {
+	local line
+	HEADERS=()
+	if [[ ${LOAD[REQUESTS]} ]]; then
+		LOAD[REQUESTS]=$1/${LOAD[REQUESTS]}
+		while read -r line; do HEADERS+=(-H "$line"); done <"${LOAD[REQUESTS]}/headers"
+		[[ ! -e ${LOAD[REQUESTS]}/body-1 ]] || LOAD[BODY_FILE]=${LOAD[REQUESTS]}/body-1
+	elif [[ ${LOAD[BODY]} ]]; then
+		HEADERS=(-H 'Content-Type: application/json')
+	fi
+}
+HEADERS=()
 
 # adapter VERB: the verb (version, command, run or save) of the load's tool.
 adapter() { "${LOAD[TOOL]}_$1"; }

@@ -10,6 +10,10 @@ local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 # The default of services/matrix.toml, which an error there must not take away; a test compares them.
 setup_python=3.13
 
+# What resolves and pins requirements.
+# shellcheck disable=SC2034 # lock.sh and own_app.sh use it
+uv=uv==0.13.8
+
 # setup_bases: names of the images that everything needs: Debian, and the default Python. Those of other
 # Pythons are had when a run asks for them.
 setup_bases() {

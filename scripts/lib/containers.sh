@@ -21,7 +21,7 @@ bench() {
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
-run_compose() { "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "$@"; }
+run_compose() { own_docker compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
 
 in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
 
@@ -43,7 +43,7 @@ stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 
 
 is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 
-server_log() { "$docker" logs --tail 50 "$project-$1-1"; }
+server_log() { "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
 
 # server_state NAME [PID]: its counters, and how its container is.
 server_state() {

@@ -24,6 +24,13 @@ find_docker() {
 	return 1
 }
 
+# own_docker ARGUMENT...: without what is set here under the names of a user's own environment file (open_run sets own_unset):
+# their values are those of the file, and in no other.
+own_docker() {
+	if ((${#own_unset[@]})); then env "${own_unset[@]}" "$docker" "$@"; else "$docker" "$@"; fi
+}
+own_unset=()
+
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 # need_engine: an engine that answers, or a one-line error that says how to fix it.

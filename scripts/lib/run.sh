@@ -10,7 +10,7 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # open_run NAME: from here on, functions work on this run, and its own settings hold.
 open_run() {
-	local key value sum
+	local key value sum own_services=()
 	run=$1 run_dir=$root/results/$1
 	# Another clone's run may have begun in the same second, and have the same name.
 	sum=$(cksum <<<"$run_dir")
@@ -20,7 +20,13 @@ open_run() {
 	export BENCH_USER
 	# shellcheck source=/dev/null
 	source "$run_dir/services.sh"
-	[[ -s $run_dir/compose.yml ]] || compose --project-name "$project" --file "$run_dir/services.yml" --profile '*' \
+	# shellcheck disable=SC2034 # engine.sh's own_docker uses it
+	own_unset=("${OWN_VARIABLES[@]/#/--unset=}")
+	# shellcheck disable=SC2034 # containers.sh uses it
+	[[ ! $OWN_ENV_FILE ]] || own_values=(--env-file "$OWN_ENV_FILE")
+	[[ ! -s $run_dir/compose.yml ]] || return 0
+	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")
+	compose --project-name "$project" --file "$run_dir/services.yml" "${own_services[@]}" --profile '*' \
 		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"
 }
 

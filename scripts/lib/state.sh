@@ -5,6 +5,8 @@
 # open_run: the run's name, folder and Compose project; from its services.sh all that begins with a capital.
 run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
+OWN_APP='' OWN_FOLDER='' OWN_ENV_FILE='' OWN_BEFORE='' OWN_VARIABLES=()
+own_values=()
 declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.

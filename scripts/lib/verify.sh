@@ -48,8 +48,9 @@ verify_service() {
 		save_log "$name"
 		service_failed "$name" answer "${READY_TIMEOUT:-30}"
 	else
+		[[ ! $OWN_APP ]] || save "$folder/started.txt" <<<"$started_ns $(now_ns)"
 		[[ $3 ]] || save_facts_of "$name"
-		check_contract "$name" "$2"
+		if [[ $OWN_APP ]]; then check_own_answers "$name"; else check_contract "$name" "$2"; fi
 		[[ ! $3 || ! -e $folder/verify.json ]] || end_under_load "$name" "$2"
 	fi
 	stop_service "$name"

@@ -27,7 +27,7 @@ FILE = re.compile(
     rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.(?:py|js|md|sql|toml|yml|tsv|json|css|Dockerfile))(?![\w*])"
 )
 FOLDER = re.compile(rf"`((?:{FOLDERS}|scripts)/(?:[\w.-]+/)*)`")
-TREE = re.compile(r"^  ([a-z]+)/ ", re.MULTILINE)
+TREE = re.compile(r"^  ([a-z_]+)/ ", re.MULTILINE)
 CALL = re.compile(r"scripts/([\w-]+\.sh)((?:[ \t]+[^\s|>#;`)]+|\\\n)*)")
 
 

@@ -22,7 +22,7 @@ ORDER = (
         "run",
         "plan",
     ),
-    *("contract", "matrix", "core"),
+    *("own_app", "contract", "matrix", "core"),
 )
 
 

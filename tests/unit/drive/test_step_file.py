@@ -135,6 +135,8 @@ def test_a_solo_step(tmp_path: Path) -> None:
         "URL": "http://svc-a:8080/json",
         "METHOD": "GET",
         "BODY": "",
+        "REQUESTS": "",
+        "TARGETS": "",
         "TOOL": "wrk",
         "CONNECTIONS": "32",
         "COUNT": "",

@@ -1,0 +1,140 @@
+"""A user's own app: as the run's folder describes it, and as a framework of the matrix with routes and a preset."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.matrix.model import Framework, Matrix, OwnBuild, Route
+from bench.matrix.preset import Load
+from bench.own_app.targets import MIX, Target
+
+FOLDER = "app"
+"""Of a run, with what belongs to the app; `FILE` in it describes the app."""
+FILE = "app.json"
+COMPOSE = "services.json"
+LOCKS = f"{FOLDER}/locks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnApp:
+    """An app in `folder` of the host, which is `name` in the names of services; `app` is its MODULE:CALLABLE.
+
+    `label` tells it from other apps of the same name, `variables` are the names of its environment file.
+    """
+
+    name: str
+    label: str
+    folder: str
+    app: str
+    interface: str
+    targets: tuple[Target, ...]
+    pythons: tuple[str, ...]
+    variables: tuple[str, ...] = ()
+    env_file: str = ""
+    before: str = ""
+    services: tuple[str, ...] = ()
+    """The names of the user's own Compose services; `COMPOSE` beside app.json defines them."""
+    expect: tuple[Mapping[str, Any], ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """run.json's entry."""
+        targets = [{"scenario": one.name, "request": one.title, "weight": one.weight} for one in self.targets]
+        facts = {"name": self.name, "folder": self.folder, "app": self.app, "interface": self.interface}
+        return facts | {
+            "targets": targets,
+            "env_file": self.env_file,
+            "before": self.before,
+            "services": self.services,
+            "variables": self.variables,
+        }
+
+    @property
+    def scenario(self) -> str:
+        """What is measured unless the command line asks for other scenarios."""
+        return MIX if len(self.targets) > 1 else self.targets[0].name
+
+    def targets_of(self, scenario: str) -> tuple[Target, ...]:
+        """The requests of a scenario."""
+        return self.targets if scenario == MIX else tuple(one for one in self.targets if one.name == scenario)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Each target by itself, and all of them together."""
+        return (*((MIX,) if len(self.targets) > 1 else ()), *(target.name for target in self.targets))
+
+
+def name_of(folder: str, matrix: Matrix) -> str:
+    """The name of an app: that of its folder, which must be no framework's or server's."""
+    slug = re.sub(r"[^a-z0-9]+", "-", Path(folder).name.lower()).strip("-")[:30].strip("-") or "app"
+    taken = slug in matrix.frameworks or slug in matrix.servers or slug in matrix.selftests
+    return f"app-{slug}" if taken else slug
+
+
+def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "") -> Matrix:
+    """The matrix with the app; a selection without a preset is of the app.
+
+    `p99`: a limit such as `50ms`; each service is then searched for the highest rate that keeps it, alone.
+    """
+    framework = Framework(
+        app.name,
+        (app.interface,),
+        {
+            "*": "it is an app of one's own",
+            **dict.fromkeys((n for n, r in matrix.routes.items() if r.basic), "it is an app of one's own"),
+        },
+        environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
+        own=OwnBuild(app.interface, app.label, app.folder),
+    )
+    routes = {name: _route(app, name) for name in app.scenarios}
+    framework = replace(framework, offers=tuple(routes))
+    preset = matrix.presets["all"]
+    load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16",))
+    loads = (load, replace(load, tools=("vegeta",), levels=(f"knee:p99={p99}",), alone=True)) if p99 else (load,)
+    own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=loads)
+    return matrix.with_own_app(framework, routes, own)
+
+
+def _route(app: OwnApp, scenario: str) -> Route:
+    targets = app.targets_of(scenario)
+    first = targets[0]
+    return Route(scenario, scenario, first.path, method=first.method, waits=True, targets=len(targets))
+
+
+def write_app(folder: Path, app: OwnApp) -> None:
+    """Write app.json; bodies, which may be no text, as base64."""
+    value: dict[str, Any] = {"schema": 1}
+    value |= {name: getattr(app, name) for name in OwnApp.__dataclass_fields__ if name != "targets"}
+    value["targets"] = [
+        {name: getattr(target, name) for name in Target.__dataclass_fields__ if name != "body"}
+        | {"body": None if target.body is None else base64.b64encode(target.body).decode()}
+        for target in app.targets
+    ]
+    write_file(folder / FILE, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_app(folder: Path) -> OwnApp:
+    """The app that app.json describes; UserError where there is none."""
+    try:
+        value = json.loads((folder / FILE).read_text())
+        if value.pop("schema") != 1:
+            raise ValueError("another schema")
+        targets = tuple(
+            Target(
+                **one
+                | {"headers": tuple((key, text) for key, text in one["headers"])}
+                | {"body": None if one["body"] is None else base64.b64decode(one["body"])}
+            )
+            for one in value.pop("targets")
+        )
+        lists = {name: tuple(entry) for name, entry in value.items() if isinstance(entry, list)}
+        return OwnApp(**value | lists, targets=targets)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{folder / FILE} does not describe an app: {error}") from error

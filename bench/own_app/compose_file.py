@@ -1,0 +1,144 @@
+"""A user's Compose file, merged into a run: what it may not ask for, and its services as the run starts them.
+
+The file comes as `docker compose config --format json` has it, so that anchors, extends and variables are resolved. Its
+services join the internal network alone, under their own names; in Compose they are called `own-NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from bench.core.errors import UserError
+
+PREFIX = "own-"
+OURS = ("loadgen", "null", "bench")
+"""Names that the run's own containers keep; its database and upstream give way to a service of the same name."""
+REPLACED = ("postgres", "upstream")
+KEPT = frozenset(
+    {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
+    | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}
+    | {"platform", "pull_policy", "secrets", "configs", "expose", "annotations", "labels"}
+)
+REFUSED = {
+    "privileged": "is privileged",
+    "cap_add": "adds capabilities",
+    "devices": "asks for devices of the host",
+    "device_cgroup_rules": "asks for devices of the host",
+    "gpus": "asks for devices of the host",
+    "pid": "shares a namespace of processes",
+    "ipc": "shares a namespace of memory",
+    "uts": "shares the host's name",
+    "userns_mode": "shares the host's users",
+    "cgroup": "shares the host's cgroups",
+    "cgroup_parent": "leaves its cgroup",
+    "network_mode": "leaves the internal network",
+    "volumes_from": "mounts what other containers mount",
+    "extra_hosts": "names hosts outside of the internal network",
+    "credential_spec": "asks for credentials of the host",
+    "runtime": "asks for another runtime",
+    "use_api_socket": "asks for the Docker socket",
+}
+"""Keys that a service may not have (empty ones do no harm), and what they do."""
+BUILD_REFUSED = ("privileged", "entitlements", "network", "ssh", "secrets", "extra_hosts")
+# What entrypoints of databases need to give their files to another user and to become that user.
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+
+
+def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] = ()) -> dict[str, Any]:
+    """The Compose file of the user's services for a run; UserError for what it may not ask for.
+
+    `folder` is that of the user's file: nothing else of the host may be mounted. `links` are symbolic links in it.
+    """
+    services = resolved.get("services") or {}
+    if not services:
+        raise UserError("--compose: the file has no services")
+    for name, service in services.items():
+        if name in OURS:
+            raise UserError(f"--compose: the name '{name}' is taken by the benchmark: rename the service")
+        for fault in _faults(service, folder, links):
+            raise UserError(f"--compose: service '{name}' {fault}; remove that")
+    for kind in ("secrets", "configs", "volumes"):
+        for name, entry in (resolved.get(kind) or {}).items():
+            for fault in _shared_faults(entry or {}, folder, links):
+                raise UserError(f"--compose: the {kind[:-1]} '{name}' {fault}; remove that")
+    found: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
+    for kind in ("secrets", "configs", "volumes"):
+        if resolved.get(kind):
+            # By names of this run's own: two runs never share a volume.
+            entries = {
+                name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
+            }
+            found[kind] = entries
+    return found
+
+
+def left_out(resolved: Mapping[str, Any]) -> list[str]:
+    """`SERVICE.KEY` of what is not taken over and does no harm."""
+    handled = KEPT | REFUSED.keys() | {"networks", "depends_on", "cap_drop", "security_opt", "ports", "init", "logging"}
+    services = resolved.get("services") or {}
+    return [
+        f"{name}.{key}" for name, one in services.items() for key, value in one.items() if value and key not in handled
+    ]
+
+
+def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> Iterator[str]:
+    if service.get("ports"):
+        yield "publishes a port: the app reaches it by its name, on the internal network"
+    for key, what in REFUSED.items():
+        if service.get(key):
+            yield f"{what} ({key})"
+    for option in service.get("security_opt") or ():
+        if "unconfined" in option or "disable" in option or option.endswith("false"):
+            yield f"weakens its confinement ({option})"
+    build = service.get("build") or {}
+    for key in BUILD_REFUSED:
+        if build.get(key):
+            yield f"asks for more than a build needs (build.{key})"
+    for volume in service.get("volumes") or ():
+        if volume.get("type") == "bind":
+            yield from _path_fault(volume.get("source", ""), folder, links)
+        elif volume.get("type") not in ("volume", "tmpfs"):
+            yield f"mounts a {volume.get('type')}"
+
+
+def _shared_faults(entry: Mapping[str, Any], folder: str, links: Sequence[str]) -> Iterator[str]:
+    if entry.get("external"):
+        yield "is one of the host's own (external)"
+    if entry.get("driver_opts") or entry.get("driver") not in (None, "", "local"):
+        yield "has a driver of its own, which may mount anything"
+    if entry.get("file"):
+        yield from _path_fault(entry["file"], folder, links)
+
+
+def _path_fault(source: str, folder: str, links: Sequence[str]) -> Iterator[str]:
+    path = PurePosixPath(source)
+    if path.name.endswith("docker.sock"):
+        yield "mounts the Docker socket, which is control over the host"
+    elif ".." in path.parts or not path.is_relative_to(folder):
+        yield f"mounts {source}, which is outside of the file's own folder"
+    elif any(path == PurePosixPath(link) or PurePosixPath(link) in path.parents for link in links):
+        yield f"mounts {source} through a symbolic link"
+
+
+def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in service.items() if key in KEPT and value not in (None, "", [], {})}
+    kept["volumes"] = [
+        volume | {"read_only": True} if volume.get("type") == "bind" else volume
+        for volume in service.get("volumes") or ()
+    ]
+    kept["depends_on"] = {PREFIX + other: rule for other, rule in (service.get("depends_on") or {}).items()}
+    aliases = [name, *((service.get("networks") or {}).get("default") or {}).get("aliases", ())]
+    return kept | {
+        "networks": {"bench": {"aliases": aliases}},
+        "cap_drop": ["ALL"],
+        "cap_add": list(CAPABILITIES),
+        "security_opt": ["no-new-privileges:true"],
+        "pids_limit": 512,
+        "mem_limit": service.get("mem_limit") or "1g",
+        "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "1"}},
+        "cpuset": "${DATABASE_CPUS:-1}",
+        "init": True,
+        "restart": "no",
+    }

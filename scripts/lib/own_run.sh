@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# A user's own app in its run: whether it can be imported, its command before the load, its right answers. Only declares; needs
+# containers.sh and verify.sh.
+
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/ready.sh
+source "${BASH_SOURCE[0]%/*}/ready.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+# Seconds for the app's import, and for its command before the load.
+import_timeout=${IMPORT_TIMEOUT:-30} before_timeout=${BEFORE_TIMEOUT:-300}
+
+# ready_own_app: once a run, after its images are built and what the app depends on is up.
+ready_own_app() {
+	local service built=()
+	[[ $OWN_APP && ! -e $run_dir/app/answers.json ]] || return 0
+	for service in "${SERVICES[@]}"; do
+		[[ -e $run_dir/raw/services/$service/failure.json ]] || built+=("$service")
+	done
+	((${#built[@]})) || fail 2 "no server could be built with $OWN_APP: $(why_not "${SERVICES[0]}")"
+	await_own_services
+	import_own_app "${built[0]}"
+	[[ ! $OWN_BEFORE ]] || run_before "${built[0]}"
+	record_answers "${built[@]}"
+}
+
+# own_services: sets `found` to the user's own Compose services.
+own_services() {
+	local name
+	found=()
+	for name in "${DEPENDENCIES[@]}"; do [[ $name != own-* ]] || found+=("$name"); done
+}
+
+# build_own_services: those that are not images from elsewhere.
+build_own_services() {
+	local found log=$run_dir/build-own.log words
+	own_services
+	((${#found[@]})) || return 0
+	attend run_compose build --progress plain "${found[@]}" >"$log" 2>&1 && return
+	words=$(tail -n1 "$log")
+	fail 2 "--compose: $words"
+}
+
+# await_own_services: until they are healthy, of those without a check running; two minutes at most.
+await_own_services() {
+	local found log=$run_dir/start-own.log words
+	own_services
+	((${#found[@]})) || return 0
+	attend run_compose up --detach --no-build --no-recreate --wait --wait-timeout 120 "${found[@]}" >"$log" 2>&1 && return
+	words=$(run_compose logs --no-color --tail 3 "${found[@]}" 2>&1 | tail -c 600 | tr -s '\n ' ' ')
+	fail 2 "--compose: $(tail -n1 "$log"); last words: $words"
+}
+
+# import_own_app SERVICE: in its container, with its limits, but without its server.
+import_own_app() {
+	local log=$run_dir/app/import.txt status=0
+	in_own_image "$1" "$import_timeout" "$log" python3 -c 'import app' || status=$?
+	((status != 124)) || fail 2 "$OWN_APP does not import: not done after $import_timeout s$(last_line "$log")"
+	((status == 0)) || refuse_own_app "$OWN_APP does not import" "$log"
+}
+
+run_before() {
+	local log=$run_dir/app/before.txt status=0
+	say "before the load: $OWN_BEFORE"
+	in_own_image "$1" "$before_timeout" "$log" sh -c "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:\$PYTHONPATH && export PYTHONPATH && $OWN_BEFORE" || status=$?
+	((status != 124)) || fail 2 "--before: not done after $before_timeout s$(last_line "$log")"
+	((status == 0)) || refuse_own_app "--before: status $status" "$log"
+}
+
+# in_own_image SERVICE SECONDS LOG COMMAND...: one command in a container like the service's; its output, of bounded size, to
+# LOG. Status 124 where the time was up.
+in_own_image() {
+	local name=$project-once status=0
+	# shellcheck disable=SC2016 # the inner shell expands it
+	attend timeout --kill-after 5 "$2" bash -c '"$@" 2>&1 | tail -c 65536 >"$0"; exit "${PIPESTATUS[0]}"' "$3" \
+		env "${own_unset[@]}" "$docker" compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" run --rm --no-deps --no-TTY --name "$name" --entrypoint '' "$1" "${@:4}" || status=$?
+	"$docker" rm --force --volumes "$name" >/dev/null 2>&1 || true
+	return "$status"
+}
+
+# record_answers SERVICE...: from the first that gives any; of one whose answers cannot be a yardstick it is said why.
+record_answers() {
+	local service log=$run_dir/app/record.txt status tried=0
+	for service; do
+		((tried += 1, tried <= 3)) || break
+		mkdir -p "$run_dir/raw/services/$service"
+		if start_service "$service" && await_answer "$service"; then
+			status=0
+			attend in_loadgen python3 -m bench own-answers record "$run" "$service" >"$log" 2>&1 || status=$?
+			save_own_log "$service"
+			stop_service "$service"
+			((status == 0)) || refuse_own_app "$(tail -n1 "$log")" "$run_dir/raw/services/$service/server.log"
+			say "right answers recorded on $service"
+			return
+		fi
+		save_own_log "$service"
+		service_failed "$service" answer "${READY_TIMEOUT:-30}"
+		stop_service "$service"
+	done
+	refuse_own_app "$OWN_APP gives no answer on any of ${*:1:tried}" "$run_dir/raw/services/$1/server.log"
+}
+
+save_own_log() { server_log "$1" >"$run_dir/raw/services/$1/server.log" 2>&1 || true; }
+
+# refuse_own_app WORDS LOG: the app's own traceback, if LOG has one, and one line.
+refuse_own_app() {
+	local words
+	words=$(in_tools python3 -m bench own-trace "results/${2#"$root/results/"}")
+	[[ $words != *$'\n'* ]] || printf '%s\n' "${words%$'\n'*}" >&2
+	fail 2 "$1${words:+: ${words##*$'\n'}}"
+}
+
+last_line() { tail -n1 "$1" | cut -c1-300 | sed 's/^/; its last words: /'; }
+
+why_not() { sed -n 's/.*"detail": "\(.*\)"}/\1/p' "$run_dir/raw/services/$1/failure.json"; }
+
+# check_own_answers NAME: what check_contract is for the contract.
+check_own_answers() {
+	local log=$run_dir/raw/services/$1/verify.txt status=0
+	attend in_loadgen python3 -m bench own-answers check "$run" "$1" >"$log" 2>&1 || status=$?
+	if ((status == 0)); then
+		say "$1: answers as recorded"
+	else
+		save_log "$1"
+		service_failed "$1" verification
+	fi
+}

@@ -1,0 +1,95 @@
+"""A user's Compose file: what it may not ask for, and what becomes of the rest."""
+
+from typing import Any
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.own_app.compose_file import left_out, own_services
+
+FOLDER = "/home/me/my shop"
+
+
+def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, Any]:
+    return own_services({"services": {name: service}, **more}, FOLDER, [f"{FOLDER}/link"])
+
+
+def bind(source: str) -> dict[str, Any]:
+    return {"volumes": [{"type": "bind", "source": source, "target": "/x"}]}
+
+
+@pytest.mark.parametrize(
+    ("service", "words"),
+    [
+        ({"ports": [{"target": 5432, "published": "5432"}]}, "publishes a port"),
+        (bind("/var/run/docker.sock"), "mounts the Docker socket"),
+        (bind(f"{FOLDER}/docker.sock"), "mounts the Docker socket"),
+        (bind("/etc"), "outside of the file's own folder"),
+        (bind(f"{FOLDER}/../other"), "outside of the file's own folder"),
+        (bind(f"{FOLDER}-other/x"), "outside of the file's own folder"),
+        (bind(f"{FOLDER}/link/x"), "through a symbolic link"),
+        ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
+        ({"privileged": True}, "is privileged"),
+        ({"network_mode": "host"}, "leaves the internal network"),
+        ({"pid": "host"}, "shares a namespace"),
+        ({"ipc": "host"}, "shares a namespace"),
+        ({"userns_mode": "host"}, "shares the host's users"),
+        ({"cap_add": ["SYS_ADMIN"]}, "adds capabilities"),
+        ({"devices": ["/dev/sda"]}, "devices of the host"),
+        ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
+        ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
+        ({"build": {"context": FOLDER, "network": "host"}}, "more than a build needs"),
+    ],
+)
+def test_refused(service: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=f"service 'db' .*{words}.*; remove that"):
+        merged(service)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"volumes": {"data": {"external": True}}}, "the volume 'data' is one of the host's own"),
+        ({"volumes": {"data": {"driver_opts": {"device": "/", "o": "bind"}}}}, "driver of its own"),
+        ({"secrets": {"key": {"file": "/etc/shadow"}}}, "the secret 'key' mounts /etc/shadow"),
+    ],
+)
+def test_refused_of_what_services_share(more: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        merged({"image": "x"}, **more)
+
+
+def test_names_of_the_run_and_an_empty_file() -> None:
+    with pytest.raises(UserError, match="the name 'loadgen' is taken"):
+        merged({"image": "x"}, name="loadgen")
+    with pytest.raises(UserError, match="no services"):
+        own_services({"services": {}}, FOLDER)
+
+
+def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
+    service = {
+        "image": "postgres:18",
+        "environment": {"A": "x$$y"},
+        "networks": {"default": {"aliases": ["sql"]}},
+        "depends_on": {"other": {"condition": "service_started"}},
+        "volumes": [
+            {"type": "bind", "source": f"{FOLDER}/init", "target": "/init"},
+            {"type": "volume", "source": "data"},
+        ],
+        "restart": "always",
+        "container_name": "db",
+    }
+    resolved = {"services": {"db": service}, "volumes": {"data": {"name": "shop_data"}}}
+    found = own_services(resolved, FOLDER)
+    [(name, one)] = found["services"].items()
+    assert name == "own-db"
+    assert one["networks"] == {"bench": {"aliases": ["db", "sql"]}}
+    assert one["cap_drop"] == ["ALL"]
+    assert one["security_opt"] == ["no-new-privileges:true"]
+    assert one["volumes"][0]["read_only"] is True
+    assert one["depends_on"] == {"own-other": {"condition": "service_started"}}
+    assert one["environment"] == {"A": "x$$y"}
+    assert (one["mem_limit"], one["pids_limit"], one["restart"]) == ("1g", 512, "no")
+    assert "container_name" not in one
+    assert found["volumes"] == {"data": {}}
+    assert left_out(resolved) == ["db.restart", "db.container_name"]

@@ -1,0 +1,213 @@
+"""From the options to the description of an app: what is wrong is said before anything is built."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from bench.cli.arguments import parse_selection
+from bench.cli.plan import make_run, plan_of
+from bench.core.errors import UserError
+from bench.matrix.load import load_matrix
+from bench.matrix.model import Matrix
+from bench.own_app.app import OwnApp, read_app, with_own_app, write_app
+from bench.own_app.describe import Given, describe
+from bench.own_app.requirements import requirements_of
+from bench.own_app.targets import Target
+
+FLASK = "from flask import Flask\napp = Flask(__name__)\n"
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return load_matrix(ROOT / "services/matrix.toml")
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Given:
+    (tmp_path / "main.py").write_text(FLASK)
+    return Given(folder="/home/me/My shop", app="main:app", source=tmp_path)
+
+
+def test_what_is_found_in_the_folder(given: Given, matrix: Matrix) -> None:
+    app, by = describe(given, matrix)
+    assert (app.name, app.interface, by) == ("my-shop", "wsgi", "flask.Flask")
+    assert (app.pythons, app.targets, app.scenario) == (("3.13",), (Target("get-root"),), "get-root")
+
+
+def test_two_folders_of_one_name_have_images_of_their_own(given: Given, matrix: Matrix) -> None:
+    one, other = (describe(replace(given, folder=f"/{name}/shop"), matrix)[0] for name in "ab")
+    assert one.name == other.name and one.label != other.label
+
+
+def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(given: Given, matrix: Matrix) -> None:
+    for name in ("flask", "uvicorn"):
+        assert describe(replace(given, folder=f"/x/{name}"), matrix)[0].name == f"app-{name}"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"app": "main"}, "is not MODULE:CALLABLE"),
+        ({"app": "main.py:app"}, "has no module 'main.py'"),
+        ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
+        ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
+        ({"app": "other:app"}, "has no module 'other'; it has: main"),
+        ({"app": "main:application"}, "does not tell what it speaks: give --interface wsgi, asgi, aiohttp or tornado"),
+        ({"interface": "cgi"}, "unknown interface 'cgi'"),
+        ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
+    ],
+)
+def test_refused(given: Given, matrix: Matrix, change: dict[str, str], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        describe(replace(given, **change), matrix)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["common", "server"])
+def test_a_module_that_the_images_have_too(given: Given, matrix: Matrix, name: str) -> None:
+    (given.source / f"{name}.py").touch()
+    with pytest.raises(UserError, match=f"has a module '{name}'"):
+        describe(given, matrix)
+
+
+def test_the_names_of_an_environment_are_taken_and_its_values_are_not(
+    given: Given, matrix: Matrix, tmp_path: Path
+) -> None:
+    file = tmp_path / "shop.env"
+    file.write_text("# comment\n\nexport TOKEN='very secret'\nURL=x=y\n")
+    app, _ = describe(replace(given, variables=file, env_file="/home/me/shop.env"), matrix)
+    write_app(tmp_path, app)
+    assert app.variables == ("TOKEN", "URL")
+    assert "very secret" not in (tmp_path / "app.json").read_text()
+    for text, words in (
+        ("WORKERS=4\n", "WORKERS is set by the benchmark"),
+        ("DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
+        ("hello\n", "line 1 is not NAME=VALUE"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UserError, match=words):
+            describe(replace(given, variables=file, env_file="shop.env"), matrix)
+
+
+def test_expectations_are_of_targets_that_there_are(given: Given, matrix: Matrix, tmp_path: Path) -> None:
+    file = tmp_path / "expect.json"
+    file.write_text('{"GET /": {"contains": ["x"]}}')
+    assert describe(replace(given, expect=file), matrix)[0].expect == ({"contains": ["x"]},)
+    for text, words in (
+        ("[]", "is not an object"),
+        ("{", "cannot be read as JSON"),
+        ('{"GET /no": {}}', "unknown target 'GET /no'"),
+        ('{"GET /": {"size": 3}}', "unknown expectation 'size'"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UserError, match=words):
+            describe(replace(given, expect=file), matrix)
+
+
+def test_a_target_may_not_have_the_name_of_a_scenario_of_the_contract(
+    given: Given, matrix: Matrix, tmp_path: Path
+) -> None:
+    file = tmp_path / "targets.txt"
+    file.write_text("# name queries-5-raw\nGET /\n")
+    with pytest.raises(UserError, match="is taken by a route of the contract"):
+        describe(replace(given, targets=file, targets_name="targets.txt"), matrix)
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    targets = (Target("a", "POST", "/a", (("X", "ü"),), b"\xff\0", 3), Target("get-b", path="/b"))
+    app = OwnApp(
+        name="shop", label="01234567", folder="/x", app="m:a", interface="asgi", targets=targets, pythons=("3.13",)
+    )
+    write_app(tmp_path, app)
+    assert read_app(tmp_path) == app
+    (tmp_path / "app.json").write_text("{}")
+    with pytest.raises(UserError, match="does not describe an app"):
+        read_app(tmp_path)
+
+
+def test_the_matrix_has_the_app_on_every_server_of_its_interface(given: Given, matrix: Matrix) -> None:
+    own = with_own_app(matrix, describe(given, matrix)[0])
+    services = [s for s in own.services if s.framework.name == "my-shop" and s.python == "3.13"]
+    assert {s.server.name for s in services} == {s.name for s in matrix.servers.values() if "wsgi" in s.serves}
+    assert len(own.services) - len(matrix.services) == len(services) * len(matrix.pythons)
+    [route] = [route for name, route in own.routes.items() if name not in matrix.routes]
+    assert (route.scenario, route.path, route.waits, route.targets) == ("get-root", "/", True, 1)
+    assert services[0].lacking(route) is None
+    assert all(services[0].lacking(other) for other in matrix.routes.values())
+    assert services[0].image.startswith("bench/own-")
+
+
+PROJECT = "[project]\nname = 'x'\ndependencies = ['flask']\n"
+LOCKED = "flask==3.1 \\\n    --hash=sha256:ab\n# x\n\n-r more.txt\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "text"),
+    [
+        ({}, "requirements.in", ""),
+        ({"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"}, "requirements.in", "flask==3.1\ngunicorn\n"),
+        ({"pyproject.toml": PROJECT}, "pyproject.toml", PROJECT),
+    ],
+)
+def test_requirements_are_found(tmp_path: Path, files: dict[str, str], name: str, text: str) -> None:
+    for file, words in files.items():
+        (tmp_path / file).write_text(words)
+    assert requirements_of(tmp_path, None, "") == (name, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-e .\n", "is a local package"),
+        ("./wheels/x.whl\n", "is a local package"),
+        ("-r requirements.txt\n", "includes itself"),
+        ("-r no.txt\n", "cannot read the requirements in no.txt"),
+    ],
+)
+def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "requirements.txt").write_text(text)
+    with pytest.raises(UserError, match=words):
+        requirements_of(tmp_path, None, "")
+
+
+def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_server(
+    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    app, _ = describe(given, load_matrix())
+    write_app(tmp_path, app)
+    words = [f"--own-app={tmp_path}", "--server", "waitress,cheroot"]
+    plan, _, _ = plan_of(parse_selection(words))
+    assert [(table.first.scenario, len(table.cells)) for table in plan.tables] == [("get-root", 2)]
+    assert not plan.alone
+    plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms"]))
+    assert len(plan.tables) == 1 and {cell.level.name for cell in plan.alone} == {"knee-p99-50ms"}
+    for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
+        with pytest.raises(UserError):
+            plan_of(parse_selection([*words, *wrong]))
+    with pytest.raises(UserError, match="give --app too"):
+        plan_of(parse_selection(["--p99", "50ms"]))
+
+
+def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool(
+    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    app, _ = describe(given, load_matrix())
+    (tmp_path / "described").mkdir()
+    write_app(tmp_path / "described", app)
+    words = [f"--own-app={tmp_path / 'described'}", "--server", "waitress,cheroot", "--cpu-hour-price", "0.04"]
+    run = make_run(parse_selection(words), tmp_path / "run")
+    planned = [json.loads(line) for line in (run / "plan.jsonl").read_text().splitlines()]
+    own = [line for line in planned if line.get("mode") == "turns"]
+    assert {(line["requests"], line["targets"]) for line in own} == {("app/load/get-root", 1)}
+    assert all("requests" not in line for line in planned if line.get("mode") == "null")
+    assert (run / "app/load/get-root/requests.lua").is_file() and (run / "app/load/get-root/headers").read_text() == ""
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["own_app"]["cpu_hour_price"] == 0.04 and facts["command"] == words[1:]
+    services = (run / "services.yml").read_text()
+    assert "target: own-app" in services and json.dumps(given.folder) in services
+    assert f"{run}/app/locks/py313" in services
+    assert "OWN_APP=main:app" in (run / "services.sh").read_text()

@@ -1,0 +1,94 @@
+"""Targets in vegeta's format, their weights, and what the tools read of them."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.own_app.load_files import headers_of, lua_script, order, vegeta_targets
+from bench.own_app.targets import Target, parse_targets
+
+TEXT = """
+# a comment
+# weight 3
+GET /products?page=2
+X-Token: abc
+
+# name order
+POST http://somewhere:99/orders
+Content-Type: text/plain
+@order.txt
+GET /
+"""
+
+
+def parsed(text: str, folder: Path = Path()) -> tuple[Target, ...]:
+    return parse_targets(text, folder, "targets.txt")
+
+
+def test_requests_headers_bodies_weights_and_names(tmp_path: Path) -> None:
+    (tmp_path / "order.txt").write_bytes(b"\xff two")
+    page, ordered, root = parsed(TEXT, tmp_path)
+    assert page == Target("get-products-page-2", "GET", "/products?page=2", (("X-Token", "abc"),), None, 3)
+    # The host of a URL is the service under test, whatever the file says.
+    assert ordered == Target("order", "POST", "/orders", (("Content-Type", "text/plain"),), b"\xff two")
+    assert root == Target("get-root")
+
+
+def test_two_targets_of_the_same_words_have_two_names() -> None:
+    assert [target.name for target in parsed("GET /a\n\nGET /a/\n")] == ["get-a", "get-a-2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no target"),
+        ("# only a comment\n", "has no target"),
+        ("hello\n", "line 1: 'hello' is not a target"),
+        ("GET\n", "is not a target"),
+        ("FETCH /\n", "is not a target"),
+        ("GET products\n", "is not a URL path"),
+        ("GET /ü\n", "is not a URL path"),
+        ("GET ftp://x/\n", "is not a URL path"),
+        ("GET /\nnonsense\n", "neither a header"),
+        ("GET /\nHost: x\n", "write the header Host themselves"),
+        ("POST /\n@missing.json\n", "cannot read the body @missing.json"),
+        ("# weight 0\nGET /\n", "weight '0' is not"),
+        ("# weight many\nGET /\n", "weight 'many' is not"),
+        ("# name mix\nGET /\n", "'mix' is not a name"),
+        ("# name A B\nGET /\n# name Ä\nGET /\n", "is not a name"),
+        ("GET /\n\n" * 51, "50 at most"),
+    ],
+)
+def test_what_is_no_target_is_said_with_its_line(text: str, words: str) -> None:
+    with pytest.raises(UserError, match=words.replace("(", r"\(")):
+        parsed(text)
+
+
+def test_weights_are_spread_evenly() -> None:
+    targets = [Target("a", weight=4), Target("b", weight=2), Target("c", weight=2)]
+    assert order(targets) == [1, 2, 3, 1]
+
+
+def test_wrk_gets_every_byte_of_a_target_as_a_string_of_lua() -> None:
+    script = lua_script([Target("a", "POST", '/"\\', (("X", "ä"),), b"body")])
+    assert r'path = "/\034\092"' in script
+    assert r'["X"] = "\195\164"' in script
+    assert 'body = body("body-1")' in script
+    assert "local order = {1}" in script
+
+
+def test_vegeta_gets_the_same_requests_in_the_same_order() -> None:
+    targets = [Target("a", path="/a", weight=2), Target("b", "PUT", "/b", (), b"x")]
+    text = vegeta_targets(targets, "results/run/app/load/mix")
+    assert text.split("\n\n") == [
+        "GET http://ORIGIN/a",
+        "PUT http://ORIGIN/b\nContent-Type: application/json\n@results/run/app/load/mix/body-2",
+        "GET http://ORIGIN/a\n",
+    ]
+
+
+def test_a_body_without_a_type_is_json_and_one_with_a_type_keeps_it() -> None:
+    assert headers_of(Target("a", "POST", body=b"{}")) == (("Content-Type", "application/json"),)
+    typed = Target("a", "POST", headers=(("content-type", "text/csv"),), body=b"1")
+    assert headers_of(typed) == typed.headers
