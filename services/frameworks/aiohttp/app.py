@@ -2,8 +2,9 @@
 
 Forms, from docs.aiohttp.org:
 JSON        "Server Reference" (json_bytes_response)
-templates   "Third-Party libraries" (aiohttp_jinja2, which aiohttp's team supports)
-lifespan    "Web Server Advanced" (Cleanup context)
+templates   "Web Server Advanced" (Template Rendering: aiohttp_jinja2)
+database    "Web Server Advanced" (Cleanup Context: an engine for as long as the application)
+lifespan    the same (Application.cleanup_ctx)
 """
 
 import asyncio
