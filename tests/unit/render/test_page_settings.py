@@ -1,4 +1,4 @@
-"""Settings that were varied are a coordinate of the page: a column, a filter, names in charts; CPU time by process."""
+"""Settings that were varied are a coordinate of the page: a column, a filter, in charts; CPU time by process."""
 
 from __future__ import annotations
 
