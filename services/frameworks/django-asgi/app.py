@@ -1,10 +1,16 @@
-"""The contract as a Django application for ASGI: what a server imports."""
+"""The contract as a Django application for ASGI: what a server imports.
+
+Forms: docs.djangoproject.com, "How to deploy with ASGI"; the README of asgiref, "Thread-sensitive contexts".
+"""
 
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AsyncExitStack
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from asgiref.sync import ThreadSensitiveContext
 from common.async_backends import open_backends
 from django.core.asgi import get_asgi_application
 
@@ -25,7 +31,28 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
     else:
-        await serve_http(scope, receive, send)
+        async with request_thread():
+            await serve_http(scope, receive, send)
+
+
+idle_threads: list[ThreadPoolExecutor] = []
+
+
+@asynccontextmanager
+async def request_thread() -> AsyncIterator[None]:
+    """A thread for what Django runs synchronously around each request: its own, and used again for a later one.
+
+    Without it Django starts one for each request, and asgiref another to end it. Python 3.10 has no asgiref for this.
+    """
+    if sys.version_info < (3, 11):
+        yield
+        return
+    thread = idle_threads.pop() if idle_threads else ThreadPoolExecutor(max_workers=1)
+    try:
+        async with ThreadSensitiveContext(executor=thread):
+            yield
+    finally:
+        idle_threads.append(thread)
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
