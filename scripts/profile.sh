@@ -19,10 +19,10 @@
 #   --in-process     only the other
 #   --more           adds rounds, or servers, to what the last call measured
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/cost_table.sh
-source "${BASH_SOURCE[0]%/*}/lib/cost_table.sh"
-# shellcheck source=scripts/lib/sample_stacks.sh
-source "${BASH_SOURCE[0]%/*}/lib/sample_stacks.sh"
+# shellcheck source=scripts/profile/cost_table.sh
+source "${BASH_SOURCE[0]%/*}/profile/cost_table.sh"
+# shellcheck source=scripts/profile/sample_stacks.sh
+source "${BASH_SOURCE[0]%/*}/profile/sample_stacks.sh"
 trap_errors
 
 python=3.13 rounds=3 more='' service='' servers=() tables=(under_server in_process)

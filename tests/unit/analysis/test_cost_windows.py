@@ -9,6 +9,7 @@ from cost_files import calls, save, write
 
 from bench.analysis.cost_windows import Calls, in_process, under_server
 from bench.analysis.framework_costs import Group, Window
+from bench.core.errors import UserError
 
 GROUP = Group("a server", "async", ["bare", "own"], "bare")
 
@@ -23,6 +24,13 @@ def test_under_load_the_containers_cpu_time_is_divided_among_its_answers(tmp_pat
     ]
 
 
+def test_where_a_cgroup_cannot_be_read_that_is_said(tmp_path: Path) -> None:
+    save(tmp_path / "own", "json.1", 1000, 9_000_000)
+    (tmp_path / "own/json.1.after").write_text("null the container's cgroup cannot be read on this host\n")
+    with pytest.raises(UserError, match=r"json\.1\.after"):
+        list(under_server(tmp_path, ["own"], ["/json"]))
+
+
 def test_in_process_what_calling_costs_is_left_out(tmp_path: Path) -> None:
     write(tmp_path / "bare/1.in-process", calls(None, cpu_ns=1_000), calls(), calls("/raw/db"))
     write(tmp_path / "own/1.in-process", calls(None, cpu_ns=2_000), calls(cpu_ns=9_000), calls("/raw/db", wrong=1))
@@ -31,6 +39,15 @@ def test_in_process_what_calling_costs_is_left_out(tmp_path: Path) -> None:
         Window("bare", "/raw/db", 1, 400),
         Window("own", "/json", 1, 700),
         Window("own", "/raw/db", 1, None),
+    ]
+
+
+def test_in_process_the_cheapest_pass_counts_and_any_wrong_answer(tmp_path: Path) -> None:
+    passes = [calls(None), calls(None, cpu_ns=1_000), calls(cpu_ns=9_000), calls(cpu_ns=7_000)]
+    write(tmp_path / "bare/1.in-process", *passes, calls("/raw/db"), calls("/raw/db", wrong=1, cpu_ns=90_000))
+    assert [*in_process(tmp_path, [GROUP], ["/json", "/raw/db"])] == [
+        Window("bare", "/json", 1, 600),
+        Window("bare", "/raw/db", 1, None),
     ]
 
 

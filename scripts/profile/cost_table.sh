@@ -2,7 +2,7 @@
 # What frameworks cost, for scripts/profile.sh --table: the rounds of each server, and the tables. Only declares; the script
 # sets the names below and `paths`.
 
-# shellcheck source=scripts/lib/cost_windows.sh
+# shellcheck source=scripts/profile/cost_windows.sh
 source "${BASH_SOURCE[0]%/*}/cost_windows.sh"
 
 python='' rounds='' more='' servers=() tables=()

@@ -1,4 +1,4 @@
-"""services/in_process.py calls an app without its server, and counts what is not an answer."""
+"""scripts/profile/in_process.py calls an app without its server, and counts what is not an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-DRIVER = ROOT / "services/in_process.py"
+DRIVER = ROOT / "scripts/profile/in_process.py"
 
 ASGI = """
 import asyncio
@@ -52,7 +52,7 @@ def app(environ, start_response):
 def run(folder: Path, interface: str, app: str, *paths: str) -> subprocess.CompletedProcess[str]:
     (folder / "app.py").write_text(app)
     return subprocess.run(
-        [sys.executable, "-", interface, "0.05", *paths],
+        [sys.executable, "-", interface, "0.02", *paths],
         stdin=DRIVER.open(),
         capture_output=True,
         text=True,
@@ -68,8 +68,8 @@ def test_every_path_is_called_and_its_answers_are_counted(tmp_path: Path, interf
     done = run(tmp_path, interface, app, "/plaintext", "/absent", "/empty", "/short")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["path"] for line in lines] == [None, "/plaintext", "/absent", "/empty", "/short"]
-    nothing, right, *wrong = lines
+    assert [line["path"] for line in lines] == [None, "/plaintext", "/absent", "/empty", "/short"] * 5
+    nothing, right, *wrong = lines[-5:]
     assert nothing["requests"] > right["requests"] > 0
     assert nothing["wrong"] == right["wrong"] == 0
     assert right["body_bytes"] == 5 * right["requests"] and right["content_type"] == "text/plain"

@@ -2,13 +2,13 @@
 # Rounds of windows of CPU time for scripts/profile.sh --table: services under load, and their apps in process. Only declares.
 
 # shellcheck source=scripts/lib/counters.sh
-source "${BASH_SOURCE[0]%/*}/counters.sh"
-# shellcheck source=scripts/lib/profiled.sh
+source "${BASH_SOURCE[0]%/*}/../lib/counters.sh"
+# shellcheck source=scripts/profile/profiled.sh
 source "${BASH_SOURCE[0]%/*}/profiled.sh"
 
 saved=$profiles/table
 # What each service's app can be called as, and which paths of which service have been loaded before.
-declare -A interface warm
+declare -gA interface warm
 
 # load SERVICE PID PATH OUT: a second that counts.
 load() {
@@ -43,8 +43,8 @@ in_process() {
 	for name in "${@:2}"; do
 		[[ ${interface[$name]} == [aw]sgi ]] || continue
 		out=$saved/$name/$1.in-process
-		"$docker" exec --interactive "$project-$name-1" python3 - "${interface[$name]}" 0.5 "${paths[@]}" \
-			<"$root/services/in_process.py" >"$out.part" 2>"$out.log" || fail 1 "$name cannot be called in process; see $out.log"
+		"$docker" exec --interactive "$project-$name-1" python3 - "${interface[$name]}" 0.1 "${paths[@]}" \
+			<"$root/scripts/profile/in_process.py" >"$out.part" 2>"$out.log" || fail 1 "$name cannot be called in process; see $out.log"
 		mv "$out.part" "$out"
 	done
 }

@@ -1,7 +1,8 @@
 """Calls an app in process, without a server: the CPU time of each of its routes, for scripts/profile.sh.
 
-python3 - INTERFACE SECONDS PATH... <in_process.py, in a service's container, whose app is importable. Prints a JSON
-line for each path, after one for an app that does nothing (`path` is null): what calling costs by itself.
+python3 - INTERFACE SECONDS PATH... <in_process.py, in a service's container, whose app is importable. Calls each path
+for that long in each of five passes, and prints a JSON line for it, after one for an app that does nothing (`path` is
+null): what calling costs by itself.
 
 ASGI: 16 requests at a time on the loop that the server uses (uvloop where it is installed), each in a task of its own
 with its lifespan state, as a server has it. WSGI: one after the other in one thread.
@@ -13,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Iterable, MutableMapping
+from collections.abc import Awaitable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
@@ -22,6 +23,7 @@ AsgiApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message
 WsgiApp = Callable[[dict[str, Any], Callable[..., object]], Iterable[bytes]]
 
 CONCURRENT = 16
+PASSES = 5
 WARM_UP_S = 0.2
 
 
@@ -52,6 +54,13 @@ class Count:
 def line(path: Optional[str], cpu_ns: int, count: Count) -> None:
     """Print what was measured of one path."""
     print(json.dumps({"path": path, "cpu_ns": cpu_ns, **vars(count)}), file=output, flush=True)
+
+
+def passes(paths: list[str]) -> Iterator[tuple[Optional[str], bool]]:
+    """Each path, None before them, in all passes; and whether it is the first one."""
+    for number in range(PASSES):
+        for path in (None, *paths):
+            yield path, number == 0
 
 
 # Standard output is for these lines alone: what an app logs there goes to standard error.
@@ -106,6 +115,7 @@ class Exchange:
 
 
 async def asgi_nothing(scope: Message, receive: Any, send: Any) -> None:
+    """The app that does nothing."""
     headers = [(b"content-type", b"text/plain"), (b"content-length", b"1")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"1"})
@@ -149,10 +159,12 @@ async def start_lifespan(app: AsgiApp) -> tuple[dict[str, Any], "asyncio.Task[No
 
 
 async def run_asgi(app: AsgiApp, seconds: float, paths: list[str]) -> None:
+    """All passes."""
     state, lifespan = await start_lifespan(app)
-    for path in (None, *paths):
+    for path, first in passes(paths):
         called, wanted = (asgi_nothing, "/") if path is None else (app, path)
-        await asgi_window(called, wanted, state, WARM_UP_S)
+        if first:
+            await asgi_window(called, wanted, state, WARM_UP_S)
         before = time.process_time_ns()
         count = await asgi_window(called, wanted, state, seconds)
         line(path, time.process_time_ns() - before, count)
@@ -163,6 +175,7 @@ async def run_asgi(app: AsgiApp, seconds: float, paths: list[str]) -> None:
 
 
 def wsgi_nothing(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+    """The app that does nothing."""
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1")])
     return [b"1"]
 
@@ -207,15 +220,18 @@ def wsgi_window(app: WsgiApp, path: str, seconds: float) -> Count:
 
 
 def run_wsgi(app: WsgiApp, seconds: float, paths: list[str]) -> None:
-    for path in (None, *paths):
+    """All passes."""
+    for path, first in passes(paths):
         called, wanted = (wsgi_nothing, "/") if path is None else (app, path)
-        wsgi_window(called, wanted, WARM_UP_S)
+        if first:
+            wsgi_window(called, wanted, WARM_UP_S)
         before = time.process_time_ns()
         count = wsgi_window(called, wanted, seconds)
         line(path, time.process_time_ns() - before, count)
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
+    """Of uvloop, where it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -225,6 +241,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def main(interface: str, seconds: float, paths: list[str]) -> None:
+    """Call the app of this container, and end."""
     if interface == "asgi":
         # Before the app is imported: some look for a loop that early.
         loop = new_loop()

@@ -3,7 +3,7 @@
 # the script sets `paths`.
 
 # shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/compose.sh"
+source "${BASH_SOURCE[0]%/*}/../lib/compose.sh"
 
 paths=()
 project=bench-profile-$$ profiles=$root/results/profiles

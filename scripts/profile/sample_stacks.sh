@@ -2,7 +2,7 @@
 # Where a worker's time goes, for scripts/profile.sh: py-spy's samples under load. Only declares; the script sets
 # `service` and `paths`.
 
-# shellcheck source=scripts/lib/profiled.sh
+# shellcheck source=scripts/profile/profiled.sh
 source "${BASH_SOURCE[0]%/*}/profiled.sh"
 
 service=''
