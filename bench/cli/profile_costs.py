@@ -69,9 +69,11 @@ def _print(
         return
     found = framework_costs.costs(windows, groups)
     high = framework_costs.outliers(found, groups)
-    most = max(window.round for window in windows)
-    print(f"{title}, {most} {'round' if most == 1 else 'rounds'}\n")
+    measured = {window.service for window in windows}
+    print(f"{title}\n")
     for group in groups:
+        if measured.isdisjoint(group.services):
+            continue
         names = {s: named[s].framework.name if group.bare else named[s].stack for s in group.services}
         print(table(found, group, routes, names, high))
     turned = framework_costs.reversals(found, groups, RAW_AND_ORM)

@@ -9,7 +9,9 @@ from bench.analysis.framework_costs import SPREAD, Costs, Figure, Group, Reversa
 
 def table(found: Costs, group: Group, routes: Sequence[str], names: Mapping[str, str], high: Iterable[object]) -> str:
     """A group's table: the bare app's CPU time and the others' shares of it; without a bare app, CPU time alone."""
-    head = [f"{group.title}:", "", _line(["", *(f"`{route}`" for route in routes)]), "|---|" + "---:|" * len(routes)]
+    rounds = max((cost.us.rounds for (service, _), cost in found.items() if service in group.services), default=0)
+    title = f"{group.title}, {rounds} {'round' if rounds == 1 else 'rounds'}:"
+    head = [title, "", _line(["", *(f"`{route}`" for route in routes)]), "|---|" + "---:|" * len(routes)]
     marked = set(high)
     rows = []
     for service in group.services:

@@ -24,7 +24,7 @@ def test_the_bare_app_has_times_and_the_others_shares() -> None:
     routes = ["/json", "/db", "/orm/db", "/fortunes"]
     lines = table(found, GROUP, routes, {"bare": "asgi", "own": "quart"}, [("own", "/db")]).splitlines()
     assert lines == [
-        "uvicorn:",
+        "uvicorn, 3 rounds:",
         "",
         "|  | `/json` | `/db` | `/orm/db` | `/fortunes` |",
         "|---|---:|---:|---:|---:|",
