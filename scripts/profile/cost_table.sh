@@ -33,11 +33,16 @@ cost() {
 }
 
 cost_table() {
-	local lines group
-	lines=$(in_tools python3 -m bench profile-services "$python" "${servers[@]}") || exit $?
+	local printed lines line group
+	printed=$(in_tools python3 -m bench profile-services "$python" "${servers[@]}") || exit $?
 	[[ $more ]] || rm -rf "$saved"
 	# All of a server's services together must leave the database connections for the verifier.
 	export DB_POOL_TOTAL=4
-	while read -ra group; do cost "${group[@]}"; done <<<"$lines"
+	mapfile -t lines <<<"$printed"
+	# Not as the input of a loop, which the containers' commands would read.
+	for line in "${lines[@]}"; do
+		read -ra group <<<"$line"
+		cost "${group[@]}"
+	done
 	in_tools python3 -m bench profile-table results/profiles/table "${paths[@]}"
 }

@@ -3,14 +3,16 @@
 Forms: docs.djangoproject.com, "How to deploy with ASGI"; the README of asgiref, "Thread-sensitive contexts".
 """
 
+import itertools
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
+from common import settings
 from common.async_backends import open_backends
 from django.core.asgi import get_asgi_application
 
@@ -35,24 +37,16 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
             await serve_http(scope, receive, send)
 
 
-idle_threads: list[ThreadPoolExecutor] = []
+# As many as there are database connections: no more of them can have something to do at a time.
+threads = itertools.cycle([ThreadPoolExecutor(max_workers=1) for _ in range(settings.pool_size())])
 
 
-@asynccontextmanager
-async def request_thread() -> AsyncIterator[None]:
-    """A thread for what Django runs synchronously around each request: its own, and used again for a later one.
+def request_thread() -> AbstractAsyncContextManager[object]:
+    """The thread for what Django runs synchronously around and in a request.
 
     Without it Django starts one for each request, and asgiref another to end it. Python 3.10 has no asgiref for this.
     """
-    if sys.version_info < (3, 11):
-        yield
-        return
-    thread = idle_threads.pop() if idle_threads else ThreadPoolExecutor(max_workers=1)
-    try:
-        async with ThreadSensitiveContext(executor=thread):
-            yield
-    finally:
-        idle_threads.append(thread)
+    return ThreadSensitiveContext(executor=next(threads)) if sys.version_info >= (3, 11) else nullcontext()
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
