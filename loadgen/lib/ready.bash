@@ -30,6 +30,9 @@ warm_up() {
 		[COUNT]='' [RATE]='' [DEADLINE]="${LOAD[DEADLINE]}" [REQUESTS]="${LOAD[REQUESTS]}" [TARGETS]="${LOAD[TARGETS]}" [THREADS]=1)
 	pin_address
 	if ((LOAD[TARGETS] > 1)); then
+		# wrk takes no part of a second.
+		[[ ${LOAD[DURATION]} != *.* ]] || LOAD[DURATION]=$((${LOAD[DURATION]%.*} + 1))
+		LOAD[TOOL]=wrk
 		wrk_command
 	else
 		hey_command

@@ -130,7 +130,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	local change
 	for change in '{"method":"POST","body":"{}"}' '{"count":5,"duration_s":null}' '{"rate":5}' '{"duration_s":0.5}' \
 		'{"threads":3}' '{"timeout_s":0.5}' '{"tool":"ab","rate":5}' '{"tool":"ab","count":5}' \
-		'{"tool":"ab","count":5,"duration_s":null}' '{"tool":"ab","method":"PUT"}' '{"tool":"ab","duration_s":1.5}' \
+		'{"tool":"ab","count":5,"duration_s":null}' '{"tool":"ab","method":"PATCH"}' '{"tool":"ab","duration_s":1.5}' \
 		'{"tool":"hey","timeout_s":1.5}' '{"tool":"hey","duration_s":null}' '{"tool":"hey","connections":null}' \
 		'{"tool":"vegeta"}' '{"tool":"vegeta","rate":5,"count":5}' '{"tool":"siege"}'; do
 		plan "$change"
@@ -489,7 +489,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: warm-up: status 1: no luck' ]]
 	pretend hey <<<'echo "[500] 8 responses"'
 	run -11 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: no answer with status 200 from http://svc:8080/json' ]]
+	[[ ${lines[-1]} == 'measure: warm-up: no answer with a status of success from http://svc:8080/json' ]]
 }
 
 @test "a curl that cannot run is no wrong answer of the service" {
