@@ -29,12 +29,9 @@ app() {
 	printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/bad/main.py"
 }
 
-# last_layers IMAGE: the last layer of each image of this name.
+# last_layers IMAGE...: the last layer of each.
 last_layers() {
-	local images
-	mapfile -t images < <("$docker" image ls --quiet "$1")
-	((${#images[@]} > 1)) || return
-	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "${images[@]}" | grep -B2 '^END' | grep '^sha'
+	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "$@" | grep -B2 '^END' | grep '^sha'
 }
 
 # measure ARGUMENT...: the app of this test, on a server or two.
@@ -66,7 +63,9 @@ refused_at_once() {
 	# The values of the environment are in no file of the run.
 	run ! grep -rqF not-a-secret "$run"
 	# The app is one layer, which its images share.
-	[[ $(last_layers 'bench/own-*-app-flask-*' | sort -u | wc -l) == 1 ]]
+	# shellcheck source=/dev/null
+	source "$run/services.sh"
+	[[ ${#IMAGE_OF[@]} == 3 && $(last_layers "${IMAGE_OF[@]}" | sort -u | wc -l) == 1 ]]
 }
 
 @test "the same shop with FastAPI, where an upload and an order count as right" {
@@ -83,7 +82,7 @@ refused_at_once() {
 	echo "$output"
 	[[ $output == *"ab sends one request again and again: it cannot mix 4 targets"* && $output == *"mix  vegeta  r50"* ]]
 	run scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --tool wrk,ab,hey --scenario picture --level 16 --server waitress --dry-run
-	[[ $output == *"ab "*"-p results/"*"body-1 -T "*"multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
+	[[ $output == *"ab "*"/picture/body-1 -T multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
 }
 
 @test "what is not there, and what may not be, is refused before anything is built" {
