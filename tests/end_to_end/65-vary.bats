@@ -7,7 +7,7 @@ load common
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
-	measure threads --stack gunicorn-gthread-flask --scenario delay-20 --vary THREADS=1,8 --vary KEEPALIVE=5,75
+	measure threads --stack gunicorn-gthread-flask --scenario delay-20 --vary THREADS=1,8 --vary KEEPALIVE=5,75 --rounds 6
 	# It needs the CPU all the time, also where others have most of it.
 	measure quota --stack uvicorn-synthetic --scenario busy-2000 --vary CPU_QUOTA=0.1,1 --rounds 4
 	measure hang --stack uvicorn-synthetic --scenario hang-1000 --vary WORKERS=2 --rounds 1 --duration 4 --controls none
