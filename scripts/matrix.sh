@@ -15,6 +15,9 @@
 #   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s),
 #                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
 #   --package NAME==X     another version of one package; give two to compare them
+#   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
+#                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
+#                         given again, with every combination
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict; duet: pairs of services under the same load in the same
 #                         seconds, until each has its verdict; both: solo and duet

@@ -177,8 +177,9 @@ def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     listed = [mapping(facts.run.get("services")) for facts in (one, other)]
     for name in sorted(one.services.keys() & other.services.keys()):
         first, second = one.services[name], other.services[name]
-        bases = (mapping(services.get(name)).get("base_image") for services in listed)
-        yield from _differs(f"base image of {name}", *bases)
+        for fact, words in (("base_image", "base image"), ("settings", "settings")):
+            told = (mapping(services.get(name)).get(fact) for services in listed)
+            yield from _differs(f"{words} of {name}", *told)
         yield from _differs(f"base of {name}", first.base_label, second.base_label)
         yield from _differs(f"Python of {name}", first.python_build, second.python_build)
         yield from _differs(f"limits of {name}", _words(first.limits), _words(second.limits))

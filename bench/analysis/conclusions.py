@@ -16,8 +16,10 @@ from bench.analysis.comparison import Comparison, Metric
 from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import explained, framework_words
+from bench.analysis.setting_words import setting_question, setting_words
 from bench.analysis.verdicts import FASTER, INVALID, NO_DIFFERENCE, SLOWER, Verdict, Winner, winner
 from bench.matrix.model import stack_name
+from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.stats.estimates import percent_of
 
@@ -39,6 +41,8 @@ class Coordinates:
     python: str
     base: str
     package: str | None
+    settings: str | None = None
+    """What --vary gave it: `WORKERS=2 THREADS=4`."""
 
     @property
     def stack(self) -> str:
@@ -59,6 +63,8 @@ class Question:
             return place.server
         if self.by == "python":
             return f"Python {place.python}"
+        if self.by == "settings" and place.settings:
+            return f"{place.server} with {setting_words(settings_of(place.settings))}"
         return str(getattr(place, self.by, None) or name)
 
 
@@ -88,11 +94,7 @@ class _Judged:
 def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, ...]:
     """A conclusion for every question of the run, in the order of the plan: its tables in turns, then its pairs."""
     every = list(records)
-    places = {
-        record.service: Coordinates(record.server, record.framework, record.python, record.base, record.package)
-        for record in every
-        if record.mode != "null"
-    }
+    places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
     groups: dict[tuple[Question, tuple[str, str, str]], list[_Judged]] = {}
     for entry in zip(judged.pairs, judged.comparisons, judged.verdicts, strict=True):
         one = _Judged(*entry)
@@ -143,6 +145,10 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
     differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
     context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
     version = f" with {one.package}" if one.package else ""
+    given = settings_of(one.settings)
+    if differs == {"settings"}:
+        asked = setting_question(one.stack, [given, settings_of(other.settings)])
+        return Question(f"{asked}?{context}", "settings")
     words = {
         ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
         ("framework",): f"Which framework on {one.server}?{context}",
@@ -152,11 +158,15 @@ def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
         ("package",): f"Which package version for {one.stack}?{context}",
     }
     key = tuple(sorted(differs))
-    return (
-        Question(words[key], "stack" if len(key) > 1 else key[0])
-        if key in words
-        else Question("Which service?", "name")
-    )
+    if key not in words:
+        return Question("Which service?", "name")
+    with_settings = f" with {setting_words(given)}?" if given else "?"
+    return Question(words[key].replace("?", with_settings, 1), "stack" if len(key) > 1 else key[0])
+
+
+def coordinates_of(record: Record) -> Coordinates:
+    """What the service of a record is made of."""
+    return Coordinates(**{name: getattr(record, name) for name in Coordinates.__slots__})
 
 
 def _which(a: str, b: str) -> str:

@@ -119,7 +119,7 @@ class Told:
             return f"{names[one]} and {names[other]} cannot be told apart{self._within([(one, other)])}"
         if gap.value < 0:
             return self.pair(other, one, names)
-        verb = "need" if names[other].endswith(PLURAL) else "needs"
+        verb = "need" if names[other].endswith(PLURAL) and " with " not in names[other] else "needs"
         if self.ranking.metric is Metric.CPU:
             return f"{names[other]} {verb} {gap.much(CPU)} {names[one]} ({gap.interval})"
         return f"{names[one]} served {gap.much(REQUESTS)} {names[other]} ({gap.interval})"

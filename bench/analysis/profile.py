@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 FRAME = re.compile(r"(?:.*;)?[^;(]*\(([^:)]*)[^)]*\) (\d+)")
-WAITING = re.compile(r"(?:.*;)?_worker \(concurrent[^;]*")
-"""A thread of a pool that waits for work."""
+WAITING = re.compile(r"(?:.*;)?(?:_worker \(concurrent|Condition\.wait \(threading)[^;]*")
+"""A thread of a pool that waits for work, of Python's or of a database driver's."""
 
 
 def cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:

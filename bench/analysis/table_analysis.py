@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.analysis.comparison import Metric
 from bench.analysis.published_ratios import along_axes, published_beside
+from bench.analysis.quota_words import limits_words, throttled_words
 from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
@@ -25,6 +26,8 @@ from bench.analysis.table_observations import (
     tables_of,
 )
 from bench.analysis.table_words import Places, labels, places_of, sentences, table_question
+from bench.analysis.worker_spread import spread_of
+from bench.core.files import mapping
 from bench.records.record import Record
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
@@ -55,9 +58,11 @@ def judge_tables(
     """
     every = list(records)
     places = places_of(facts, every)
-    reference = reference_results().get(str(facts.get("published")))
+    reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(
-        _with_words(_ranking(measured, labels(measured.table.services, places), absent or {}), places, reference)
+        _with_words(
+            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs), places, reference, knobs
+        )
         for measured in by_table(tables_of(facts), every)
     )
 
@@ -67,13 +72,17 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
     return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
 
 
-def _with_words(ranking: Ranking, places: Places, reference: ReferenceComparison | None) -> Ranking:
+def _with_words(
+    ranking: Ranking, places: Places, reference: ReferenceComparison | None, knobs: Mapping[str, Any]
+) -> Ranking:
     asked = table_question([row.service for row in ranking.rows], places)
     told = [*sentences(ranking, places)]
     if ranking.unknown_cpu:
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [beside.sentence] if beside else []
+    # What the machine cannot show comes before what it does.
+    told[1:1] = limits_words(places, [row.service for row in ranking.rows], knobs)
     told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
     return replace(ranking, question=asked, sentences=tuple(told))
 
@@ -99,12 +108,17 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
     return look.fit is not None and settled(look.found, look.fit)
 
 
-def _ranking(measured: TableRecords, names: Mapping[str, str], absent: Mapping[str, str]) -> Ranking:
+def _ranking(
+    measured: TableRecords, names: Mapping[str, str], absent: Mapping[str, str], knobs: Mapping[str, Any]
+) -> Ranking:
     table, look = measured.table, _look(measured)
     ranked = {one.service: one for one in rank(look.fit, look.level, look.found)} if look.fit else {}
     rows = [
         _row(measured, service, names[service], ranked.get(service), absent=absent, judged=look.rounds is not None)
         for service in table.services
+    ]
+    rows = [
+        replace(row, note="; ".join([*([row.note] * bool(row.note)), *_remarks(measured, row, knobs)])) for row in rows
     ]
     return Ranking(
         scenario=table.scenario,
@@ -161,6 +175,17 @@ def _row(
         left_out=sum(unused.values()),
         note="; ".join(notes),
     )
+
+
+def _remarks(measured: TableRecords, row: Row, knobs: Mapping[str, Any]) -> Iterable[str]:
+    """What its processes and its quota say of a ranked service."""
+    own = measured.of(row.service)
+    if row.rank is None:
+        return
+    spread = spread_of(own, knobs)
+    if spread is not None and spread.uneven:
+        yield f"CPU time spread unevenly over its {len(spread.shares)} workers: {spread.words()}"
+    yield from throttled_words(own)
 
 
 def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:

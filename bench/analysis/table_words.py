@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from bench.analysis.conclusions import Coordinates, Question, question
+from bench.analysis.conclusions import Coordinates, Question, coordinates_of, question
 from bench.analysis.order_words import Told, listed
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import BARE, framework_words, wait_words
+from bench.analysis.setting_words import setting_question, setting_words
+from bench.analysis.sweep_words import in_order, sweep_sentence
 from bench.core.files import mapping
+from bench.plan.measurement import settings_of
 from bench.records.record import Record
 
 MOST = 6
 """How many of the questions get a sentence."""
-KINDS = ("workers", "framework", "server", "package", "python", "base")
+KINDS = ("settings", "workers", "framework", "server", "package", "python", "base")
 """What the services of a question differ in, in the order of their sentences; workers are gunicorn's worker models."""
-FIRST = {"workers": 2}
+FIRST = {"workers": 2, "settings": MOST}
 """How many sentences of a kind come before a second one of another kind; of all others one."""
 MODELS = ("gevent", "gthread")
 """The worker models of which everybody asks."""
@@ -34,14 +37,12 @@ Places = Mapping[str, Coordinates]
 
 def places_of(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Coordinates]:
     """What each service of a run is made of, from run.json, else from its records."""
-    found = {
-        r.service: Coordinates(r.server, r.framework, r.python, r.base, r.package) for r in records if r.mode != "null"
-    }
+    found = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
     for name, entry in mapping(facts.get("services")).items():
         words = {key: value for key, value in mapping(entry).items() if isinstance(value, str)}
         if {"server", "framework", "python", "base"} <= words.keys():
             server, framework, python, base = (words[key] for key in ("server", "framework", "python", "base"))
-            found[name] = Coordinates(server, framework, python, base, words.get("package"))
+            found[name] = Coordinates(server, framework, python, base, words.get("package"), words.get("settings"))
     return found
 
 
@@ -61,10 +62,14 @@ def table_question(services: Sequence[str], places: Places) -> str:
     differs = _differs(services, places)
     if not known or not differs:
         return "Which service?"
+    if differs == {"settings"}:
+        asked = setting_question(known[0].stack, [settings_of(place.settings) for place in known])
+        return f"{asked}? (Python {known[0].python}, {known[0].base})"
     words = {"server": "server", "framework": "framework", "python": "Python", "base": "base image"}
-    asked = [words.get(name, "package version") for name in Coordinates.__slots__ if name in differs]
+    words["settings"] = "setting"
+    listed_words = [words.get(name, "package version") for name in Coordinates.__slots__ if name in differs]
     same = [*([f"Python {known[0].python}"] * ("python" not in differs)), *([known[0].base] * ("base" not in differs))]
-    return f"Which {listed(asked)}?" + (f" ({', '.join(same)})" if same else "")
+    return f"Which {listed(listed_words)}?" + (f" ({', '.join(same)})" if same else "")
 
 
 def sentences(ranking: Ranking, places: Places) -> tuple[str, ...]:
@@ -103,13 +108,16 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
     groups: dict[Question, list[str]] = {}
     for a, b in combinations(ranked, 2):
         topic = question(a, b, places)
-        if topic.by in ("server", "framework", "python", "base", "package"):
+        if topic.by in ("server", "framework", "python", "base", "package", "settings"):
             groups.setdefault(topic, []).extend((a, b))
     differs, found = _differs(ranked, places), list[_Answer]()
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
-        if _only_workers(topic, services, places):
+        swept = _sweep(told, services, places, differs) if topic.by == "settings" else ""
+        if swept:
+            found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
+        elif _only_workers(topic, services, places):
             found += _workers(told, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
@@ -118,6 +126,23 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
             rank = (not bare, -len(services), number)
             found.append(_Answer(topic.by, rank, _sentence(context, told.order(services, names))))
     return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
+
+
+def _sweep(told: Told, services: Sequence[str], places: Places, differs: set[str]) -> str:
+    """The sentence on services that differ in one knob whose values are numbers; empty for any others."""
+    settings = {name: settings_of(places[name].settings) for name in services}
+    first = settings[services[0]]
+    varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
+    if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
+        return ""
+    ordered = in_order(services, varied[0], settings)
+    if ordered is None:
+        return ""
+    place = places[services[0]]
+    who = _coordinate(place, "server") if differs <= {"settings", "server"} else _label(place, differs - {"settings"})
+    same = {knob: value for knob, value in first.items() if knob not in varied}
+    who += f" ({setting_words(same)})" if same else ""
+    return sweep_sentence(told, ordered, varied[0], settings, who)
 
 
 def _only_workers(topic: Question, services: Iterable[str], places: Places) -> bool:
@@ -151,7 +176,10 @@ def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
 
 def _names(ranking: Ranking, places: Places) -> dict[str, str]:
     """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
-    frameworks = not {"server", "python", "base", "package"} & _differs([row.service for row in ranking.rows], places)
+    differs = _differs([row.service for row in ranking.rows], places)
+    if differs == {"settings"}:
+        return {row.service: f"{places[row.service].server} with {row.label}" for row in ranking.rows}
+    frameworks = not {"server", "python", "base", "package", "settings"} & differs
     return {row.service: framework_words(row.label) if frameworks else row.label for row in ranking.rows}
 
 
@@ -168,7 +196,11 @@ def _differs(services: Iterable[str], places: Places) -> set[str]:
 def _label(place: Coordinates, differs: set[str]) -> str:
     stack = {"server", "framework"} & differs
     parts = [_coordinate(place, stack.pop()) if len(stack) == 1 else place.stack] if stack else []
-    return ", ".join([*parts, *(_coordinate(place, name) for name in ("python", "base", "package") if name in differs)])
+    parts += [_coordinate(place, name) for name in ("python", "base", "package") if name in differs]
+    if "settings" not in differs or not place.settings:
+        return ", ".join(parts)
+    words = setting_words(settings_of(place.settings))
+    return f"{', '.join(parts)} with {words}" if parts else words
 
 
 def _coordinate(place: Coordinates, name: str) -> str:
@@ -184,6 +216,8 @@ def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
     own = shared.get(by, f"with {place.stack}")
     also = [f"on {_coordinate(place, name)}" for name in ("python", "base") if name in differs and name != by]
+    if "settings" in differs and by != "settings" and place.settings:
+        also.append(f"with {setting_words(settings_of(place.settings))}")
     return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.core.arguments import Parser
+from bench.matrix.knobs import parse_knob
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -19,6 +20,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--preset")
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
         parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
+    parser.add_argument("--vary", type=parse_knob, default=[], action="append")
     parser.add_argument("--duration", type=_number)
     parser.add_argument("--mode")
     parser.add_argument("--controls", choices=("all", "null", "none"), default="all")

@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bench.analysis.expectations import HostState, Wanted, expectations
 from bench.cli.arguments import minutes_as_seconds, parse_selection
@@ -21,6 +22,7 @@ from bench.core.errors import UserError
 from bench.drive.step_file import load_name, write_step
 from bench.drive.steps import read_steps
 from bench.matrix.bases import local_images, reachable_bases
+from bench.matrix.knobs import check_quotas, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
@@ -87,13 +89,23 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
+        if options.vary:
+            raise UserError("--vary needs containers of its own: use scripts/matrix.sh, not docker-compose up bench")
         # Compose has just started the services: what is busy are these.
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
-    for line in [] if options.quiet else json.loads((folder / "run.json").read_text())["expected"]:
+    facts = json.loads((folder / "run.json").read_text())
+    for line in [] if options.quiet else [*(_left_out(facts) if options.vary else []), *facts["expected"]]:
         print(line, file=sys.stderr)
     print(folder.name)
     return 0
+
+
+def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each service that is not measured at all."""
+    for skip in facts["skipped"]:
+        if skip["scenario"] is None and skip["tool"] is None:
+            yield f"left out: {skip['service']}: {skip['cause']}"
 
 
 def contract_verb(argv: Sequence[str]) -> int:
@@ -191,7 +203,8 @@ def _pair_line(pair: Pair) -> str:
 
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
     """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
-    missing = 0 if present is None else sum(f"{service.image}:latest" not in present for service in plan.services)
+    images = {f"{service.image}:latest" for service in plan.services}
+    missing = 0 if present is None else sum(image not in present for image in images)
     tables = table_looks(plan.turn_rounds)[0]
     return Wanted(
         mode=plan.preset.mode,
@@ -207,6 +220,7 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
 def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
+    check_quotas(options.vary, os.cpu_count())
     if options.p99 and not options.own_app:
         raise UserError("--p99 is for one's own app: give --app too, or --level knee:p99=50ms")
     if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
@@ -217,7 +231,7 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
     loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
-    plan = make_plan(matrix, Selection(**fields), settings, reachable, loadgen_cpus)
+    plan = make_plan(matrix, Selection(**fields), settings, reachable, loadgen_cpus, reads=reader())
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings

@@ -89,6 +89,7 @@ _SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
     "server_limits": partial(_text, _json),
     "loadgen_limits": partial(_text, _json),
     "nulls": partial(_text, _json),
+    "process_cpu_s": partial(_text, _json),
     "causes": _causes,
     "errors": partial(_parts, "BIGINT", ERROR_KINDS),
     "latency_s": partial(_parts, "DOUBLE", LATENCIES),

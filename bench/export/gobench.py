@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.analysis.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
+from bench.plan.measurement import settings_of
 from bench.records.record import Record
 from bench.run.reader import Run
 
@@ -131,6 +132,7 @@ def name_of(record: Record) -> str:
     words = re.findall(r"[A-Za-z0-9]+", record.scenario)
     keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
     keys |= {"package": record.package or ""}
+    keys |= {name.lower(): value for name, value in settings_of(record.settings).items()}
     if record.mode == "duet":
         keys |= {"pair": record.pair or "", "side": record.side or ""}
     keys |= {"level": record.level, "tool": record.tool}

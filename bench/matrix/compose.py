@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
+from bench.matrix.knobs import LIMITS
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
 
@@ -41,7 +43,12 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, second_database
     of a user's own app, for each Python.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
-    body = "".join(_service(s.name, s, matrix, folder="services/", locks=locks) for s in services if s.name not in own)
+    chosen = list(services)
+    plain = {s.built_as: replace(s, name=s.built_as, settings=(), plain=None) for s in chosen}
+    body = "".join(
+        _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in own
+    )
+    body += "".join(_varied(s) for s in chosen if s.settings)
     note = "  # matrix.sh checks the database itself; a health check would be charged to the measurement.\n"
     return "".join(["services:\n", note, QUIET, SECOND_DATABASE if second_database else "", body])
 
@@ -121,6 +128,22 @@ def _service(
         *_own_build(service, locks),
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _varied(service: Service) -> str:
+    """A service with settings of its own, in the image of the one that it is otherwise."""
+    limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
+    environment = dict(service.framework.environment)
+    environment |= {name: value for name, value in service.settings if name not in LIMITS}
+    lines = [
+        f"  {service.name}:",
+        "    extends: {file: services/template.yml, service: app}",
+        f"    image: {json.dumps(service.image)}",
+        "    pull_policy: never",
+        *([f"    environment: {json.dumps(environment)}"] if environment else []),
+        *(f"    {key}: {json.dumps(value)}" for key, value in limits.items()),
     ]
     return "\n".join(lines) + "\n"
 

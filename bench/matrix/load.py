@@ -10,19 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import (
-    NAME,
-    Framework,
-    Load,
-    Matrix,
-    Packages,
-    Preset,
-    Route,
-    Server,
-    Skip,
-    legal_services,
-    python_image,
-)
+from bench.matrix.model import NAME, Framework, Matrix, Packages, Route, Server, Skip, legal_services, python_image
+from bench.matrix.preset import Load, Preset
 
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"
@@ -106,7 +95,8 @@ def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server
         for base in bases
         if base in value
     }
-    return Server(name, tuple(value["serves"]), value["style"], bool(value["concurrent"]), packages, value["model"])
+    concurrent, reads = bool(value["concurrent"]), tuple(value.get("reads", ()))
+    return Server(name, tuple(value["serves"]), value["style"], concurrent, packages, value["model"], reads)
 
 
 def _framework(name: str, value: Mapping[str, Any]) -> Framework:
@@ -148,4 +138,6 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         twin=value.get("twin", ""),
         turn_rounds=value.get("turn_rounds"),
         turn_seconds=value.get("turn_seconds"),
+        vary=tuple(value.get("vary", ())),
+        vary_if_read=tuple(value.get("vary_if_read", ())),
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bench.core.errors import UserError, unknown
+from bench.matrix.preset import Preset
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
@@ -37,6 +38,8 @@ class Server:
     concurrent: bool
     packages: Mapping[str, Packages]
     model: str
+    reads: tuple[str, ...] = ()
+    """Globs of environment variables that its program reads, besides those that its `start` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +116,32 @@ class Service:
     base: str
     package: str | None = None
     skip: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """What --vary gives it: knobs and their values, in the order of the command line."""
+    plain: str | None = None
+    """The service without these settings, whose image it runs."""
+
+    @property
+    def built_as(self) -> str:
+        """The service that its image is built for."""
+        return self.plain or self.name
 
     @property
     def image(self) -> str:
         """The name of its image."""
         own = self.framework.own
-        return f"bench/own-{own.label}-{self.name}" if own else f"bench/{self.name}"
+        return f"bench/own-{own.label}-{self.built_as}" if own else f"bench/{self.built_as}"
+
+    @property
+    def settings_text(self) -> str | None:
+        """Its settings as a coordinate: `WORKERS=2 THREADS=4`; None where nothing is varied."""
+        return " ".join(f"{name}={value}" for name, value in self.settings) or None
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether one worker can answer a second request while the first one waits: not with its only thread."""
+        one_thread = self.server.style == "sync" and dict(self.settings).get("THREADS") == "1"
+        return self.server.concurrent and not one_thread
 
     @property
     def interface(self) -> str:
@@ -145,49 +168,6 @@ class Skip:
     def holds(self, name: str, server: Server) -> bool:
         """Whether it applies to the service of this name and server."""
         return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset).
-
-    `alone`: its services are measured one by one (solo), whatever the mode of the preset.
-    """
-
-    scenarios: tuple[str, ...]
-    tools: tuple[str, ...]
-    levels: tuple[str, ...]
-    stacks: tuple[str, ...] = ()
-    alone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A named selection of cells; durations in seconds."""
-
-    name: str
-    title: str
-    loads: tuple[Load, ...]
-    tables: tuple[str, ...]
-    rounds: int
-    duration: float
-    warmup: float
-    timeout: float
-    workers: int | None
-    stacks: tuple[str, ...]
-    pythons: tuple[str, ...]
-    bases: tuple[str, ...]
-    packages: tuple[str, ...] = ()
-    published: str | None = None
-    keepalive: bool = True
-    mode: str = "turns"
-    pairs: str = "baseline"
-    twin: str = ""
-    """The stack of its A/A pairs; empty: the first."""
-    turn_rounds: int | None = None
-    """The most rounds of its tables; None: until the last interim look."""
-    turn_seconds: float | None = None
-    """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
 
 
 @dataclass(frozen=True, slots=True)

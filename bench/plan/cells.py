@@ -7,7 +7,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.matrix.model import Preset, Route, Service
+from bench.matrix.knobs import CPU_QUOTA
+from bench.matrix.model import Route, Service
+from bench.matrix.preset import Preset
 from bench.plan.levels import Level
 
 # Estimates for the expected time, in seconds.
@@ -22,6 +24,11 @@ SEARCH_S = 60.0
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
 """The length of a turn, in seconds; docs/measuring.md says what was tried."""
+QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
+"""Of services with a CPU quota: the length of a turn, turns of a window at least, and the longest cycle.
+
+The kernel grants a quota anew every 100 ms, also to one that is not loaded: in shorter turns it would hardly be felt.
+"""
 CYCLE_S = 1.2
 """The turns of all services of a block that wait, one after another."""
 MOST_IN_BLOCK = 8
@@ -65,6 +72,8 @@ class Table:
     """Cells that differ only in their service, and are loaded in turns; at least two."""
 
     cells: tuple[PlannedCell, ...]
+    capacity: bool = False
+    """Whether its services differ in how much of the CPUs they may use: CPU per request would not show it."""
 
     @property
     def first(self) -> PlannedCell:
@@ -72,14 +81,31 @@ class Table:
         return self.cells[0]
 
     @property
+    def waits(self) -> bool:
+        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs."""
+        return self.first.route.waits or self.capacity
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether a service of it has a CPU quota."""
+        return any(name == CPU_QUOTA for cell in self.cells for name, _ in cell.service.settings)
+
+    @property
     def turn_s(self) -> float:
         """The length of a turn, in seconds: a server that waits must be able to answer several times in one.
 
-        All turns of a block together stay below 2 s, after which gunicorn closes a connection that is not used.
+        All turns of a block together stay below 5 s, after which gunicorn closes a connection that is not used.
         """
+        side_by_side = min(len(self.cells), MOST_IN_BLOCK)
+        if self.has_quotas:
+            return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
         if not self.first.route.waits:
             return TURN_S
-        return round(min(LONGEST_TURN_S, CYCLE_S / min(len(self.cells), MOST_IN_BLOCK)), 3)
+        return round(min(LONGEST_TURN_S, CYCLE_S / side_by_side), 3)
+
+    def load_s(self, planned: float) -> float:
+        """Seconds of load of each service in a window, where `planned` are asked for."""
+        return max(planned, QUOTA_TURNS * self.turn_s) if self.has_quotas else planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +176,14 @@ class Plan:
         """Rounds with solo windows."""
         return self.preset.rounds if self.preset.mode != "duet" and self.alone else 0
 
-    def block_seconds(self, services: int, tables: int) -> float:
+    def block_seconds(self, services: int, tables: Sequence[Table]) -> float:
         """Expected wall time of a block, in seconds."""
-        window = self.preset.warmup + 1 + 1.2 * services * self.turn_seconds
-        return BLOCK_OVERHEAD_S + tables * max(1, len(self.turn_lengths)) * window
+        windows = (self.preset.warmup + 1 + 1.2 * services * table.load_s(self.turn_seconds) for table in tables)
+        return BLOCK_OVERHEAD_S + max(1, len(self.turn_lengths)) * sum(windows)
 
     def round_seconds(self) -> float:
         """Expected wall time of a round of all tables, in seconds."""
-        return sum(
-            self.block_seconds(len(block), len(tables)) for tables in self.table_groups for block in blocks(tables)
-        )
+        return sum(self.block_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
 
     @property
     def table_groups(self) -> list[list[Table]]:

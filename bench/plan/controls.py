@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from bench.core.tools import TOOLS
-from bench.matrix.model import Matrix, Preset
+from bench.matrix.model import Matrix
+from bench.matrix.preset import Preset
 from bench.plan.cells import NullCell, Pair, PlannedCell, Table
 from bench.plan.selection import Selection
+from bench.plan.vary import varies_capacity
 
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
@@ -35,15 +37,20 @@ def compared_pairs(preset: Preset, cells: Iterable[PlannedCell]) -> Iterable[Pai
         yield Pair(f"p{number:03}", a, b)
 
 
-def turn_tables(preset: Preset, cells: Iterable[PlannedCell]) -> Iterable[Table]:
-    """The tables that are measured in turns: two services or more under the same closed loop."""
+def turn_tables(preset: Preset, cells: Iterable[PlannedCell], *, several_cpus: bool = False) -> Iterable[Table]:
+    """The tables that are measured in turns: two services or more under the same closed loop.
+
+    `several_cpus`: whether a service has more than one CPU, so that it may use more or less of them.
+    """
     if preset.mode != "turns":
         return
     tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
     for cell in filter(_pairable, cells):
         if not cell.alone and not cell.level.rate:
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
-    yield from (Table(tuple(group)) for group in tables.values() if len(group) > 1)
+    for group in tables.values():
+        if len(group) > 1:
+            yield Table(tuple(group), capacity=varies_capacity((cell.service for cell in group), several_cpus))
 
 
 def control_pairs(preset: Preset, cells: Sequence[PlannedCell], wanted: Selection) -> Iterable[Pair]:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
-from bench.matrix.model import Load, Matrix, Service
+from bench.matrix.knobs import Reads, reader
+from bench.matrix.model import Matrix, Service
+from bench.matrix.preset import Load
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
 from bench.plan.levels import parse_level, refusal
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
+from bench.plan.vary import knobs_of, several_cpus, vary
 
 
 def make_plan(
@@ -21,10 +24,13 @@ def make_plan(
     settings: Mapping[str, str],
     reachable: Callable[[Service], bool],
     loadgen_cpus: int = 1,
+    *,
+    reads: Reads | None = None,
 ) -> Plan:
     """The plan of a selection; UserError where a name is unknown or nothing is left to run.
 
-    `reachable` says whether a service's base image is available; services without are skipped, with that cause.
+    `reachable` says whether a service's base image is available; services without are skipped, with that cause. `reads`
+    says which knobs a service reads (None: what its files in the project name).
     """
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
@@ -35,11 +41,18 @@ def make_plan(
     skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}
+    services = [service for service in services if service.name not in skipped]
+    knobs = knobs_of(preset, wanted)
+    services, left_out = vary(matrix, services, knobs, reads or reader())
+    skips += left_out
+    if knobs:
+        # A published comparison has one service of each stack.
+        preset = replace(preset, published=None)
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in select_loads(matrix, preset, wanted):
         patterns = [with_settings(s, settings) for s in load.stacks]
         for service in services:
-            if service.name in skipped or (patterns and not any_match(service.stack, patterns)):
+            if patterns and not any_match(service.stack, patterns):
                 continue
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
@@ -51,10 +64,10 @@ def make_plan(
     run = {(service, scenario, tool) for service, scenario, tool, _ in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(cells.values())
-    if narrows(replace(wanted, preset=None)):
+    if narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept))
     duet_rounds = 0 if preset.mode in ("solo", "turns") else (wanted.rounds or LOOKS[-1])
-    tables = tuple(turn_tables(preset, kept))
+    tables = tuple(turn_tables(preset, kept, several_cpus=several_cpus(settings)))
     turn_rounds = (wanted.rounds or preset.turn_rounds or TABLE_LOOKS[-1]) if tables else 0
     return Plan(
         preset,
@@ -77,8 +90,10 @@ def title_of(cells: Sequence[PlannedCell]) -> str:
     services = list({cell.service.name: cell.service for cell in cells}.values())
     pythons, bases = ({getattr(service, what) for service in services} for what in ("python", "base"))
     one_of_each = len(pythons) == len(bases) == 1
-    names = list(dict.fromkeys(service.stack if one_of_each else service.name for service in services))
+    names = list(dict.fromkeys(service.stack if one_of_each else service.built_as for service in services))
     where = f" (Python {services[0].python}, {services[0].base})" if one_of_each else ""
+    settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
+    where += f" with {_listed(settings)}" if settings else ""
     return f"{_listed(names)}{where}: {_listed(list(dict.fromkeys(cell.scenario for cell in cells)))}"
 
 

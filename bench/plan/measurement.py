@@ -77,6 +77,8 @@ class Measurement:
     """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
     turn_s: float | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
+    settings: str | None = None
+    """What --vary gives the service: `WORKERS=2 THREADS=4`."""
 
     @property
     def open_loop(self) -> bool:
@@ -91,7 +93,8 @@ class Measurement:
     def as_dict(self) -> dict[str, Any]:
         """The object of its line; what its mode has no use for is left out."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
-        return {name: getattr(self, name) for name in _FIELDS if name not in left_out}
+        kept = [name for name in _FIELDS if name not in left_out]
+        return {name: getattr(self, name) for name in kept if name != "settings" or self.settings}
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -107,6 +110,12 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
     "turns": frozenset({"pair", "side", "knee_p99_s", "knee_share"}),
 }
+
+
+def settings_of(text: str | None) -> dict[str, str]:
+    """The values by knob of a service's settings, `WORKERS=2 THREADS=4`."""
+    pairs = (word.partition("=") for word in (text or "").split())
+    return {name: value for name, mark, value in pairs if mark}
 
 
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:

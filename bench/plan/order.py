@@ -100,11 +100,11 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 block=block.number,
                 window=window,
                 slot=slot,
-                duration_s=plan.turn_seconds,
+                duration_s=table.load_s(plan.turn_seconds),
                 turn_s=turn_s,
                 # For the tool, a request under way also lasts while it is stopped.
                 timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
-                seconds=plan.block_seconds(len(block.services), len(block.tables)),
+                seconds=plan.block_seconds(len(block.services), block.tables),
                 dir=f"{folder}/{where}/{cell.service.name}",
             )
 
@@ -153,6 +153,7 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         python=service.python,
         base=service.base,
         package=service.package,
+        settings=service.settings_text,
         scenario=cell.scenario,
         route=cell.route.name,
         database=cell.route.database,

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
 from bench.core.tools import TOOLS
-from bench.matrix.model import Load, Matrix, Preset, Service
+from bench.matrix.knobs import Knob
+from bench.matrix.model import Matrix, Service
+from bench.matrix.preset import Load, Preset
 from bench.plan.levels import parse_level
 
 MODES = ("turns", "solo", "duet", "both")
@@ -36,11 +38,12 @@ class Selection:
     controls: str = "all"
     twin: str = ""
     """The only service that has an A/A copy; empty where every service can have one."""
+    vary: tuple[Knob, ...] = ()
 
 
 def narrows(wanted: Selection) -> bool:
-    """Whether it chooses cells, and not only how they are measured."""
-    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin")}
+    """Whether it chooses cells, and not only how they are measured, or with which settings."""
+    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin", "vary")}
     return wanted != Selection(**unrelated)
 
 

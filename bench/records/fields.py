@@ -85,6 +85,10 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "slot": Field("whether this side was started first (1) or second (2); in turns its place in their order"),
         "window": Field("window of the pair's round, or of the block; from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
+        "settings": Field("settings that --vary gave the service, as NAME=VALUE, separated by spaces"),
+        "process_cpu_s": Field(
+            "CPU time of each process of the service, the most first; in turns over all windows of its block", "s"
+        ),
     }
 )
 """Every field of `bench.records.record.Record`, in its order."""

@@ -119,6 +119,7 @@ def make_record(
         slot=planned.slot,
         window=planned.window,
         block=planned.block,
+        settings=planned.settings,
         **{name: value for name, (value, _) in figures.items()},
     )
 

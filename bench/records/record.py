@@ -56,8 +56,13 @@ FIGURES = (
     "foreign_ratio",
     "lag_s",
     "knee_rate",
+    "process_cpu_s",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
+
+
+ADDED = {"process_cpu_s": "the record was made by a version that did not have this figure"}
+"""Figures that lines of this schema may lack, each with the reason for its null."""
 
 
 class BadRecord(ValueError):
@@ -162,6 +167,10 @@ class Record:
     slot: int | None = None
     window: int | None = None
     block: int | None = None
+    # What the service was given by --vary: `WORKERS=2 THREADS=4`.
+    settings: str | None = None
+    # CPU time of each process of the service, the most first; in turns over all windows of the block.
+    process_cpu_s: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}
@@ -193,8 +202,10 @@ def from_line(line: str) -> Record:
         if values.pop("schema") != SCHEMA:
             raise BadRecord(f"schema is not {SCHEMA}")
         values["causes"] = tuple(Cause(**cause) for cause in values["causes"])
-        if values["command"] is not None:
-            values["command"] = tuple(values["command"])
+        for name in ("command", "process_cpu_s"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        values["nulls"] |= {name: reason for name, reason in ADDED.items() if name not in values}
         return Record(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None

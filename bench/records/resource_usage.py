@@ -71,6 +71,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         "start_s": (_start_s(raw.meta), unmeasured or "the time when its container started was not saved"),
         "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not say")),
         "throttled_s": (evidence.throttled_s, no_counters),
+        "process_cpu_s": (_process_cpu_s((raw.before, raw.after)), no_counters),
         **_loadgen(raw.tool, planned, loadgen_s, evidence.wall_s, no_tool),
         **_host(
             raw,
@@ -108,6 +109,14 @@ def lost_processes(ends: Ends) -> int | None:
     """How many processes of the container ended during the window, even if others replaced them."""
     before, after = (end.get("pids") for end in ends)
     return None if before is None or after is None else len(set(before.split()) - set(after.split()))
+
+
+def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
+    """CPU seconds of each process that was there at the end, the most first; None where they were not saved."""
+    before, after = ends
+    used = {key: whole(value) for key, value in after.items() if key.startswith("ticks_")}
+    spent = [ticks - (whole(before.get(key)) or 0) for key, ticks in used.items() if ticks is not None]
+    return tuple(sorted((max(0, ticks) / TICKS_PER_S for ticks in spent), reverse=True)) or None
 
 
 def why_null(ends: Ends, whose: str) -> str:

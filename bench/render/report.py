@@ -21,6 +21,7 @@ from bench.analysis.reference_results import reference_results
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
+from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
@@ -30,6 +31,7 @@ from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.open_loop import vegeta
 from bench.render.tables.own_app import own_app_tables
+from bench.render.tables.processes import process_table
 from bench.render.tables.published import published_table
 from bench.render.tables.ranking import NOTE as RANKING_NOTE
 from bench.render.tables.ranking import ranking_table
@@ -69,6 +71,7 @@ def report_content(
 ) -> dict[str, Any]:
     """The content of the report, by the names that its templates use."""
     solo = [record for record in records if record.mode == "solo"]
+    alone = [record for record in records if record.mode in ("solo", "turns")]
     facts = source.facts
     reference = reference_results().get(str(facts.get("published")))
     context = Context(tuple(services), reference, latencies)
@@ -98,7 +101,10 @@ def report_content(
         "verdicts": verdict_tables(judged),
         "verdicts_note": NOTE,
         "controls": control_tables(judged, records),
-        "costs": costs(solo, context) or _costs_of_turns(records, context),
+        "costs": [
+            *(costs(solo, context) or _costs_of_turns(records, context)),
+            *process_table(alone, context, mapping(facts.get("knobs"))),
+        ],
         "noisy": sum(any(cause.cause == "host" for cause in record.causes) for record in records),
         "measured_again": source.measured_again,
         "rounds": len({record.round for record in solo}),
@@ -146,13 +152,16 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
 
 def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
     """Whether the requested JIT is really enabled, as reported by each interpreter."""
-    if mapping(facts.get("knobs")).get("PYTHON_JIT") != "1":
-        return
+    asked, listed_services = mapping(facts.get("knobs")).get("PYTHON_JIT"), mapping(facts.get("services"))
     states: dict[str, list[str]] = {}
     for name, service in services.items():
+        own = settings_of(mapping(listed_services.get(name)).get("settings"))
+        if own.get("PYTHON_JIT", asked) != "1":
+            continue
         states.setdefault(service.jit or "unknown", []).append(name)
     listed = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    yield "PYTHON_JIT=1, as reported by the interpreters", listed or "no services"
+    if listed or asked == "1":
+        yield "PYTHON_JIT=1, as reported by the interpreters", listed or "no services"
 
 
 def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:

@@ -13,7 +13,7 @@ SECOND_DATABASE = "postgres2"
 def services_file(
     services: Mapping[str, Mapping[str, Any]], *, second_database: bool, own_app: Mapping[str, Any] | None = None
 ) -> str:
-    """RUN/services.sh: names, images, bases, frameworks and routes of the services, for bash to source."""
+    """RUN/services.sh: names, images, bases, frameworks, settings and routes of the services, for bash to source."""
     own = own_app["services"] if own_app else ()
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
@@ -22,6 +22,8 @@ def services_file(
         _array("SERVICES", services)
         + _array("DEPENDENCIES", dependencies)
         + _map("IMAGE_OF", {name: facts["image"] for name, facts in services.items()})
+        + _map("BUILD_OF", {n: f.get("built_as") or f["image"].rpartition("/")[2] for n, f in services.items()})
+        + _map("SETTINGS_OF", {name: facts.get("settings") or "" for name, facts in services.items()})
         + _map("BASE_OF", {name: facts["base_image"] for name, facts in services.items()})
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})

@@ -71,7 +71,7 @@ def run_facts(
                 "scenario": t.first.scenario,
                 "tool": t.first.tool,
                 "level": t.first.level.name,
-                "waits": t.first.route.waits,
+                "waits": t.waits,
             }
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
             for t in plan.tables
@@ -107,10 +107,11 @@ def service_facts(
             "base": s.base,
             "base_image": matrix.base_image(s, settings),
             "package": s.package,
-            "concurrent": s.server.concurrent,
+            "settings": s.settings_text,
+            "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
-            **({"model": s.server.model} if s.framework.own else {}),
+            **({"model": s.server.model, "built_as": s.built_as} if s.framework.own else {}),
         }
         for s in services
     }

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from bench.matrix.knobs import CPU_QUOTA
 from bench.parse import Parsed
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, settings_of
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
 
@@ -154,7 +155,8 @@ def _server(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"lost {evidence.lost} of its processes")
     if evidence.stopped:
         details.append("its container was down after the load")
-    if evidence.throttled_s:
+    # What --vary CPU_QUOTA asks for is no fault.
+    if evidence.throttled_s and CPU_QUOTA not in settings_of(evidence.planned.settings):
         details.append(f"throttled for {evidence.throttled_s:.3g} s")
     if evidence.health:
         details.append(f"health check after the load: {evidence.health}")

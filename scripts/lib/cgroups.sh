@@ -65,11 +65,17 @@ cgroup_below_root() {
 	fi
 }
 
-# pids CGROUP: its processes, to see whether one has ended.
+# pids CGROUP: its processes, to see whether one has ended, and the CPU time of each in clock ticks: its utime and stime.
 pids() {
-	local list
+	local list pid line fields
 	{ mapfile -t list <"$1/cgroup.procs"; } 2>/dev/null || return 0
 	echo "pids ${list[*]}"
+	for pid in "${list[@]}"; do
+		{ read -r line <"$proc_root/$pid/stat"; } 2>/dev/null || continue
+		# What is behind the name, which may hold anything, begins with field 3.
+		read -r -a fields <<<"${line##*) }"
+		echo "ticks_$pid $((fields[11] + fields[12]))"
+	done
 }
 
 value() {

@@ -13,10 +13,10 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 build_images() { "$docker" compose --project-name bench --file "$run_dir/compose.yml" build --progress plain "$@"; }
 
 # build_services: their bases, then sixteen at once, more than which BuildKit has lost track of; where that
-# fails, each by itself.
+# fails, each by itself. Services that differ in settings alone share an image.
 build_services() {
 	local service base missing had=()
-	local -A lacks=() wanted=()
+	local -A lacks=() wanted=() there=()
 	for service in "${SERVICES[@]}"; do wanted[${BASE_OF[$service]}]=1; done
 	missing=$(missing_bases "${!wanted[@]}")
 	while read -r base; do [[ ! $base ]] || lacks[$base]=1; done <<<"$missing"
@@ -24,9 +24,14 @@ build_services() {
 		base=${BASE_OF[$service]}
 		if [[ ${lacks[$base]:-} ]]; then
 			service_failed "$service" base "$base"
-		elif ! restore_image "$service"; then
-			had+=("$service")
+		elif restore_image "$service"; then
+			there[${BUILD_OF[$service]}]=1
 		fi
+	done
+	for service in "${SERVICES[@]}"; do
+		[[ ! ${lacks[${BASE_OF[$service]}]:-}${there[${BUILD_OF[$service]}]:-} ]] || continue
+		there[${BUILD_OF[$service]}]=1
+		had+=("${BUILD_OF[$service]}")
 	done
 	((${#had[@]} == 0)) || say "building ${#had[@]} services"
 	build_batches "${had[@]}"
@@ -52,9 +57,15 @@ restore_image() {
 	"$docker" tag "$id" "${IMAGE_OF[$1]}" 2>/dev/null
 }
 
+# build_service NAME: of all services with its image.
 build_service() {
-	local log=$run_dir/raw/services/$1/build.log status=0
+	local log=$run_dir/raw/services/$1/build.log status=0 service
 	mkdir -p "${log%/*}"
 	attend build_images "$1" >"$log" 2>&1 || status=$?
-	((status == 0)) || service_failed "$1" build
+	((status != 0)) || return 0
+	for service in "${SERVICES[@]}"; do
+		[[ ${BUILD_OF[$service]} == "$1" ]] || continue
+		[[ $service == "$1" ]] || save "$run_dir/raw/services/$service/build.log" <"$log"
+		service_failed "$service" build
+	done
 }

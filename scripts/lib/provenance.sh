@@ -28,15 +28,16 @@ else:
 
 # save_provenance NAME: what it is made of, raw; a run does not go on with another image. image.id comes last.
 save_provenance() {
-	local folder=$run_dir/raw/services/$1 image=${IMAGE_OF[$1]} id
+	local folder=$run_dir/raw/services/$1 image=${IMAGE_OF[$1]} id settings
 	id=$("$docker" image inspect --format '{{.Id}}' "$image")
 	if [[ -e $folder/image.id ]]; then
 		[[ $(<"$folder/image.id") == "$id" ]] || fail 2 "$1 is another image than the one $run began with: start a new run"
 		return
 	fi
 	# In one container, the files apart by form feeds.
+	read -r -a settings <<<"PYTHON_JIT=${PYTHON_JIT:-0} ${SETTINGS_OF[$1]:-}"
 	# shellcheck disable=SC2016 # the container's shell expands it
-	"$docker" run --rm --network none --entrypoint '' --env "PYTHON_JIT=${PYTHON_JIT:-0}" "$image" sh -c '
+	"$docker" run --rm --network none --entrypoint '' "${settings[@]/#/--env=}" "$image" sh -c '
 		cat /app/packages.txt && printf "\f" && python3 -VV && printf "\f" && cat /etc/os-release && printf "\f" && python3 -c "$0"
 		' "$jit_state" | save "$folder/facts"
 	local part index=0 names=(packages python os-release jit)

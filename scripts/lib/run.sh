@@ -27,7 +27,7 @@ open_run() {
 	[[ ! -s $run_dir/compose.yml ]] || return 0
 	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")
 	compose --project-name "$project" --file "$run_dir/services.yml" "${own_services[@]}" --profile '*' \
-		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" | save "$run_dir/compose.yml"
+		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"
 }
 
 # in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in

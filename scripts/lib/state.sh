@@ -7,7 +7,7 @@ run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
 OWN_APP='' OWN_FOLDER='' OWN_ENV_FILE='' OWN_BEFORE='' OWN_VARIABLES=()
 own_values=()
-declare -gA IMAGE_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
+declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
 STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()

@@ -4,8 +4,13 @@
 serving event loop. A load without a database opens no connection, and a load that uses one store
 has this worker's whole share of connections.
 
-Forms: magicstack.github.io/asyncpg, "asyncpg Usage" (Connection Pools) and "API Reference"; docs.sqlalchemy.org,
-"Asynchronous I/O (asyncio)" and "Session Basics"; docs.aiohttp.org, "Client Reference".
+Forms:
+driver      magicstack.github.io/asyncpg, "asyncpg Usage" (Connection Pools), "API Reference" (fetchmany, executemany)
+ORM         docs.sqlalchemy.org, "Asynchronous I/O (asyncio)" (async_sessionmaker; a session for each task)
+statements  docs.sqlalchemy.org, "Performance" (the cache of compiled statements, which is on by default)
+reads       docs.sqlalchemy.org, "Session Basics" (Flushing: autoflush; Get by Primary Key: the identity map)
+autocommit  docs.sqlalchemy.org, "Working with Engines and Connections" (Multiple Isolation Levels for a Single Engine)
+upstream    docs.aiohttp.org, "Client Reference"
 """
 
 import asyncio

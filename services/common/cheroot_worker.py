@@ -14,7 +14,8 @@ def serve(listener: socket.socket, app: Any) -> None:
     """Serve until SystemExit; Cheroot takes the socket through systemd's socket activation."""
     os.dup2(listener.fileno(), SOCKET_ACTIVATION_FD)
     os.environ["LISTEN_PID"] = str(os.getpid())
-    server = wsgi.Server(listener.getsockname(), app, request_queue_size=int(os.environ["BACKLOG"]))
+    threads, backlog = int(os.environ.get("THREADS", "10")), int(os.environ["BACKLOG"])
+    server = wsgi.Server(listener.getsockname(), app, numthreads=threads, request_queue_size=backlog)
     # Keep all idle connections; by default the eleventh is closed.
     server.keep_alive_conn_limit = None
     server.prepare()

@@ -5,8 +5,14 @@ after the server has forked. A load that uses one store has this worker's whole 
 Under gevent the same code waits cooperatively: the server patches the standard library and psycopg2
 first.
 
-Forms: psycopg.org/docs, "Basic module usage" and "psycopg2.extras" (Fast execution helpers); docs.sqlalchemy.org,
-"Session Basics" and "PostgreSQL" (Psycopg2 Fast Execution Helpers); urllib3.readthedocs.io, "User Guide".
+Forms:
+driver      psycopg.org/docs, "Basic module usage", "psycopg2.extras" (Fast execution helpers)
+ORM         docs.sqlalchemy.org, "Session Basics" (Using a sessionmaker; a session for each request)
+statements  docs.sqlalchemy.org, "Performance" (the cache of compiled statements, which is on by default)
+reads       docs.sqlalchemy.org, "Session Basics" (Flushing: autoflush; Get by Primary Key: the identity map)
+writes      docs.sqlalchemy.org, "PostgreSQL" (Psycopg2 Fast Execution Helpers)
+autocommit  docs.sqlalchemy.org, "Working with Engines and Connections" (Multiple Isolation Levels for a Single Engine)
+upstream    urllib3.readthedocs.io, "Advanced Usage" (Customizing Pool Behavior: maxsize)
 """
 
 import json

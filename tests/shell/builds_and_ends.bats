@@ -38,11 +38,46 @@ recorded() { grep -o 'service-failed .*' "$BATS_TEST_TMPDIR/calls"; }
 
 @test "where a batch does not build, each is built by itself, and what fails is recorded" {
 	broken=app02
+	SERVICES=(app01 app02 app03)
+	BUILD_OF=([app01]=app01 [app02]=app02 [app03]=app03)
 	run -0 build_batches app01 app02 app03
 	[[ $(builds | head -n1) == 'app01 app02 app03' ]]
 	[[ $(builds | tail -n +2 | sort) == $'app01\napp02\napp03' ]]
 	[[ $(recorded) == 'service-failed a-run app02 build' ]]
 	[[ -e $run_dir/raw/services/app02/build.log ]]
+}
+
+# shared: services that differ in settings alone, and one that is apart; nothing is here already.
+shared() {
+	SERVICES=(app-threads1 app-threads8 other)
+	BUILD_OF=(["app-threads1"]=app ["app-threads8"]=app [other]=other)
+	IMAGE_OF=(["app-threads1"]=bench/app ["app-threads8"]=bench/app [other]=bench/other)
+	BASE_OF=(["app-threads1"]=python:3.13-slim ["app-threads8"]=python:3.13-slim [other]=python:3.13-slim)
+	missing_bases() { :; }
+}
+
+@test "an image that services share is built once" {
+	shared
+	run -0 build_services
+	[[ $(builds) == 'app other' ]]
+	run -1 recorded
+}
+
+@test "an image that services share and that does not build is a failure of each of them" {
+	shared
+	broken=app
+	run -0 build_services
+	[[ $(recorded | sort) == $'service-failed a-run app-threads1 build\nservice-failed a-run app-threads8 build' ]]
+	[[ -e $run_dir/raw/services/app-threads8/build.log ]]
+}
+
+@test "a run that goes on builds no image that one of its services has begun with" {
+	shared
+	mkdir -p "$run_dir/raw/services/app-threads8"
+	echo sha256:5 >"$run_dir/raw/services/app-threads8/image.id"
+	run -0 build_services
+	[[ $(builds) == other ]]
+	grep -q 'tag sha256:5 bench/app' "$BATS_TEST_TMPDIR/calls"
 }
 
 @test "the end of a run takes away its containers, volumes and networks, and those of no other" {

@@ -8,6 +8,7 @@ setup() {
 	CGROUP_ROOT=$BATS_TEST_TMPDIR/cgroup PROC_ROOT=$BATS_TEST_TMPDIR/proc
 	mkdir -p "$PROC_ROOT/7" "$CGROUP_ROOT"
 	echo 'cpu  1 2 3' >"$PROC_ROOT/stat"
+	echo '7 (a (hostile) 1 2 name) S 1 7 7 0 -1 0 0 0 0 0 60 6 900 900 20 0' >"$PROC_ROOT/7/stat"
 	# shellcheck source=scripts/lib/counters.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/counters.sh"
 }
@@ -45,6 +46,7 @@ memory_peak_bytes 900
 memory_current_bytes 800
 oom_kill 1
 pids 7 9
+ticks_7 66
 proc_stat_cpu 1 2 3
 irq_time unknown'
 

@@ -275,10 +275,10 @@ def write_measurement(
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
     counters = {"cpu_usage_ns": 5 * 10**9, "nr_throttled": 0, "throttled_ns": 0}
     counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
+    counters |= {"ticks_12": 500}
+    used = {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9), "ticks_12": 500 + max(0, round(cpu_s * 100))}
     (saved / "server.before").write_text(_lines(counters))
-    (saved / "server.after").write_text(
-        _lines(counters | {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9)} | dict(after or {}))
-    )
+    (saved / "server.after").write_text(_lines(counters | used | dict(after or {})))
     beside = {"database": DATABASE_S, "upstream": UPSTREAM_S}
     if line.get("mode") == "duet":
         beside = {"database": DATABASE_S} if line["database"] else {}

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
 
 
-COORDINATES = ("service", "server", "framework", "python", "base", "scenario", "tool", "level", "mode")
+COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
 
 
 class Words:
@@ -159,7 +159,7 @@ def _cells(
         p99 = _p99(cell, latencies) if own else (None, None, None, False)
         rows.append(
             {
-                **{name: words(str(getattr(first, name))) for name in COORDINATES},
+                **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
                 "pair": None if first.pair is None else words(f"{first.pair} {first.side}"),
                 "rate": first.rate,
                 "open": first.connections is None,

@@ -48,6 +48,7 @@ KEPT = (
     "server_cpu_s",
     "loadgen_cpu_s",
     "database_cpu_s",
+    "process_cpu_s",
     "throttled_s",
     "loadgen_busy_ratio",
     "loadgen_wait_ratio",

@@ -2,8 +2,9 @@
 
 Forms, from docs.aiohttp.org:
 JSON        "Server Reference" (json_bytes_response)
-templates   "Third-Party libraries" (aiohttp_jinja2, which aiohttp's team supports)
-lifespan    "Web Server Advanced" (Cleanup context)
+templates   "Web Server Advanced" (Template Rendering: aiohttp_jinja2)
+database    "Web Server Advanced" (Cleanup Context: an engine for as long as the application)
+lifespan    the same (Application.cleanup_ctx)
 """
 
 import asyncio
@@ -102,7 +103,9 @@ def database_routes(kind: str) -> list[web.RouteDef]:
 
     async def fortunes(request: web.Request) -> web.Response:
         context = {"fortunes": contract.all_fortunes(await store(request).fortunes())}
-        return aiohttp_jinja2.render_template("fortunes.html", request, context)
+        page = aiohttp_jinja2.render_string("fortunes.html", request, context)
+        # As bytes, for the same reason as in text_response(): render_template() sets the response's `text`.
+        return web.Response(body=page.encode(), content_type="text/html", charset="utf-8")
 
     return [
         web.get(f"/{kind}/db", db),

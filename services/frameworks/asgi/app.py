@@ -1,7 +1,10 @@
 """The contract as a bare ASGI callable: one dictionary of routes, no framework.
 
-Forms: asgi.readthedocs.io, "HTTP & WebSocket ASGI Message Format" and "Lifespan Protocol" (state); the encoder that its
-author would pick (orjson's README), and Jinja2 (its "API").
+Forms, from asgi.readthedocs.io ("HTTP & WebSocket ASGI Message Format") and of what its author would pick:
+JSON        orjson's README (dumps)
+templates   jinja.palletsprojects.com, "API" (Basics)
+database    "Lifespan Protocol" (Lifespan State)
+lifespan    the same
 """
 
 import asyncio

@@ -1,8 +1,10 @@
 """The contract as a Bottle application.
 
 Forms, from bottlepy.org:
-JSON        "Tutorial" (Generating content: dictionaries); with ujson, which Bottle prefers to the standard library
-templates   "Tutorial" (Templates), "SimpleTemplate Engine"
+JSON        "User's Guide" (Generating content: dictionaries); with ujson, which Bottle prefers to the standard library
+templates   "User's Guide" (Templates), "SimpleTemplate"
+database    none of its own; a plugin's would be lent to a request, as here ("Writing Plugins")
+lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ def json_text(text: str) -> str:
 
 
 def json_array(value: list[Any]) -> str:
-    """With Bottle's own encoder, which its JSON plugin uses for objects only ("Tutorial", output casting)."""
+    """With Bottle's own encoder, which its JSON plugin uses for objects only ("User's Guide", output casting)."""
     return json_text(json_dumps(value))
 
 

@@ -1,8 +1,10 @@
 """The contract as a CherryPy application.
 
 Forms, from docs.cherrypy.dev:
-JSON        "Basics" (JSON support: encoding the response)
-templates   "Advanced" (HTML template support: none of its own, Jinja2 as an example)
+JSON        "Basics" (Dealing with JSON: encoding the response)
+templates   "Advanced" (HTML Templating support: none of its own, Jinja2 as an example)
+database    "Advanced" (Database support: none of its own, SQLAlchemy as an example)
+lifespan    "Extend" (the bus), which is not needed: common/sync_backends.py connects with the first request
 """
 
 import time

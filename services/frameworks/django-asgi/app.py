@@ -1,10 +1,18 @@
-"""The contract as a Django application for ASGI: what a server imports."""
+"""The contract as a Django application for ASGI: what a server imports.
 
+Forms: docs.djangoproject.com, "How to deploy with ASGI"; the README of asgiref, "Thread-sensitive contexts".
+"""
+
+import itertools
 import os
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AsyncExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from typing import Any
 
+from asgiref.sync import ThreadSensitiveContext
+from common import settings
 from common.async_backends import open_backends
 from django.core.asgi import get_asgi_application
 
@@ -25,7 +33,20 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
     else:
-        await serve_http(scope, receive, send)
+        async with request_thread():
+            await serve_http(scope, receive, send)
+
+
+# As many as there are database connections: no more of them can have something to do at a time.
+threads = itertools.cycle([ThreadPoolExecutor(max_workers=1) for _ in range(settings.pool_size())])
+
+
+def request_thread() -> AbstractAsyncContextManager[object]:
+    """The thread for what Django runs synchronously around and in a request.
+
+    Without it Django starts one for each request, and asgiref another to end it. Python 3.10 has no asgiref for this.
+    """
+    return ThreadSensitiveContext(executor=next(threads)) if sys.version_info >= (3, 11) else nullcontext()
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:

@@ -1,8 +1,9 @@
 """The contract as a Falcon application for ASGI.
 
 Forms, from falcon.readthedocs.io:
-JSON        "Media" (JSONHandler, with orjson as its example)
-templates   none of its own ("FAQ"): Jinja2
+JSON        "Media" (JSONHandler, which names orjson)
+templates   none of its own: Jinja2
+database    "FAQ" (How do I manage my database connections with ASGI: a pool that middleware opens)
 lifespan    "Middleware" (process_startup, process_shutdown)
 """
 

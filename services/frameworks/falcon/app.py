@@ -1,8 +1,10 @@
 """The contract as a Falcon application.
 
 Forms, from falcon.readthedocs.io:
-JSON        "Media" (JSONHandler, with orjson as its example)
-templates   none of its own ("FAQ"): Jinja2
+JSON        "Media" (JSONHandler, which names orjson)
+templates   none of its own: Jinja2
+database    "FAQ" (How do I manage my database connections: a pool that resources are given)
+lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
 """
 
 import time

@@ -3,6 +3,7 @@
 Forms, from fastapi.tiangolo.com:
 JSON        "Response Model - Return Type", "Custom Response"
 templates   "Templates"
+database    "SQL (Relational) Databases" (a session for each request; there synchronous)
 lifespan    "Lifespan Events"
 
 Declared return types are the fast way: Pydantic validates and serializes them in compiled code, which

@@ -3,6 +3,8 @@
 Forms, from flask.palletsprojects.com:
 JSON        "Quickstart" (APIs with JSON); its encoder: "API" (JSON Support, JSONProvider)
 templates   "Quickstart" (Rendering Templates), "Templates"
+database    "SQLAlchemy in Flask" (a sessionmaker without autoflush; a session ends with its request)
+lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
 """
 
 import json

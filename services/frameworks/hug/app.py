@@ -3,6 +3,8 @@
 Forms, from hug's documentation (hugapi/hug, documentation/):
 JSON        "Output formats" (default_output_format)
 templates   none of its own: Jinja2
+database    examples/sqlalchemy_example (a session for each request)
+lifespan    examples/on_startup.py, which is not needed: common/sync_backends.py connects with the first request
 """
 
 import time

@@ -1,9 +1,10 @@
 """The contract as a Litestar application.
 
 Forms, from docs.litestar.dev:
-JSON        "Responses"; "Serialization" (encode_json)
+JSON        "Responses" (returning responses); "Serialization" (encode_json)
 templates   "Templating" (Template responses)
-lifespan    "Applications" (Lifespan context managers)
+database    "Applications" (Lifespan context managers: an engine as the example; Using Application State)
+lifespan    the same
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from litestar import Litestar, MediaType, Request, Response, Router, get, post
-from litestar.contrib.jinja import JinjaTemplateEngine
+from litestar.plugins.jinja import JinjaTemplateEngine
 from litestar.response import Template
 from litestar.serialization import encode_json
 from litestar.template import TemplateConfig
@@ -29,8 +30,8 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
 
 
 def json_response(value: Any) -> Response[bytes]:
-    """With Litestar's own encoder. A handler annotated with a Response has its answer prepared once, one with another
-    type for each request ("Responses").
+    """With Litestar's own encoder. By its source, a handler that is annotated with a Response has its answer prepared
+    once, and one with another type for each request.
     """
     return Response(encode_json(value), media_type=MediaType.JSON)
 
@@ -113,7 +114,7 @@ def database_router(kind: str) -> Router:
     return Router(f"/{kind}", route_handlers=[db, queries, updates, fortunes])
 
 
-# Jinja2 with a setting of its own ("Templating", "engine instances"): no look at the file for each request.
+# No look at the file for each request: an environment of its own ("Templating", Registering a Custom Template Engine).
 environment = Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 
 app = Litestar(

@@ -1,4 +1,11 @@
-"""The contract's basic routes as a web server plugin of proxy.py."""
+"""The contract's basic routes as a web server plugin of proxy.py.
+
+Forms, from the README of proxy.py:
+JSON        none of its own; the plugin: "HTTP Web Server Plugins" (Web Server Route)
+templates   none of its own
+database    none: its plugins cannot wait
+lifespan    none: its plugins are made for each connection
+"""
 
 import time
 from email.utils import formatdate

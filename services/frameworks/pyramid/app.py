@@ -2,7 +2,9 @@
 
 Forms, from docs.pylonsproject.org/projects/pyramid:
 JSON        "Renderers" (JSON Renderer, and its serializer)
-templates   "Templates" (pyramid_jinja2)
+templates   "Templates" (Available Add-On Template System Bindings: pyramid_jinja2)
+database    "Quick Tour" (Databases: SQLAlchemy)
+lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
 """
 
 import time

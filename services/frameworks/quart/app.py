@@ -1,9 +1,10 @@
 """The contract as a Quart application.
 
 Forms, from quart.palletsprojects.com:
-JSON        "Quickstart" and "API" (JSONProvider), as Flask's
+JSON        "Response Return Values" (dict); its encoder: "JSON Encoding" (JSONProvider)
 templates   "Templates"
-lifespan    "Startup and Shutdown" (while_serving)
+database    "Startup and Shutdown" (a pool on the app)
+lifespan    the same (while_serving)
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from werkzeug.routing import BaseConverter
 
 
 class CompactProvider(JSONProvider):
-    """One encoder for all requests (Quart's documentation: "API", JSONProvider): the default makes one for each."""
+    """One encoder for all requests (Quart's documentation: "JSON Encoding"): the default makes one for each."""
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
         return contract.to_json(obj)

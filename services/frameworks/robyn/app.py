@@ -1,9 +1,10 @@
 """The contract as a Robyn application.
 
 Forms, from robyn.tech:
-JSON        "Getting Started" (returning a dictionary)
+JSON        "Getting Started" (Working with JSON: returning a dictionary)
 templates   "Templating" (JinjaTemplate)
-lifespan    "Getting Started" (startup and shutdown handlers)
+database    "Modeling Routes" (SQLAlchemy, a sessionmaker without autoflush)
+lifespan    "Middlewares, Events and Websockets" (Handling Events)
 
 Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
 """

@@ -1,6 +1,10 @@
 """The contract as a bare RSGI application: one dictionary of routes, no framework.
 
-Forms: Granian's RSGI specification (its docs/spec/RSGI.md), and Jinja2 (its "API").
+Forms, from Granian's RSGI specification (docs/spec/RSGI.md) and of what its author would pick:
+JSON        orjson's README (dumps), sent by response_bytes()
+templates   jinja.palletsprojects.com, "API" (Basics)
+database    "RSGI" (__rsgi_init__: before the worker serves)
+lifespan    the same (and __rsgi_del__)
 """
 
 import asyncio
@@ -10,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, jinja
+from common import contract, fast_json, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 
 # The server's own objects: the request's head; the source of its body and the sink of the response.
@@ -21,7 +25,7 @@ Protocol = Any
 class Answer(NamedTuple):
     status: int
     headers: list[tuple[str, str]]
-    text: str
+    body: bytes
 
 
 # Takes the backends, the request and the last path segment.
@@ -32,12 +36,21 @@ HTML = [("content-type", "text/html; charset=utf-8")]
 JSON = [("content-type", "application/json")]
 
 
+GREETING = contract.GREETING.encode()
+ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
+
+
 def json_answer(value: Any) -> Answer:
-    return Answer(200, JSON, contract.to_json(value))
+    return Answer(200, JSON, fast_json.dumps(value))
+
+
+def foreign_json(value: Any) -> Answer:
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
+    return Answer(200, JSON, contract.to_json(value).encode())
 
 
 def error(status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Answer:
-    return Answer(status, [*JSON, *headers], contract.to_json({"error": text}))
+    return Answer(status, [*JSON, *headers], contract.to_json({"error": text}).encode())
 
 
 async def read(protocol: Protocol) -> bytes:
@@ -51,7 +64,7 @@ async def read(protocol: Protocol) -> bytes:
 
 
 async def plaintext(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
-    return Answer(200, TEXT, contract.GREETING)
+    return Answer(200, TEXT, GREETING)
 
 
 async def greeting(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
@@ -59,7 +72,7 @@ async def greeting(backends: Backends, scope: Scope, protocol: Protocol, last: s
 
 
 async def route_example(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
-    return Answer(200, TEXT, contract.ROUTE_RESPONSE)
+    return Answer(200, TEXT, ROUTE_RESPONSE)
 
 
 async def root(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
@@ -73,7 +86,7 @@ async def root(backends: Backends, scope: Scope, protocol: Protocol, last: str) 
 
 async def simple_request(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
     try:
-        return json_answer(await backends.upstream.delay(contract.clamp_duration(last)))
+        return foreign_json(await backends.upstream.delay(contract.clamp_duration(last)))
     except UpstreamError as failure:
         return error(HTTPStatus.BAD_GATEWAY, str(failure))
 
@@ -86,7 +99,7 @@ async def create_data(backends: Backends, scope: Scope, protocol: Protocol, last
 
 async def echo(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
     try:
-        return json_answer(contract.echo(await read(protocol)))
+        return foreign_json(contract.echo(await read(protocol)))
     except ValueError as refusal:
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
@@ -104,7 +117,7 @@ def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
         return json_answer(await backends.store(kind).update_worlds(contract.clamp_count(last)))
 
     async def fortunes(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
-        return Answer(200, HTML, jinja.fortunes_page(await backends.store(kind).fortunes()))
+        return Answer(200, HTML, jinja.fortunes_page(await backends.store(kind).fortunes()).encode())
 
     return {
         f"/{kind}/db": ("GET", db),
@@ -162,7 +175,7 @@ class App:
         loop.run_until_complete(self._stack.aclose())
 
     async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
-        protocol.response_str(*await answer(self._backends, scope, protocol))
+        protocol.response_bytes(*await answer(self._backends, scope, protocol))
 
 
 app = App()

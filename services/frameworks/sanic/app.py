@@ -1,8 +1,9 @@
 """The contract as a Sanic application.
 
 Forms, from sanic.dev:
-JSON        "Response" (json)
-templates   "Sanic Extensions" (Templating: the decorator, which it calls the fastest)
+JSON        "Response" (JSON)
+templates   "Sanic Extensions", Templating (Option 1: the decorator, which it calls the fastest)
+database    "Sanic Application" (Application context), "ORM" (SQLAlchemy: a session for each request)
 lifespan    "Listeners"
 """
 

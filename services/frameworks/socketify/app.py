@@ -1,9 +1,10 @@
 """The contract as a socketify application.
 
 Forms, from docs.socketify.dev:
-JSON        "Basics" (cork_send)
-templates   "Template Engines" (Jinja2; not by res.render(), which sends no charset)
-lifespan    "API" (on_start, on_shutdown)
+JSON        "Basics" (cork_send; Using ujson, orjson or any custom JSON serializer)
+templates   "Templates" (Jinja2; not by res.render(), which sends no charset)
+database    "Basics" (Lifespan / Lifecycle events: for pools of connections)
+lifespan    the same (on_start, on_shutdown)
 
 A request is gone after a handler's first `await`, so handlers read it before. socketify runs them in tasks of its
 own, not asyncio's: calls that use timeouts, such as those of the backends, get an asyncio task.
@@ -13,7 +14,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract, jinja
+from common import contract, fast_json, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 from socketify import App
 
@@ -28,7 +29,12 @@ opened: list[Backends] = []
 
 
 def send_json(response: Response, value: Any, status: int = 200) -> None:
-    response.cork_send(contract.to_json(value), JSON, status)
+    response.cork_send(fast_json.dumps(value), JSON, status)
+
+
+def send_foreign_json(response: Response, value: Any) -> None:
+    """For JSON from a client or the upstream, which may hold numbers and lone surrogates that orjson rejects."""
+    response.cork_send(contract.to_json(value), JSON)
 
 
 def plaintext(response: Response, request: Request) -> None:
@@ -53,7 +59,7 @@ async def root(response: Response, request: Request) -> None:
 async def simple_request(response: Response, request: Request) -> None:
     delay = opened[0].upstream.delay(contract.clamp_duration(request.get_parameter(0)))
     try:
-        send_json(response, await asyncio.create_task(delay))
+        send_foreign_json(response, await asyncio.create_task(delay))
     except UpstreamError as failure:
         send_json(response, {"error": str(failure)}, 502)
 
@@ -67,7 +73,7 @@ async def create_data(response: Response, request: Request) -> None:
 async def echo(response: Response, request: Request) -> None:
     body = await response.get_data()
     try:
-        send_json(response, contract.echo(body.getvalue()))
+        send_foreign_json(response, contract.echo(body.getvalue()))
     except ValueError as refusal:
         send_json(response, {"error": str(refusal)}, 400)
 

@@ -3,7 +3,8 @@
 Forms, from starlette.dev:
 JSON        "Responses" (Custom JSON serialization)
 templates   "Templates"
-lifespan    "Lifespan" (state)
+database    "Database" (none of its own: SQLAlchemy first among the popular)
+lifespan    "Lifespan" (Lifespan State)
 """
 
 import asyncio

@@ -7,6 +7,7 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
     stall=MS:EVERY_MS       no response in the first MS of every EVERY_MS, by the machine's monotonic clock
     errors=PERCENT          this share of the responses is a 500
     capacity=N              each worker serves at most N requests a second, in the order of their arrival
+    hang=MS                 one of the workers, the first to be asked, waits so long with every other request
 
 SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
 
@@ -16,9 +17,11 @@ The timers of event loops have millisecond resolution: a wait is up to 2 ms long
 
 import asyncio
 import os
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
@@ -41,7 +44,7 @@ class Behaviour:
 
     def __init__(self, query: str) -> None:
         words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
-        if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity"}:
+        if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity", "hang"}:
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
         busy_us = int(words.get("busy_us", 0))
         self.busy_ns = 1000 * (busy_us + SLOWER_US) if busy_us else 0
@@ -50,6 +53,7 @@ class Behaviour:
         stalls = _pairs(words.get("stall", ""))
         self.stall_s, self.every_s = (stalls[0][0] / 1000, stalls[0][1] / 1000) if stalls else (0.0, 1.0)
         self.slot_s = 1 / float(words["capacity"]) if "capacity" in words else 0.0
+        self.hang_s = float(words.get("hang", 0)) / 1000
         self.asked, self.free_at = 0, 0.0
 
     def next(self) -> float:
@@ -66,6 +70,8 @@ class Behaviour:
                 wait += ms / 1000
                 break
             mark -= share
+        if self.hang_s and self.asked % 2 and is_the_hanging_worker():
+            wait += self.hang_s
         if self.slot_s:
             self.free_at = max(self.free_at, now) + self.slot_s
             wait += self.free_at - now
@@ -80,6 +86,14 @@ def _pairs(text: str) -> list[tuple[float, float]]:
     """`1:98,50:2` -> [(1.0, 98.0), (50.0, 2.0)]."""
     pairs = [part.partition(":") for part in text.split(",") if part]
     return [(float(one), float(other)) for one, _, other in pairs]
+
+
+@cache
+def is_the_hanging_worker() -> bool:
+    """Whether this process was the first of the container to ask."""
+    with suppress(FileExistsError), open(os.path.join(tempfile.gettempdir(), "hanging-worker"), "x"):
+        return True
+    return False
 
 
 behaviour = lru_cache(maxsize=64)(Behaviour)

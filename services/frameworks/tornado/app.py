@@ -3,7 +3,8 @@
 Forms, from tornadoweb.org:
 JSON        "tornado.web" (write, which refuses arrays: hence finish_json)
 templates   "Templates and UI"
-lifespan    "Structure of a Tornado web application" (main)
+database    none of its own; its demos/blog opens a pool around the application, as this does
+lifespan    "Structure of a Tornado web application" (The main coroutine)
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """The contract as a bare WSGI callable: one dictionary of routes, no framework.
 
-Forms: PEP 3333; the encoder that its author would pick (orjson's README), and Jinja2 (its "API").
+Forms, from PEP 3333 and of what its author would pick:
+JSON        orjson's README (dumps)
+templates   jinja.palletsprojects.com, "API" (Basics)
+database    psycopg.org/docs and docs.sqlalchemy.org: common/sync_backends.py names the pages
+lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
 """
 
 import time

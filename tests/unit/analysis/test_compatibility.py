@@ -62,6 +62,13 @@ def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys:
     assert lines[0].startswith("incompatible: version of wrk: 1.0 vs 1.0, 2.0")
 
 
+def test_a_service_of_other_settings_is_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "aiohttp-py313-debian"
+    one, other = (make(tmp_path / n, services={name: {"settings": f"WORKERS={n}"}}) for n in ("2", "4"))
+    status, lines = told(one, other, capsys)
+    assert (status, lines[0]) == (1, f"incompatible: settings of {name}: WORKERS=2 vs WORKERS=4")
+
+
 def replanned(**changes: Any) -> Callable[[Path, list[dict[str, Any]]], None]:
     def change(folder: Path, lines: list[dict[str, Any]]) -> None:
         (folder / "plan.jsonl").write_text("".join(json.dumps(line | changes) + "\n" for line in lines))

@@ -29,6 +29,9 @@ PLACES = {
     "sync314": Coordinates("gunicorn-sync", "flask", "3.14", "debian", None),
     "musl": Coordinates("gunicorn-sync", "flask", "3.13", "alpine", None),
     "bottle": Coordinates("gunicorn-sync", "bottle", "3.13", "debian", None),
+    "threads1": Coordinates("gunicorn-gthread", "flask", "3.13", "debian", None, "WORKERS=2 THREADS=1"),
+    "threads8": Coordinates("gunicorn-gthread", "flask", "3.13", "debian", None, "WORKERS=2 THREADS=8"),
+    "waitress8": Coordinates("waitress", "flask", "3.13", "debian", None, "WORKERS=2 THREADS=8"),
     "h11": Coordinates("uvicorn-h11", "asgi", "3.13", "debian", None),
     "uvicorn": Coordinates("uvicorn", "asgi", "3.13", "debian", None),
     "aiohttp1": Coordinates("aiohttp", "aiohttp", "3.13", "debian", "aiohttp==3.13.5"),
@@ -45,6 +48,7 @@ class Placed:
         place = PLACES[service]
         self.server, self.framework, self.python = place.server, place.framework, place.python
         self.base, self.package, self.outcome = place.base, place.package, MEASURED
+        self.settings = place.settings
 
 
 def records(names: Sequence[str], mode: str = "duet") -> list[Record]:
@@ -79,11 +83,26 @@ def rounds(percent: float, spread: float = 0.002, n: int = 8, seed: int = 1) -> 
         ("aiohttp1", "aiohttp2", "Which package version for aiohttp? (Python 3.13, debian)"),
         ("bjoern", "bottle", "Which server and framework? (Python 3.13, debian)"),
         ("musl", "sync314", "Which service?"),
+        (
+            "threads1",
+            "threads8",
+            "How many threads for gunicorn-gthread-flask with 2 workers? (Python 3.13, debian)",
+        ),
+        ("threads8", "waitress8", "Which server for Flask with 2 workers and 8 threads? (Python 3.13, debian)"),
+        ("threads1", "waitress8", "Which service?"),
         ("sync", "unknown", "Which service?"),
     ],
 )
 def test_a_question_is_what_the_services_differ_in(a: str, b: str, words: str) -> None:
     assert question(a, b, PLACES).words == words == question(b, a, PLACES).words
+
+
+def test_a_pair_of_settings_is_told_with_its_server() -> None:
+    found = only(judged([("threads1", "threads8", rounds(50))]), ["threads1", "threads8"])
+    begins = (
+        "gunicorn-gthread with 2 workers and 8 threads is faster than gunicorn-gthread with 2 workers and 1 thread: "
+    )
+    assert found.startswith(begins)
 
 
 def only(table: Judged, names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ main (uvicorn/main.py:10);run (asyncio/runners.py:1);app (starlette/routing.py:7
 app (starlette/requests.py:3) 15
 main (uvicorn/main.py:10);handler (app.py:5) 20
 run (threading.py:1);_worker (concurrent/futures/thread.py:81) 900
+run (psycopg_pool/sched.py:70);Condition.wait (threading.py:363) 500
 _worker (concurrent/futures/thread.py:81);query (psycopg2/sql.py:2) 4
 no frame at all 1
 """

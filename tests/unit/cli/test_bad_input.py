@@ -25,6 +25,14 @@ FAULTS = {
     "--max-time 0": "is not a number of minutes above 0",
     "--mode trio": "there are: turns, solo, duet, both",
     "--server bjoern --framework starlette": "nothing matches",
+    "--vary THREADS": "is not NAME=VALUE",
+    "--vary THREADS=": "a value is empty",
+    "--vary THREADS=two": "is not a whole number above 0",
+    "--vary THREADS=2,2": "2 is given twice",
+    "--vary THREADS=2 --vary THREADS=4": "--vary THREADS is given twice",
+    "--vary CPU_QUOTA=9.99,999": "which is less than",
+    "--stack aiohttp --vary THREADS=2,4": "no server of the selection reads it; those that do: ",
+    "--stack aiohttp --vary NOBODY_READS=2,4": "no server of the selection reads it; nor does any other",
 }
 
 

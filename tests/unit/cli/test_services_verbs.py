@@ -70,12 +70,13 @@ def test_a_build_without_repeated_words_has_its_last_error() -> None:
 def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
-    text = services_file({"svc-a": facts, "svc-b": facts | {"concurrent": False}}, second_database=True)
+    varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
+    text = services_file({"svc-a": facts, "svc-b": varied}, second_database=True)
     (tmp_path / "services.sh").write_text(text)
     show = (
         'load() { source "$0"; }; load; printf "%s\\n" "${SERVICES[*]}" "${DEPENDENCIES[*]}" "${IMAGE_OF[svc-a]}" '
         '"${BASE_OF[svc-b]}" "${WAITS_OF[svc-a]} ${WAITS_OF[svc-b]}" "${ROUTES_OF[svc-a]}" '
-        '"${FRAMEWORK_OF[svc-b]}"'
+        '"${FRAMEWORK_OF[svc-b]}" "${BUILD_OF[svc-b]}" "${SETTINGS_OF[svc-a]}|${SETTINGS_OF[svc-b]}"'
     )
     done = subprocess.run(["bash", "-c", show, tmp_path / "services.sh"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
@@ -86,5 +87,7 @@ def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
         "--concurrent --sequential",
         "json,db-raw",
         "flask",
+        "svc-c",
+        "|WORKERS=2 THREADS=1",
     ]
     assert "postgres2" not in services_file({}, second_database=False)

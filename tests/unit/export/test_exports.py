@@ -186,6 +186,11 @@ def test_gobench_has_a_line_for_every_round_of_a_service_in_turns(a_run: Path) -
     assert values["cpu-ns/op"] == pytest.approx(1e9 * sum(one.server_cpu_s or 0 for one in windows) / successes)
 
 
+def test_each_setting_is_a_key_of_its_own_for_benchstat(records: list[Record]) -> None:
+    parts = name_of(replace(records[1], settings="WORKERS=2 CPU_QUOTA=0.5")).split("/")
+    assert parts[parts.index("base=debian") + 1 :][:2] == ["workers=2", "cpu_quota=0.5"]
+
+
 def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Record]) -> None:
     spoilt = replace(records[1], server="a b/c\td", level="c64-8", scenario="\u00e9 json", package="x==1/2")
     assert name_of(spoilt).split("/") == [

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import runpy
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +68,17 @@ def test_a_wait_that_ends_in_a_stall_ends_with_it(app: dict[str, Any]) -> None:
 
 def test_capacity_is_a_queue_of_one(app: dict[str, Any]) -> None:
     assert waits(app, "capacity=10", [5.0, 5.0, 5.0, 9.0]) == pytest.approx([0.1, 0.2, 0.3, 0.1])
+
+
+def test_one_worker_hangs_with_every_other_request(
+    app: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    first, hanging = waits(app, "hang=500", [0.0] * 4), app["is_the_hanging_worker"]
+    assert first == [0.5, 0.0, 0.5, 0.0]
+    # Another process of the container asks later.
+    hanging.cache_clear()
+    assert waits(app, "hang=500", [0.0] * 4) == [0.0] * 4
 
 
 def test_a_share_of_errors(app: dict[str, Any]) -> None:

@@ -50,6 +50,18 @@ def test_a_database_without_counters_hides_the_cost_of_those_who_ask_it(
     assert rebuilt(tmp_path).nulls["database_cpu_s"] == "the database's counters were not saved"
 
 
+def test_cpu_time_by_process_is_that_of_those_that_are_there_at_the_end(tmp_path: Path) -> None:
+    line = entry()
+    measured(tmp_path, line, after={"ticks_7": 10, "ticks_12": 650, "ticks_10": 30})
+    with (tmp_path / line["dir"] / "server.before").open("a") as before:
+        before.write("ticks_7 10\nticks_9 5\n")
+    assert rebuilt(tmp_path).process_cpu_s == (1.5, 0.3, 0.0)
+    (tmp_path / line["dir"] / "server.after").write_text("cpu_usage_ns 6000000000\n")
+    none = rebuilt(tmp_path)
+    assert none.process_cpu_s is None
+    assert none.nulls["process_cpu_s"] == "the server's counters do not include it"
+
+
 def test_memory_start_up_and_image(tmp_path: Path) -> None:
     line = entry()
     record = measured(tmp_path, line)

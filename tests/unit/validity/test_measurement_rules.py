@@ -181,6 +181,15 @@ def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool
     assert causes(judged(tmp_path, WRK, output_of(WRK, 4000), **files)) == (["server"] if found else [])
 
 
+@pytest.mark.parametrize(
+    "settings, found", [("CPU_QUOTA=0.5", False), ("WORKERS=2 CPU_QUOTA=0.5", False), ("WORKERS=2", True)]
+)
+def test_throttling_by_a_quota_that_was_asked_for_is_no_fault(settings: str, found: bool, tmp_path: Path) -> None:
+    line = WRK | {"settings": settings}
+    record = judged(tmp_path, line, output_of(line, 4000), after={"throttled_ns": 10**9, "nr_throttled": 9})
+    assert (causes(record), record.throttled_s, record.settings) == (["server"] if found else [], 1.0, settings)
+
+
 LIES = [
     (WRK, r"Requests/sec: +4000.00", "Requests/sec:   4400.00"),
     (WRK, r"20000 requests in", "26000 requests in"),

@@ -1,7 +1,7 @@
 /* Turns the page's embedded JSON into cells and measurements; decompresses a measurement's details on demand. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const COORDINATES = ["server", "framework", "python", "base", "scenario", "tool", "level"];
+const COORDINATES = ["server", "framework", "python", "base", "settings", "scenario", "tool", "level"];
 
 function rowsOf(columns) {
   const names = Object.keys(columns);
@@ -15,6 +15,9 @@ function rowsOf(columns) {
 
 const word = (index) => (index === null ? null : DATA.words[index]);
 
+/** A word behind another one; nothing where there is none. */
+const inBrackets = (text) => (text ? ` (${text})` : "");
+
 const CELLS = rowsOf(DATA.cells);
 for (const cell of CELLS) {
   for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
@@ -23,6 +26,7 @@ for (const cell of CELLS) {
   const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
   cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
+  cell.stack += inBrackets(cell.settings);
   if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
 }
 

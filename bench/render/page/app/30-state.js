@@ -1,6 +1,6 @@
 /* Keeps the filters, the sort order and the open row in the URL fragment, so that a link reproduces the view. */
 
-const FILTERS = ["server", "framework", "python", "base", "scenario", "tool"];
+const FILTERS = ["server", "framework", "python", "base", "settings", "scenario", "tool"];
 const KEYS = [...FILTERS, "load", "valid", "find", "sort", "open"];
 const listeners = [];
 let state = read();

@@ -5,6 +5,7 @@ const FILTER_NAMES = {
   framework: "Framework",
   python: "Python",
   base: "Base",
+  settings: "Settings",
   scenario: "Scenario",
   tool: "Tool",
 };
@@ -47,7 +48,9 @@ function filters() {
   const selects = {};
   const field = (name, control) => fields.append(make("label", {}, name, control));
   for (const key of FILTERS) {
-    const values = [...new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key]))].sort(natural);
+    const values = [...new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key]))]
+      .filter(Boolean)
+      .sort(natural);
     if (values.length < 2) continue;
     selects[key] = make("select", { id: `filter-${key}`, onchange: (event) => change({ [key]: event.target.value }) });
     fillSelect(selects[key], [["", "all"], ...values.map((value) => [value, value])], state[key] ?? "");

@@ -21,7 +21,9 @@ chart(
       [pair.a, pair.b].some(
         (name) =>
           cellOf.has(name) &&
-          ["server", "framework", "python", "base"].every((key) => !state[key] || cellOf.get(name)[key] === state[key]),
+          ["server", "framework", "python", "base", "settings"].every(
+            (key) => !state[key] || cellOf.get(name)[key] === state[key],
+          ),
       );
     const shown = pairs.filter(keep).slice(0, MOST_ROWS);
     if (!shown.length) return { missing: "no pair matches the filters." };

@@ -133,7 +133,7 @@ chart(
     const variant = (cell) => [cell.python, cell.base].join(" · ");
     const counts = d3.rollup(cells, (group) => group.length, variant);
     const chosen = [...counts].sort((a, b) => b[1] - a[1] || natural(b[0], a[0]))[0][0];
-    const shown = cells.filter((cell) => variant(cell) === chosen && !DATA.services[cell.service]?.package);
+    const shown = cells.filter((cell) => variant(cell) === chosen && !cell.package && !cell.settings);
     const servers = [...new Set(shown.map((cell) => cell.server))].sort(natural);
     const frameworks = [...new Set(shown.map((cell) => cell.framework))].sort(natural);
     if (servers.length < 2 && frameworks.length < 2)
@@ -222,7 +222,7 @@ chart(
     return {
       drawing,
       notes: [
-        `Shown: ${loadText(first)}, Python ${chosen.replace(" · ", ", ")}, in requests/s.${rest ? ` ${plural(rest, "other service")} under this load ${rest === 1 ? "uses" : "use"} another Python version, base or package; use the filters to chart them.` : ""}`,
+        `Shown: ${loadText(first)}, Python ${chosen.replace(" · ", ", ")}, in requests/s.${rest ? ` ${plural(rest, "other service")} under this load ${rest === 1 ? "uses" : "use"} another Python version, base, package or settings; use the filters to chart them.` : ""}`,
       ],
       alt: `${loadText(first)}, ${chosen}. ${valid
         .slice(0, 6)

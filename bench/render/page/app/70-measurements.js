@@ -6,6 +6,7 @@ const COLUMNS = [
   { key: "framework", name: "Framework" },
   { key: "python", name: "Python" },
   { key: "base", name: "Base" },
+  { key: "settings", name: "Settings" },
   { key: "scenario", name: "Scenario" },
   { key: "tool", name: "Tool" },
   { key: "level", name: "Level" },

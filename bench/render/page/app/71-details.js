@@ -41,6 +41,7 @@ function cellDetails(cell) {
   return [
     make("h3", {}, cell.id),
     facts([
+      ["settings", cell.settings],
       ["Python", service.python_build ?? service.missing?.python_build],
       ["base", service.base_made ?? service.missing?.base_label],
       ["image", service.image ?? service.missing?.image_id],
@@ -140,6 +141,8 @@ function measurementDetails(one, record) {
         "CPU seconds",
         plain({ server: record.server_cpu_s, database: record.database_cpu_s, "load generator": record.loadgen_cpu_s }),
       ],
+      ["CPU seconds by process", record.process_cpu_s?.map(number).join(", ")],
+      ["throttled, s", plain(record.throttled_s)],
       [
         "load generator",
         plain({ busy: share(record.loadgen_busy_ratio), "waiting for a CPU": share(record.loadgen_wait_ratio) }),

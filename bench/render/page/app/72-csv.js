@@ -13,6 +13,7 @@ const CSV_COLUMNS = [
   "framework",
   "python",
   "base",
+  "settings",
   "scenario",
   "tool",
   "level",

@@ -3,7 +3,7 @@
 const COORDINATE_OF = new Map();
 for (const cell of CELLS) for (const key of ["scenario", "tool"]) COORDINATE_OF.set(cell[key], key);
 const CELL_OF = new Map(CELLS.map((cell) => [cell.service, cell]));
-const SERVICE_KEYS = ["server", "framework", "python", "base"];
+const SERVICE_KEYS = ["server", "framework", "python", "base", "settings"];
 
 /** Whether the text names a scenario, tool or service that does not pass the filters. */
 function isFilteredOut(text) {

@@ -3,7 +3,8 @@
 Forms, from docs.djangoproject.com:
 JSON        "Request and response objects" (JsonResponse)
 templates   "Django shortcut functions" (render), "Templates"
-database    "Databases" (Connection pool), "Asynchronous support"
+database    "Databases" (Connection pool), "Asynchronous support" (Queries & the ORM)
+lifespan    none of its own ("How to deploy with ASGI"): app.py
 """
 
 import asyncio

@@ -3,7 +3,8 @@
 Forms, from docs.djangoproject.com:
 JSON        "Request and response objects" (JsonResponse)
 templates   "Django shortcut functions" (render), "Templates"
-database    "Databases" (Persistent connections), "Performance and optimization"
+database    "Databases" (Connection management), "Database access optimization"
+lifespan    none in WSGI: a connection opens with the first query
 """
 
 import time

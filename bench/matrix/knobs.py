@@ -1,0 +1,157 @@
+"""The knobs that `--vary` turns: what their values may be, which services read them, and a service with its values.
+
+A knob is an environment variable of the service or a limit of its container. Which variables a service reads follows
+from its own files: a server's `start`, a framework's app, and the modules of `services/common` that they import.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from pathlib import Path
+
+from bench.core.errors import UserError
+from bench.matrix.model import Service
+from bench.matrix.settings import NUMBER, SETTINGS
+
+CPU_QUOTA = "CPU_QUOTA"
+LIMITS: Mapping[str, str] = {CPU_QUOTA: "cpus", "MEMORY": "mem_limit"}
+"""Limits of the container that can be varied, by their Compose keys; everything else is an environment variable."""
+ALLOWED: Mapping[str, tuple[str, str]] = {
+    **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
+    "THREADS": NUMBER,
+    "KEEPALIVE": NUMBER,
+    CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
+}
+"""Values of the knobs of which more is known than that they are words."""
+WORD = (r"[A-Za-z0-9._:/@%+=-]{1,60}", "a word of letters, digits and ._:/@%+=-")
+FIXED = frozenset({"PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
+"""Variables that the harness itself needs as they are; so are those of the database's address."""
+INTERPRETER = "PYTHON*"
+JIT = "PYTHON_JIT"
+"""Which CPython reads from 3.13 on."""
+LIBC = ("MALLOC_*", "GLIBC_TUNABLES")
+"""What glibc reads in every process on Debian."""
+MOST_VALUES = 64
+LONGEST_NAME = 63
+"""Of a service: its name is a host name, too."""
+
+Reads = Callable[[Service, str], str | None]
+"""Why a service does not read a knob; None where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A knob with the values that it is varied over."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+def parse_knob(text: str) -> Knob:
+    """`THREADS=2,4,16`; UserError where it is not a knob with values that it can have."""
+    name, mark, rest = text.partition("=")
+    if not mark or not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name, re.ASCII):
+        raise UserError(f"--vary {text!r} is not NAME=VALUE,VALUE, such as THREADS=2,4,16")
+    if name in FIXED or name.startswith("DATABASE_"):
+        raise UserError(f"--vary {name}: the harness needs it as it is")
+    values = tuple(rest.split(","))
+    pattern, allowed = ALLOWED.get(name, WORD)
+    for value in values:
+        if not value:
+            raise UserError(f"--vary {text}: a value is empty; give NAME=VALUE,VALUE")
+        if not re.fullmatch(pattern, value, re.ASCII):
+            raise UserError(f"--vary {name}: {value!r} is not {allowed}")
+    kinds = [_number(value) if name in ALLOWED else value for value in values]
+    twice = next((value for number, value in enumerate(values) if kinds[number] in kinds[:number]), None)
+    if twice is not None:
+        raise UserError(f"--vary {text}: {twice} is given twice")
+    if len(values) > MOST_VALUES:
+        raise UserError(f"--vary {name}: {len(values)} values, and at most {MOST_VALUES} can be compared")
+    return Knob(name, values)
+
+
+def check_quotas(knobs: Iterable[Knob], cpus: int | None) -> None:
+    """UserError for a CPU quota of more CPUs than the machine has, which Docker refuses."""
+    for knob in knobs:
+        too_large = [v for v in knob.values if knob.name == CPU_QUOTA and cpus is not None and float(v) > cpus]
+        if too_large:
+            raise UserError(f"--vary {CPU_QUOTA}: this machine has {cpus} CPUs, which is less than {too_large[0]}")
+
+
+def _number(value: str) -> Decimal | str:
+    """Equal where two ways to write a number are: 1 and 1.0."""
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        return value
+
+
+def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
+    """`service` with these settings, and a name that says so: `gunicorn-gthread-flask-py313-debian-threads4`."""
+    slugs = "-".join(f"{_slug(name)}{_slug(value)}" for name, value in settings)
+    name = f"{service.name}-{slugs}"
+    # Two values may differ only in what a host name cannot have.
+    exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in settings)
+    if not exact or len(name) > LONGEST_NAME:
+        mark = hashlib.sha256(repr(settings).encode()).hexdigest()[:8]
+        name = f"{name[: LONGEST_NAME - 9].rstrip('-')}-{mark}"
+    return replace(service, name=name, settings=settings, plain=service.name)
+
+
+def _slug(word: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+
+
+def reader(root: Path = Path("services")) -> Reads:
+    """Answers whether a service reads a knob, from the files below `root`."""
+
+    @cache
+    def in_files(folder: Path, name: str) -> bool:
+        # As a shell, Python or a format string names a variable; a comment does not.
+        pattern = re.compile(rf"""\$\{{?{name}\b|["']{name}["']|\{{{name}\}}""")
+        return any(pattern.search(text) for text in _sources(root, folder))
+
+    def reads(service: Service, name: str) -> str | None:
+        cpython = not service.python.startswith("pypy")
+        if name == JIT:
+            new = cpython and tuple(map(int, service.python.split("."))) >= (3, 13)
+            return None if new else f"Python {service.python} reads no {JIT}: CPython does, from 3.13 on"
+        server, framework = service.server, service.framework
+        libc = LIBC if service.base == "debian" else ()
+        known = (*LIMITS, INTERPRETER, *libc, *server.reads, *framework.environment)
+        found = any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
+        folders = (root / "servers" / server.name, root / "frameworks" / framework.folder)
+        if found or any(in_files(folder, name) for folder in folders):
+            return None
+        return f"neither {server.name} nor its app reads {name}"
+
+    return reads
+
+
+def _sources(root: Path, folder: Path) -> Iterator[str]:
+    """The files of a folder, then those of the modules of `common` that they import, and that these import."""
+    texts = [text for path in sorted(folder.rglob("*")) if (text := _text(path)) is not None]
+    seen: set[str] = set()
+    while texts:
+        text = texts.pop()
+        yield text
+        for name in _imported(text) - seen:
+            seen.add(name)
+            found = _text(root / "common" / f"{name}.py")
+            texts += [] if found is None else [found]
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() and path.suffix != ".pyc" else None
+
+
+def _imported(text: str) -> set[str]:
+    """The modules of `common` that a file names."""
+    lists = re.findall(r"from common import (?:\(([^)]*)\)|([^\n(]*))", text)
+    return {*re.findall(r"\bcommon\.(\w+)", text), *re.findall(r"\w+", " ".join(map(" ".join, lists)))}

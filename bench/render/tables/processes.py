@@ -1,0 +1,34 @@
+"""How the CPU time of a service spreads over its worker processes, and how long its quota stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bench.analysis.cells import Context
+from bench.analysis.quota_words import throttled_words
+from bench.analysis.worker_spread import spread_of
+from bench.core.formats import NOTHING
+from bench.records.record import Record
+from bench.render.table import Table
+
+NOTES = (
+    "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"
+    " windows; as many processes as there are workers, those with the most CPU time.",
+)
+
+
+def process_table(records: Iterable[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
+    """A row for each service with several workers or a CPU quota; no table where there is none."""
+    by_service: dict[str, list[Record]] = {}
+    for record in records:
+        by_service.setdefault(record.service, []).append(record)
+    rows = []
+    for name in context.in_order(by_service):
+        spread = spread_of(by_service[name], knobs)
+        throttled = next(iter(throttled_words(by_service[name])), NOTHING)
+        if spread or throttled != NOTHING:
+            uneven = ", uneven" if spread and spread.uneven else ""
+            rows.append((name, f"{spread.words()}{uneven}" if spread else NOTHING, throttled))
+    columns = ("service", "CPU time of its workers", "CPU quota")
+    return [Table("CPU time by process", columns, tuple(rows), notes=NOTES)] if rows else []

@@ -1,0 +1,49 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # bats files use what is set here; common.bash finds docker
+# A user's own app in the end-to-end tests. Only declares.
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	cp -r examples/shop "$BATS_FILE_TMPDIR/my shop"
+	export DEFAULTS='--rounds 4 --controls none'
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project" || return
+	any_host
+	shop="$BATS_FILE_TMPDIR/my shop"
+	read -ra defaults <<<"$DEFAULTS"
+	export IMPORT_TIMEOUT=10 READY_TIMEOUT=10
+}
+
+teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }
+
+teardown_file() { remove_images '^bench/own-[0-9a-f]+-.*-(app-flask|app-fastapi|bad|twin)-'; }
+
+# app LINE...: an app of its own in a folder of its own.
+app() {
+	mkdir -p "$BATS_TEST_TMPDIR/bad"
+	printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/bad/main.py"
+}
+
+# last_layers IMAGE...: the last layer of each.
+last_layers() {
+	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "$@" | grep -B1 '^END' | grep '^sha'
+}
+
+# measure ARGUMENT...: the app of this test, on a server or two.
+measure() { scripts/matrix.sh --app "$BATS_TEST_TMPDIR/bad" main:app "${defaults[@]}" "$@"; }
+
+# refused WORDS COMMAND...: status 2; the last line has WORDS in it.
+refused() {
+	local words=$1
+	shift
+	run "$@"
+	echo "status $status: $output"
+	[[ $status == 2 && ${lines[-1]} == *"$words"* ]]
+}
+
+# refused_at_once WORDS COMMAND...: the same, and nothing is built or left.
+refused_at_once() {
+	refused "$@"
+	[[ -z $(compgen -G 'results/2*') && -z $(compgen -G 'results/.app*') ]]
+}

@@ -1,0 +1,165 @@
+"""Knobs: the values that they take, who reads them, and the services that they make."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from bench.core.errors import UserError
+from bench.matrix.compose import run_services
+from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, varied
+from bench.matrix.load import load_matrix
+from bench.matrix.model import Matrix, Service
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+SERVICES = {service.name: service for service in MATRIX.services}
+READS = reader(ROOT / "services")
+
+
+def service(stack: str, python: str = "313", base: str = "debian") -> Service:
+    return SERVICES[f"{stack}-py{python}-{base}"]
+
+
+def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
+    """The services of a run's file: what is JSON in it as a value, everything else as text."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in run_services(matrix, services).splitlines()[1:]:
+        if name := re.match(r"  ([a-z0-9-]+):$", line):
+            own = found.setdefault(name[1], {})
+        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
+            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
+    return found
+
+
+def servers_that_read(knob: str) -> set[str]:
+    here = [s for s in MATRIX.services if s.name.endswith("-py313-debian")]
+    return {s.server.name for s in here if READS(s, knob) is None}
+
+
+def test_a_knob_has_a_name_and_values() -> None:
+    assert parse_knob("THREADS=2,4,16") == Knob("THREADS", ("2", "4", "16"))
+    assert parse_knob("CPU_QUOTA=0.5,1,2").values == ("0.5", "1", "2")
+    assert parse_knob("MY_FLAG=on,off").values == ("on", "off")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("THREADS", "is not NAME=VALUE"),
+        ("threads=2", "is not NAME=VALUE"),
+        ("=2", "is not NAME=VALUE"),
+        ("THREADS=", "a value is empty"),
+        ("THREADS=2,,4", "a value is empty"),
+        ("THREADS=2,two", "'two' is not a whole number above 0"),
+        ("WORKERS=0", "'0' is not a whole number above 0"),
+        ("WORKERS=-1", "'-1' is not a whole number above 0"),
+        ("WORKERS=1.5", "'1.5' is not a whole number above 0"),
+        ("PYTHON_JIT=2", "'2' is not 0 or 1"),
+        ("CPU_QUOTA=0", "'0' is not a number of CPUs above 0"),
+        ("CPU_QUOTA=0.00", "is not a number of CPUs above 0"),
+        ("CPU_QUOTA=nan", "is not a number of CPUs above 0"),
+        ("MEMORY=lots", "is not a size such as 512m"),
+        ("THREADS=4,2,4", "4 is given twice"),
+        ("CPU_QUOTA=1,1.0", "1.0 is given twice"),
+        ("MY_FLAG=a b", "is not a word"),
+        ("MY_FLAG=$HOME", "is not a word"),
+        ("MY_FLAG=a\nb", "is not a word"),
+        ("PORT=1,2", "the harness needs it as it is"),
+        ("DATABASE_HOST=elsewhere", "the harness needs it as it is"),
+        (f"WORKERS={','.join(map(str, range(1, 70)))}", "at most 64"),
+    ],
+)
+def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
+    with pytest.raises(UserError) as fault:
+        parse_knob(text)
+    assert words in str(fault.value) and "\n" not in str(fault.value)
+
+
+def test_which_servers_read_a_knob_follows_from_their_files() -> None:
+    everybody = {s.server.name for s in MATRIX.services}
+    assert servers_that_read("THREADS") == {"gunicorn-gthread", "granian-wsgi", "waitress", "cheroot", "cherrypy"}
+    for knob in ("WORKERS", "BACKLOG", "CPU_QUOTA", "MEMORY", "PYTHONHASHSEED", "MALLOC_ARENA_MAX"):
+        assert servers_that_read(knob) == everybody, knob
+    assert {"gunicorn-gthread", "gunicorn-gevent", "uvicorn"} <= servers_that_read("KEEPALIVE") < everybody
+    assert servers_that_read("GRANIAN_BACKPRESSURE") == {"granian-wsgi", "granian-asgi", "granian-rsgi"}
+    assert servers_that_read("NOBODY_READS_THIS") == set()
+
+
+def test_an_apps_own_variable_is_a_knob_of_its_services_alone() -> None:
+    whole = MATRIX.with_selftests(["uvicorn-synthetic"])
+    synthetic = next(s for s in whole.services if s.stack == "uvicorn-synthetic")
+    assert READS(synthetic, "SLOWER_US") is None
+    assert READS(service("uvicorn-asgi"), "SLOWER_US") == "neither uvicorn nor its app reads SLOWER_US"
+
+
+def test_a_variable_in_a_comment_is_not_read(tmp_path: Path) -> None:
+    for name, text in (("said", "# THREADS=4 would be nice\nexec x\n"), ("read", 'exec x --threads "${THREADS:-4}"\n')):
+        (tmp_path / "servers" / name).mkdir(parents=True)
+        (tmp_path / "servers" / name / "start").write_text(text)
+    one = service("uvicorn-asgi")
+    found = {n: reader(tmp_path)(replace(one, server=replace(one.server, name=n)), "THREADS") for n in ("said", "read")}
+    assert found == {"said": "neither said nor its app reads THREADS", "read": None}
+
+
+def test_the_jit_is_read_by_new_cpython_alone() -> None:
+    assert READS(service("aiohttp"), "PYTHON_JIT") is None
+    assert "from 3.13 on" in str(READS(service("aiohttp", "311"), "PYTHON_JIT"))
+    assert "from 3.13 on" in str(READS(SERVICES["gunicorn-sync-wsgi-pypy311-debian"], "PYTHON_JIT"))
+
+
+def test_settings_are_in_the_name_and_the_image_is_the_plain_ones() -> None:
+    made = varied(service("gunicorn-gthread-flask"), (("WORKERS", "2"), ("CPU_QUOTA", "0.5")))
+    assert made.name == "gunicorn-gthread-flask-py313-debian-workers2-cpu-quota0-5"
+    assert made.image == "bench/gunicorn-gthread-flask-py313-debian"
+    assert made.settings_text == "WORKERS=2 CPU_QUOTA=0.5"
+
+
+def test_names_are_host_names_and_differ_where_values_do() -> None:
+    one = service("gunicorn-aiohttp-uvloop-aiohttp")
+    values = ["a", "A", "a.b", "a-b", "a_b", "a:b", "-a", "x" * 60, "x" * 59 + "y"]
+    names = [varied(one, (("MY_FLAG", value), ("OTHER_FLAG", "1"))).name for value in values]
+    assert len(set(names)) == len(values)
+    assert all(len(name) <= LONGEST_NAME and name == name.lower() and name.strip("-") == name for name in names)
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
+
+
+def test_one_thread_is_not_concurrent() -> None:
+    gthread, uvicorn = service("gunicorn-gthread-flask"), service("uvicorn-asgi")
+    assert gthread.concurrent and not varied(gthread, (("THREADS", "1"),)).concurrent
+    assert varied(gthread, (("THREADS", "2"),)).concurrent
+    assert varied(uvicorn, (("THREADS", "1"),)).concurrent
+
+
+def test_a_runs_file_has_the_plain_service_once_and_settings_by_their_kind() -> None:
+    plain = service("gunicorn-gthread-flask")
+    both = [varied(plain, (("THREADS", n), ("CPU_QUOTA", "0.5"), ("MEMORY", "256m"))) for n in ("1", "8")]
+    made = composed(MATRIX, both)
+    assert set(made) == {plain.name, *(one.name for one in both)}
+    assert "build" in made[plain.name] and "environment" not in made[plain.name]
+    for number, one in zip(("1", "8"), both, strict=True):
+        own = made[one.name]
+        assert "build" not in own and own["image"] == plain.image and own["pull_policy"] == "never"
+        assert own["environment"] == {"THREADS": number}
+        assert (own["cpus"], own["mem_limit"]) == ("0.5", "256m")
+
+
+def test_an_apps_own_environment_stays_unless_it_is_varied() -> None:
+    whole = MATRIX.with_selftests(["uvicorn-synthetic-slower-20us"])
+    slow = next(s for s in whole.services if s.stack == "uvicorn-synthetic-slower-20us")
+    made = [varied(slow, (("WORKERS", "2"),)), varied(slow, (("SLOWER_US", "7"),))]
+    found = composed(whole, made)
+    assert found[made[0].name]["environment"] == {"SLOWER_US": "20", "WORKERS": "2"}
+    assert found[made[1].name]["environment"] == {"SLOWER_US": "7"}
+
+
+def test_a_quota_of_more_cpus_than_the_machine_has_is_refused() -> None:
+    check_quotas([parse_knob("CPU_QUOTA=0.5,2"), parse_knob("WORKERS=64")], 2)
+    with pytest.raises(UserError, match="this machine has 2 CPUs, which is less than 4"):
+        check_quotas([parse_knob("CPU_QUOTA=1,4")], 2)
