@@ -139,6 +139,7 @@ pip install --quiet --no-deps --require-hashes --requirement /locks/requirements
 pip check
 pip freeze >/app/packages.txt
 REQUIREMENTS
+
 COPY own/app.py ./
 COPY --link --from=app-folder /srv/app /srv/app
 USER 65534:65534

@@ -26,6 +26,9 @@ save_block_states() {
 	local name
 	look_at_block "${@:3}"
 	for name in "${@:3}"; do
-		{ counters "${block_pid[$name]:-0}" && printf '%s\n' "${block_state[$name]:-}"; } | save "$2/$name.$1"
+		{
+			counters "${block_pid[$name]:-0}"
+			printf '%s\n' "${block_state[$name]:-}"
+		} | save "$2/$name.$1"
 	done
 }

@@ -80,7 +80,8 @@ lock_own_app() {
 	local label python prefix log=$own_folder/lock.log
 	while read -r label python; do
 		prefix=$(own_prefix "$python")
-		get_base "$prefix:${python#pypy}-slim" || fail 2 "Python $python has no base image here: leave it out of --python"
+		get_base "$prefix:${python#pypy}-slim" &
+		wait $! || fail 2 "Python $python has no base image here: leave it out of --python"
 		say "resolving what the app needs on Python $python"
 		"$docker" buildx build --file "$root/services/debian.Dockerfile" --target app-lock --build-arg "PYTHON_IMAGE=$prefix" \
 			--build-arg "PYTHON=${python#pypy}" --build-arg "UV=$uv" --build-context "app-requirements=$own_folder/requirements" \
