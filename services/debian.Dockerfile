@@ -123,14 +123,16 @@ ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
 CMD ["/app/server/start"]
 
-# What of one's own app changes most often: its folder, in one layer that all servers of a Python share. Files that only
+# What of one's own app changes most often: its folder, in one layer that all servers of a Python share, which without times
+# is the same however often it is made (BuildKit may make it once for each of several builds at a time). Files that only
 # their owner may read are made readable: the app runs as another user.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS app-folder
 RUN --mount=type=bind,from=app-source,target=/from \
     mkdir -p /srv/app \
  && tar -C /from --exclude-vcs --exclude=__pycache__ --exclude=.venv --exclude=node_modules -cf - . | tar -C /srv/app -xf - \
  && chmod -R u+rwX,go+rX /srv/app \
- && (python3 -m compileall -q /srv/app || true)
+ && (python3 -m compileall -q --invalidation-mode unchecked-hash /srv/app || true) \
+ && find /srv -exec touch --no-dereference --date=1980-01-02 {} +
 
 FROM service AS own-app
 USER root
