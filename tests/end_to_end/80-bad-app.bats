@@ -7,6 +7,7 @@ load own_app
 
 # A round is enough to see what becomes of one.
 ROUNDS=1
+APPS=bad
 
 @test "an app that does not import, has no such callable, or hangs while it is imported" {
 	app 'import missing_module' 'def app(environ, start_response): ...'

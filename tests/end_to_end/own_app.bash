@@ -17,7 +17,8 @@ setup() {
 
 teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }
 
-teardown_file() { remove_images '^bench/own-[0-9a-f]+-.*-(app-flask|app-fastapi|bad|twin)-'; }
+# Of this file alone: another may run at the same time.
+teardown_file() { remove_images "^bench/own-[0-9a-f]+-.*-(${APPS:-app-flask|app-fastapi})-"; }
 
 # app LINE...: an app of its own in a folder of its own.
 app() {
