@@ -127,6 +127,7 @@ CMD ["/app/server/start"]
 # is the same however often it is made (BuildKit may make it once for each of several builds at a time). Files that only
 # their owner may read are made readable: the app runs as another user.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS app-folder
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=app-source,target=/from \
     mkdir -p /srv/app \
  && tar -C /from --exclude-vcs --exclude=__pycache__ --exclude=.venv --exclude=node_modules -cf - . | tar -C /srv/app -xf - \
@@ -135,7 +136,7 @@ RUN --mount=type=bind,from=app-source,target=/from \
  && find /srv -exec touch --no-dereference --date=1980-01-02 {} +
 
 FROM service AS own-app
-USER root
+USER 0:0
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=app-locks,target=/locks <<'REQUIREMENTS'
 pip install --quiet --no-deps --require-hashes --requirement /locks/requirements.txt
 pip check
@@ -151,10 +152,10 @@ FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS resolved
 ARG UV
 RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"
 ARG PYTHON
+WORKDIR /requirements
 RUN --mount=type=cache,target=/root/.cache/uv --mount=type=bind,from=app-requirements,target=/requirements \
-    cd /requirements \
- && /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
-    --no-python-downloads --output-file /requirements.txt *
+    /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
+    --no-python-downloads --output-file /requirements.txt ./*
 FROM scratch AS app-lock
 COPY --from=resolved /requirements.txt /
 
