@@ -10,12 +10,10 @@ from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
-from calibration.pairs import PAIRS
 from calibration.parts import parts
 from calibration.tables import tables
 
 CHECKS = {
-    **PAIRS,
     "tables": (tables, "verdicts.jsonl"),
     "lengths": (lengths, "records.jsonl"),
     "parts": (parts, "records.jsonl"),
@@ -28,10 +26,10 @@ HEADS = (
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`latency RUN`, or `aa|power|tables|lengths|parts RUN...`: print the table; 0 if every promise holds, else 1."""
+    """`latency RUN`, or `tables|lengths|parts RUN...`: print the table; 0 if every promise holds, else 1."""
     if len(argv) < 2 or argv[0] not in ("latency", *CHECKS) or (argv[0] == "latency" and len(argv) > 2):
         raise UserError(
-            "usage: python3 -m calibration latency RUN, or python3 -m calibration aa|power|tables|lengths|parts RUN..."
+            "usage: python3 -m calibration latency RUN, or python3 -m calibration tables|lengths|parts RUN..."
         )
     if argv[0] in CHECKS:
         check, needs = CHECKS[argv[0]]
