@@ -19,10 +19,9 @@
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         given again, with every combination
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
-#                         alone, without a verdict; duet: pairs of services under the same load in the same
-#                         seconds, until each has its verdict; both: solo and duet
-#   --controls LIST       all (an A/A pair and the null server, each round), null, or none (disables the checks
-#                         that need controls)
+#                         alone, without a verdict
+#   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
+#                         (disables the checks that need it)
 #   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
 #   --duration SECONDS    of load for each cell that is measured alone
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most

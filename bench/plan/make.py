@@ -11,8 +11,8 @@ from bench.matrix.knobs import Reads, reader
 from bench.matrix.model import Matrix, Service
 from bench.matrix.preset import Load
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
-from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
-from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
+from bench.plan.controls import null_cells, turn_tables
+from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level, refusal
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
 from bench.plan.vary import knobs_of, several_cpus, vary
@@ -66,18 +66,14 @@ def make_plan(
     kept = tuple(cells.values())
     if narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept))
-    duet_rounds = 0 if preset.mode in ("solo", "turns") else (wanted.rounds or LOOKS[-1])
     tables = tuple(turn_tables(preset, kept, several_cpus=several_cpus(settings)))
-    turn_rounds = (wanted.rounds or preset.turn_rounds or TABLE_LOOKS[-1]) if tables else 0
+    turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,
         kept,
         tuple(skips),
         loadgen_cpus,
-        pairs=(*compared_pairs(preset, kept), *control_pairs(preset, kept, wanted)),
         nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
-        duet_rounds=duet_rounds,
-        duet_seconds=float(settings.get("DUET_SECONDS", "2")),
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),

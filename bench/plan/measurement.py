@@ -9,9 +9,9 @@ from typing import Any
 
 from bench.core.tools import TOOLS
 
-MODES = ("solo", "duet", "null", "turns")
-"""One service alone under load; one side of a pair, both under load at once; the null server, alone; one service of a
-table, which gets the CPU in turns with the others of its block."""
+MODES = ("solo", "null", "turns")
+"""One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
+others of its block."""
 
 NotNegative = float
 """A number that may be 0, unlike a plain float of a plan."""
@@ -66,13 +66,10 @@ class Measurement:
     """The folder of its raw files, relative to the run's."""
     mode: str = "solo"
     unit: str = ""
-    """The round of a pair, or the block of a round, that it belongs to; empty for all others."""
-    pair: str | None = None
-    side: str | None = None
-    """`a`, or `b`, which is compared with a."""
+    """The block of a round that it belongs to; empty for all others."""
     window: int | None = None
     slot: int | None = None
-    """1 where the side is started first, 2 where it is started second; in turns its place in their order."""
+    """In turns: its place in their order."""
     block: int | None = None
     """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
     turn_s: float | None = None
@@ -87,7 +84,7 @@ class Measurement:
 
     @property
     def step(self) -> str:
-        """The step of the loop that makes it: a pair's round or a block with all its windows, else itself."""
+        """The step of the loop that makes it: a block with all its windows, else itself."""
         return self.unit or self.id
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,13 +99,12 @@ class Measurement:
 
 
 _FIELDS = {field.name: field for field in fields(Measurement)}
-_OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block", "turn_s"})
+_OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
-    "duet": frozenset({"block", "turn_s"}),
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
-    "turns": frozenset({"pair", "side", "knee_p99_s", "knee_share"}),
+    "turns": frozenset({"knee_p99_s", "knee_share"}),
 }
 
 
@@ -126,8 +122,8 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         planned = Measurement(**{name: _value(entry, name) for name in _FIELDS})
     except ValueError as problem:
         return str(problem)
-    if planned.mode not in MODES or (planned.mode == "duet" and (planned.side not in ("a", "b") or not planned.pair)):
-        return f"{shortened(planned.mode)} is not a mode, or a pair's side is missing"
+    if planned.mode not in MODES:
+        return f"{shortened(planned.mode)} is not a mode"
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
     return _fault(planned) or planned

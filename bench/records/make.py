@@ -114,8 +114,6 @@ def make_record(
         latency_s=latency,
         nulls=nulls,
         mode=planned.mode,
-        pair=planned.pair,
-        side=planned.side,
         slot=planned.slot,
         window=planned.window,
         block=planned.block,

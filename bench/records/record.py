@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 
 MEASURED = "measured"
 
@@ -159,11 +159,9 @@ class Record:
     lag_s: Mapping[str, float] | None
     knee_rate: float | None
     nulls: Mapping[str, str]
-    # `solo`, `duet` (one `side` of a `pair`, started in `slot` 1 or 2), `null` (the null server, a control) or `turns`
-    # (one service of a `block`, all up side by side, each loaded in its turns; `slot` is its place in their order).
+    # `solo`, `null` (the null server, a control) or `turns` (one service of a `block`, all up side by side, each loaded
+    # in its turns; `slot` is its place in their order).
     mode: str = "solo"
-    pair: str | None = None
-    side: str | None = None
     slot: int | None = None
     window: int | None = None
     block: int | None = None

@@ -39,8 +39,6 @@ class Raw:
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """The counters of the database and the upstream, before and after."""
-    own_database: bool = False
-    """Whether the database's counters are this measurement's own: each side of a pair that uses one has its own."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
 
@@ -89,8 +87,12 @@ AGAIN = (f"raw/r*/*/*/*.{SPOILED}-*", f"raw/r*/blocks/*/*/*/*.{SPOILED}-*")
 """Where windows measured alone and in turns have what was measured first."""
 
 
+IN_PAIRS = "was measured in pairs, which this version no longer reads: use commit 6cb307d (git switch --detach 6cb307d)"
+"""What is said of a run of `--mode duet`, and of one with A/A pairs."""
+
+
 def read_run(path: str) -> Run:
-    """Read run.json and plan.jsonl; UserError where `path` is not a results folder."""
+    """Read run.json and plan.jsonl; UserError where `path` is not a results folder, or one of an older kind."""
     if not Path(path).is_dir():
         raise UserError(f"'{path}' is not a folder; choose one of: ls results/")
     settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
@@ -105,7 +107,10 @@ def read_run(path: str) -> Run:
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
             continue
-        entry = measurement_of(as_object(line))
+        value = as_object(line)
+        if mapping(value).get("mode") == "duet":
+            raise UserError(f"{Path(path).name} {IN_PAIRS}")
+        entry = measurement_of(value)
         if isinstance(entry, str):
             faults.append(f"plan.jsonl, line {number}: {entry}; its measurement is not in this report")
         elif planned.setdefault(entry.id, entry) is not entry:
@@ -146,7 +151,6 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         faults=tuple(faults),
         database=_ends(folder, "database"),
         upstream=_ends(folder, "upstream"),
-        own_database=os.path.exists(f"{folder}/database.before"),
     )
 
 

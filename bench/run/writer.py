@@ -27,16 +27,11 @@ def write_run(
     facts: Mapping[str, Any],
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
-    second_database = any(one.pair and one.database for one in planned)
-    services_yml = run_services(matrix, services, second_database=second_database, locks=f"{folder}/{LOCKS}")
-    write_file(folder / "services.yml", services_yml)
+    write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
-    write_file(
-        folder / "services.sh",
-        services_file(facts["services"], second_database=second_database, own_app=facts.get("own_app")),
-    )
+    write_file(folder / "services.sh", services_file(facts["services"], facts.get("own_app")))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
@@ -55,17 +50,11 @@ def run_facts(
         "tables": list(plan.preset.tables),
         "mode": plan.preset.mode,
         "rounds": plan.solo_rounds,
-        "duet_rounds": plan.duet_rounds,
         "max_time_s": options.max_time,
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(settings),
         **provenance(),
-        "pairs": [
-            {"name": p.name, "a": p.a.service.name, "b": p.b.service.name, "scenario": p.a.scenario}
-            | {"tool": p.a.tool, "level": p.a.level.name, "waits": p.a.route.waits}
-            for p in plan.pairs
-        ],
         "tables_in_turns": [
             {
                 "scenario": t.first.scenario,

@@ -10,8 +10,6 @@ source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
 # shellcheck source=scripts/lib/many.sh
 source "${BASH_SOURCE[0]%/*}/many.sh"
-# shellcheck source=scripts/lib/side_b.sh
-source "${BASH_SOURCE[0]%/*}/side_b.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
@@ -45,9 +43,9 @@ is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1
 
 server_log() { "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
 
-# server_state NAME [PID]: its counters, and how its container is.
+# server_state NAME: its counters, and how its container is; of the one that was started last.
 server_state() {
-	counters "${2:-$server_pid}"
+	counters "$server_pid"
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"

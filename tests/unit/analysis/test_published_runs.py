@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tarfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ from places import ROOT
 
 from bench.analysis.judged_run import judge_run
 from calibration.command import judge_verb
-from calibration.pairs import aa, power
+from calibration.tables import tables
 
 PUBLISHED = ROOT / "results" / "published"
 RUNS = sorted(path.parent.name for path in PUBLISHED.glob("*/raw.tar.xz"))
-PAIRED = [name for name in RUNS if json.loads((PUBLISHED / name / "run.json").read_text()).get("pairs")]
-A_A_RUNS = [name for name in RUNS if name.startswith("selftest-aa")]
-SLOWED = [name for name in RUNS if name.startswith("selftest-power")]
+IN_TURNS = [name for name in RUNS if json.loads((PUBLISHED / name / "run.json").read_text()).get("tables_in_turns")]
+SELFTESTS = [name for name in RUNS if name.startswith("selftest-tables")]
 
 
 @pytest.fixture(scope="module")
@@ -51,35 +49,19 @@ def figures(line: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_published_run_is_rebuilt() -> None:
     assert sorted(path.name for path in PUBLISHED.iterdir() if path.is_dir()) == RUNS
-    assert len(PAIRED) >= 13 and {*A_A_RUNS, *SLOWED} <= {*PAIRED}
+    assert len(IN_TURNS) >= 4 and {*SELFTESTS} <= {*IN_TURNS}
 
 
-@pytest.mark.parametrize("name", PAIRED)
+@pytest.mark.parametrize("name", IN_TURNS)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
     made, published = verdicts(rebuilt[name]), verdicts(PUBLISHED / name)
     assert made and made == [figures(line) for line in published]
 
 
-def test_two_hundred_verdicts_on_a_service_and_its_a_a_copy_are_no_difference(rebuilt: dict[str, Path]) -> None:
-    text, holds = aa(paths(rebuilt, A_A_RUNS))
+@pytest.mark.parametrize("name", SELFTESTS)
+def test_differences_of_known_size_are_found_and_none_is_false(name: str) -> None:
+    text, holds = tables([str(PUBLISHED / name)])
     assert holds, text
-    assert text.count(" verdicts are a difference") == 1
-    judged = sum(line["verdict"] != "control" for name in A_A_RUNS for line in verdicts(PUBLISHED / name))
-    assert judged >= 200
-    assert f"of {judged} verdicts" in text
-
-
-def test_published_verdicts_are_taken_together_as_they_are(
-    rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert judge_verb(["aa", *(str(PUBLISHED / name) for name in A_A_RUNS)]) == 0
-    assert capsys.readouterr().out == aa(paths(rebuilt, A_A_RUNS))[0] + "\n"
-
-
-def test_slowdowns_are_found_in_time_and_estimated_well(rebuilt: dict[str, Path]) -> None:
-    text, holds = power(paths(rebuilt, SLOWED))
-    assert holds, text
-    assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == ["3 %", "5 %", "10 %"]
 
 
 def test_known_latencies_and_a_known_knee_were_measured(
@@ -89,7 +71,3 @@ def test_known_latencies_and_a_known_knee_were_measured(
     table = capsys.readouterr().out
     assert table == (PUBLISHED / "selftest-latency/selftest.md").read_text()
     assert [line.split("|")[2].strip() for line in table.splitlines()[2:]] == ["p99", "p90", "p99", "knee"]
-
-
-def paths(rebuilt: dict[str, Path], names: Sequence[str]) -> list[str]:
-    return [str(rebuilt[name]) for name in names]
