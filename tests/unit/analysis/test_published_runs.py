@@ -55,12 +55,14 @@ def test_every_published_run_is_rebuilt() -> None:
 @pytest.mark.parametrize("name", IN_TURNS)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
     made, published = verdicts(rebuilt[name]), verdicts(PUBLISHED / name)
-    assert made and made == [figures(line) for line in published]
+    # A run may be older than some of the keys.
+    kept = [{key: line.get(key) for key in known} for line, known in zip(made, published, strict=True)]
+    assert made and kept == [figures(line) for line in published]
 
 
-@pytest.mark.parametrize("name", SELFTESTS)
-def test_differences_of_known_size_are_found_and_none_is_false(name: str) -> None:
-    text, holds = tables([str(PUBLISHED / name)])
+@pytest.mark.parametrize("names", [SELFTESTS] if SELFTESTS else [], ids=lambda names: f"{len(names)}-runs")
+def test_differences_of_known_size_are_found_and_none_is_false(names: list[str]) -> None:
+    text, holds = tables([str(PUBLISHED / name) for name in names])
     assert holds, text
 
 
