@@ -61,10 +61,6 @@ FIGURES = (
 """Fields that every measurement should have: null only with a reason in `nulls`."""
 
 
-ADDED = {"process_cpu_s": "the record was made by a version that did not have this figure"}
-"""Figures that lines of this schema may lack, each with the reason for its null."""
-
-
 class BadRecord(ValueError):
     """The line is not a record of this schema."""
 
@@ -203,7 +199,6 @@ def from_line(line: str) -> Record:
         for name in ("command", "process_cpu_s"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
-        values["nulls"] |= {name: reason for name, reason in ADDED.items() if name not in values}
         return Record(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None

@@ -112,8 +112,10 @@ uvicorn-starlette-py313-debian  json  wrk  c32' ]]
 	# The selection as it is written there, its lines joined.
 	sed -n '/scripts\/matrix.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*matrix.sh --quiet \(.*\))$/\1/' >words
 	eval "python3 -m bench list $(<words)" >plan
-	[[ $(head -n4 plan | cut -d' ' -f1 | uniq) == 'uvicorn-starlette-base-py313-debian
-uvicorn-starlette-py313-debian' ]]
+	[[ $(head -n4 plan | cut -d' ' -f1,3) == 'uvicorn-starlette-base-py313-debian json
+uvicorn-starlette-py313-debian json
+uvicorn-starlette-base-py313-debian queries-20-raw
+uvicorn-starlette-py313-debian queries-20-raw' ]]
 	[[ $(grep '^table in turns: ' plan) == 'table in turns: json  wrk  c32  2 services
 table in turns: queries-20-raw  wrk  c32  2 services' ]]
 }

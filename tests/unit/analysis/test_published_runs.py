@@ -61,7 +61,9 @@ def test_every_published_run_is_rebuilt() -> None:
 @pytest.mark.parametrize("name", IN_TURNS)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
     made, published = (verdicts(rebuilt[name] / file) for file in ("verdicts.jsonl", AS_PUBLISHED))
-    assert made and made == [figures(line) for line in published]
+    # A run may be older than some of the keys.
+    kept = [{key: line.get(key) for key in known} for line, known in zip(made, published, strict=True)]
+    assert made and kept == [figures(line) for line in published]
 
 
 @pytest.mark.parametrize("names", [[*{*SELFTESTS} - {*BESIDE_HOG}], BESIDE_HOG], ids=["quiet", "beside a hog"])
