@@ -17,6 +17,8 @@ def services_file(
     own = own_app["services"] if own_app else ()
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
+    running = {name: facts["url"] for name, facts in services.items() if facts.get("url")}
+    services = {name: facts for name, facts in services.items() if name not in running}
     dependencies += [SECOND_DATABASE] * second_database + [f"own-{name}" for name in own]
     return (
         _array("SERVICES", services)
@@ -28,6 +30,7 @@ def services_file(
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})
         + _map("ROUTES_OF", {name: ",".join(facts["routes"]) for name, facts in services.items()})
+        + (_map("TARGET_OF", running) if running else "")
         + (_own(own_app) if own_app else "")
     )
 

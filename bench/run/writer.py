@@ -28,6 +28,7 @@ def write_run(
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
     second_database = any(one.pair and one.database for one in planned)
+    services = [service for service in services if not service.url]
     services_yml = run_services(matrix, services, second_database=second_database, locks=f"{folder}/{LOCKS}")
     write_file(folder / "services.yml", services_yml)
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
@@ -98,7 +99,9 @@ def service_facts(
 ) -> dict[str, dict[str, Any]]:
     """run.json's entry of each service, with the routes to verify."""
     return {
-        s.name: {
+        s.name: _running(s)
+        if s.url
+        else {
             "stack": s.stack,
             "server": s.server.name,
             "framework": s.framework.name,
@@ -115,3 +118,10 @@ def service_facts(
         }
         for s in services
     }
+
+
+def _running(service: Service) -> dict[str, Any]:
+    """The entry of a server that already runs: `owned`, whether the user states that they own it."""
+    names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
+    made = {"python": service.python, "base": service.base, "package": None, "settings": None}
+    return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}

@@ -7,14 +7,17 @@ run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
 OWN_APP='' OWN_FOLDER='' OWN_ENV_FILE='' OWN_BEFORE='' OWN_VARIABLES=()
 own_values=()
-declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
+declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=() TARGET_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
-STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
+STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=() STEP_HOST_NETWORK=''
 facts=()
 
 # start_service
 server_pid='' image_id='' started_ns=''
+
+# start_host_loadgen: the load generator's container that commands run in
+loadgen=loadgen
 
 # start_pair, by side: a, b
 declare -gA side_pid=() side_image=() side_address=()
