@@ -31,8 +31,8 @@
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
 #                         --cpu-hour-price --p99
-#   --target URL          a server that already runs, such as http://127.0.0.1:8000/path, as one more row (docs/own-app.md);
-#                         one that is not on this machine needs --i-own-this-target
+#   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
+#                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
 #   --resume RUN          finish a run that was cut: repeat only what has no complete record
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)

@@ -113,3 +113,31 @@ checked() {
 	checked 1 "$NAME: does not answer: GET /: connection refused"
 	[[ $status == 0 && $output == 'goes on' && $stderr == "$NAME: does not answer: GET /: connection refused" ]]
 }
+
+# verified WHAT: verify_targets beside an app, where WHAT is in the server's failure.json before.
+verified() {
+	cat >check <<-CHECK
+		set -Eeuo pipefail
+		source "$PROJECT/scripts/lib/containers.sh"
+		source "$PROJECT/scripts/lib/verify.sh"
+		source "$PROJECT/scripts/lib/own_run.sh"
+		docker=engine run=a-run run_dir=$PWD/run project=bench-a-run OWN_APP=$1 TARGET_OF=([$NAME]=http://127.0.0.1:8000)
+		engine() { echo "\$*" >>asked; }
+		trap_errors
+		verify_targets
+	CHECK
+	mkdir -p "run/raw/services/$NAME" && : >asked
+	run -0 bash check
+}
+
+@test "beside one's own app, it has to answer as the app does" {
+	verified ''
+	[[ ! -s asked ]]
+	verified main:app
+	[[ $output == "$NAME: answers as recorded" ]]
+	[[ $(grep ^exec asked) == "exec bench-a-run-loadgen-host-1 python3 -m bench own-answers check a-run $NAME" ]]
+	[[ $(tail -n1 asked) == 'rm --force --volumes bench-a-run-loadgen-host-1' ]]
+	echo '{}' >"run/raw/services/$NAME/failure.json"
+	verified main:app
+	[[ $(grep -c ^exec asked) == 0 ]]
+}
