@@ -7,12 +7,12 @@ load loop
 
 setup_file() {
 	export NAME=target-127.0.0.1-8000
-	made_run alone <<<'plan = [solo("aiohttp", 1) | RUNNING, solo("tornado", 2)]
+	made_run alone <<<'plan = [solo("aiohttp", 1) | RUNNING | {"dir": f"raw/r01/{NAME}/json/wrk-c64"}, solo("tornado", 2)]
 rates = [3000, 4000]'
 	made_run beside <<<'plan = block(1, ("aiohttp", "tornado"))
 folder = "/".join(plan[0]["dir"].split("/")[:-1])
 plan = [line | {"host_network": True} for line in plan]
-plan[1] |= RUNNING | {"dir": f"{folder}/{RUNNING["service"]}"}
+plan[1] |= RUNNING | {"dir": f"{folder}/{NAME}"}
 rates = [3000, 4000]'
 }
 
@@ -20,7 +20,7 @@ rates = [3000, 4000]'
 made_run() {
 	mkdir "$BATS_FILE_TMPDIR/$1"
 	cd "$BATS_FILE_TMPDIR/$1" || return
-	make_run a-run < <(echo "RUNNING = {'service': '$NAME', 'url': 'http://127.0.0.1:8000', 'host_network': True}" && cat)
+	make_run a-run < <(echo "NAME = '$NAME'; RUNNING = {'service': NAME, 'url': 'http://127.0.0.1:8000', 'host_network': True}" && cat)
 }
 
 setup() {
@@ -52,7 +52,7 @@ exec bench-a-run-loadgen-1 loadgen/measure run' ]]
 	local dir=results/a-run/raw/r01/$NAME/json/wrk-c64
 	[[ $(<"$dir/server.before") == 'null no counters: not a container of this project' && -s $dir/database.before ]]
 	# It is gone before the next service is loaded.
-	[[ $(grep -nE 'rm --force --volumes bench-a-run-loadgen-host-1' calls | tail -n1 | cut -d: -f1) -lt $(grep -n 'up --detach .* tornado' calls | cut -d: -f1) ]]
+	[[ $(grep -oE '^(run|rm) .*loadgen-host|up --detach' calls | sed 's/ .*//' | xargs) == 'rm run rm up rm' ]]
 }
 
 @test "its load generator has the rights and limits of the other one, and no more" {
@@ -101,6 +101,7 @@ checked() {
 		check_targets
 		echo "goes on"
 	CHECK
+	mkdir -p run
 	run --separate-stderr bash check
 }
 
