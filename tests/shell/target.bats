@@ -62,6 +62,9 @@ exec bench-a-run-loadgen-1 loadgen/measure run' ]]
 		--ulimit\ nofile=1024 --cpuset-cpus\ 1 --user\ 1:1 --volume\ "$PROJECT:/bench:ro" --init; do
 		[[ " $(started) " == *" $option "* ]] || { echo "$option" && false; }
 	done
+	local limits
+	limits=$(sed -n '/^  loadgen:/,$p' "$PROJECT/services/common.yml")
+	[[ $limits == *'mem_limit: 2g'* && $limits == *'pids_limit: 4096'* ]]
 	[[ $(started) != *privileged* && $(started) != *docker.sock* && $(started) != *publish* && $(started) != *--add-host* ]]
 }
 

@@ -13,6 +13,9 @@ import pytest
 from make_run import entry, write_run
 
 from bench.__main__ import main
+from bench.own_app.answers import Right, as_json
+from bench.own_app.app import OwnApp, write_app
+from bench.own_app.targets import Target
 from bench.run.reader import read_service
 
 
@@ -114,3 +117,28 @@ def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_reso
     assert main(["target-check", "--target", "http://127.0.0.1:8000/x"]) == 2
     assert main(["target-check", "--target", "http://192.0.2.1/"]) == 2
     assert "is not this machine" in capsys.readouterr().err
+
+
+def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
+    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"http://127.0.0.1:{server.server_port}"
+    run, name = make(tmp_path, server.server_port, scenario="mix")
+    facts = json.loads((run / "run.json").read_text())
+    facts["services"][name]["url"] = url
+    (run / "run.json").write_text(json.dumps(facts))
+    targets = (Target("one", path="/x"), Target("two", path="/x?b"))
+    app = OwnApp(
+        name="shop", label="0", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",)
+    )
+    (run / "app").mkdir()
+    write_app(run / "app", app)
+    # Each request of the app's mix is asked for.
+    assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: GET /x?b gives 404: hello")
+    rights = [Right(target=one.title, status=200, media_type="text/plain", length=5) for one in targets]
+    (run / "app/answers.json").write_text(as_json(rights, "uvicorn-shop"))
+    (run / "raw/services" / name).mkdir(exist_ok=True)
+    assert main(["own-answers", "check", str(run), name]) == 1
+    expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 text/plain, 5 bytes: hello"
+    saved = json.loads((run / "raw/services" / name / "failure.json").read_text())
+    assert saved == {"outcome": "failed verification", "detail": expected}
