@@ -23,7 +23,6 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
-from bench.run.services_file import services_file
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
@@ -197,7 +196,6 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
     assert NAME not in (tmp_path / "services.yml").read_text()
     entry = json.loads((tmp_path / "run.json").read_text())["services"][NAME]
     assert (entry["url"], entry["owned"], "image" in entry) == (HERE, False, False)
-    assert "TARGET_OF" not in services_file({}, second_database=False)
 
 
 def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there() -> None:
