@@ -14,11 +14,11 @@ def services_file(
     services: Mapping[str, Mapping[str, Any]], *, second_database: bool, own_app: Mapping[str, Any] | None = None
 ) -> str:
     """RUN/services.sh: names, images, bases, frameworks, settings and routes of the services, for bash to source."""
+    running = {name: facts["url"] for name, facts in services.items() if facts.get("url")}
+    services = {name: facts for name, facts in services.items() if name not in running}
     own = own_app["services"] if own_app else ()
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
-    running = {name: facts["url"] for name, facts in services.items() if facts.get("url")}
-    services = {name: facts for name, facts in services.items() if name not in running}
     dependencies += [SECOND_DATABASE] * second_database + [f"own-{name}" for name in own]
     return (
         _array("SERVICES", services)

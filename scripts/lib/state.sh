@@ -10,14 +10,11 @@ own_values=()
 declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=() TARGET_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
-STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=() STEP_HOST_NETWORK=''
+STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
 facts=()
 
 # start_service
 server_pid='' image_id='' started_ns=''
-
-# start_host_loadgen: the load generator's container that commands run in
-loadgen=loadgen
 
 # start_pair, by side: a, b
 declare -gA side_pid=() side_image=() side_address=()
@@ -35,6 +32,9 @@ declare -gA dependency_pid=() dependency_address=()
 
 # check_shutdown: a container's exit status
 stopped=''
+
+# From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
+STEP_HOST_NETWORK='' loadgen=loadgen
 
 # The exit status of the verifier where every failed check was an answer that came too late.
 only_late=3
