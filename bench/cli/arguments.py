@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.core.arguments import Parser
+from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
 from bench.plan.running import OWNED, parse_running
 
@@ -40,6 +41,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
+    if options.owned and not options.target:
+        raise UserError(f"{OWNED} goes with --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     # A user's own app has an entry of its own.
     hidden = ("--images=", "--quiet", "--own-app=")

@@ -181,6 +181,8 @@ def test_the_options_take_several_and_one_word_for_all(capsys: pytest.CaptureFix
     assert [(one.host, one.owned) for one in options.running] == [("127.0.0.1", False), ("server.example", True)]
     with pytest.raises(UserError, match="is not this machine"):
         parse_selection(["--target", "http://server.example"])
+    with pytest.raises(UserError, match="goes with --target URL"):
+        parse_selection([OWNED])
 
 
 def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path) -> None:
