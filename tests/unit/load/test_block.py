@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -299,11 +299,22 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     write_step(fake.run, lines, {})
     (fake.run / "containers.tsv").write_text("".join(f"{n}\t/{n}\n" for n in (NAMES[0], NAMES[2], "postgres")))
     asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
-    monkeypatch.setattr(block_module, "address_of", lambda name: asked.append(name) or "127.0.0.1")
-    monkeypatch.setattr(turns_module, "connections_to", lambda peer: peers.append(peer) or Connections(0))
-    monkeypatch.setattr(
-        "bench.load.noisy_windows.Retries.wanted", lambda _self, _window, taken: bool(counted.append(len(taken)))
-    )
+
+    def address_of(name: str) -> str:
+        asked.append(name)
+        return "127.0.0.1"
+
+    def connections_to(peer: tuple[str, int]) -> Connections:
+        peers.append(peer)
+        return Connections(0)
+
+    def wanted(_retries: object, _window: object, taken: Sequence[object]) -> bool:
+        counted.append(len(taken))
+        return False
+
+    monkeypatch.setattr(block_module, "address_of", address_of)
+    monkeypatch.setattr(turns_module, "connections_to", connections_to)
+    monkeypatch.setattr("bench.load.noisy_windows.Retries.wanted", wanted)
     fake.tool(0)
     (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
     fake.measure()
