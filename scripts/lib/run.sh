@@ -51,5 +51,5 @@ worker() {
 close_run() {
 	end_jobs 2
 	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
-		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
+		{ stop_host_loadgen && run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1; } || true
 }
