@@ -31,7 +31,8 @@
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
 #                         --cpu-hour-price --p99
-#   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
+#                         record, and try services again that failed, unless they answered wrongly
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -98,7 +99,8 @@ else
 fi
 
 measure_run() {
-	local jobs
+	local jobs words
+	[[ ! $resume ]] || go_on
 	build_services
 	build_own_services
 	start_dependencies
@@ -110,6 +112,8 @@ measure_run() {
 	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
+	words=$(bench nothing-measured "$run")
+	[[ ! $words ]] || fail 1 "$words"
 }
 
 open_run "$run"
