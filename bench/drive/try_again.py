@@ -7,7 +7,6 @@ away.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -84,17 +83,10 @@ def _outcome(run: Path, line: Mapping[str, Any]) -> str | None:
 
 def _set_aside(folder: Path) -> None:
     """What the service left, into FOLDER/failed-N; of one that was verified before, only why it was not loaded now."""
-    passed = _is_verified(folder)
+    passed = mapping(as_object(read_bytes(str(folder / VERIFIED)) or b"")).get("failed") == 0
     names = [FAILURE] if passed else [path.name for path in folder.iterdir() if not path.name.startswith("failed-")]
     kept = folder / f"failed-{1 + sum(1 for _ in folder.glob('failed-*'))}"
     kept.mkdir()
     # failure.json last: whoever is cut before it begins again here.
     for name in sorted(names, key=lambda name: name == FAILURE):
         (folder / name).rename(kept / name)
-
-
-def _is_verified(folder: Path) -> bool:
-    try:
-        return json.loads((folder / VERIFIED).read_text()).get("failed") == 0
-    except (OSError, ValueError, AttributeError):
-        return False
