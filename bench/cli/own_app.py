@@ -159,8 +159,8 @@ def _outcome(target: Target, right: Right, expect: dict[str, object], client: Cl
     except NoAnswer as error:
         got, answered = str(error), False
     ok = not got
-    values = (None, None) if ok else (expected, got)
-    return Outcome(target.title, check, ok, *values, round(seconds, 3), answered=answered)
+    shown = (None, None) if ok else (expected, got)
+    return Outcome(target.title, check, ok, shown[0], shown[1], round(seconds, 3), answered=answered)
 
 
 def _expected(app: OwnApp) -> list[tuple[Target, dict[str, object]]]:
