@@ -24,6 +24,8 @@ VERBS = {
     "next": "cli.drive:next_verb",
     "service-failed": "cli.services:service_failed_verb",
     "service-stopped": "cli.services:service_stopped_verb",
+    "retry": "cli.services:retry_verb",
+    "nothing-measured": "cli.services:nothing_measured_verb",
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
     "turns": "cli.drive:turns_verb",

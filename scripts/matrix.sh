@@ -32,7 +32,8 @@
 #                         --cpu-hour-price --p99
 #   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
 #                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
-#   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
+#                         record, and try services again that failed, unless they answered wrongly
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -99,7 +100,8 @@ else
 fi
 
 measure_run() {
-	local jobs
+	local jobs words
+	[[ ! $resume ]] || go_on
 	check_targets
 	build_services
 	build_own_services
@@ -113,6 +115,8 @@ measure_run() {
 	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
+	words=$(bench nothing-measured "$run")
+	[[ ! $words ]] || fail 1 "$words"
 }
 
 open_run "$run"
