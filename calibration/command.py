@@ -8,6 +8,7 @@ from bench.core.errors import UserError
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
+from calibration.hog import hog
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
 from calibration.parts import parts
@@ -17,6 +18,7 @@ CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
     "lengths": (lengths, "records.jsonl"),
     "parts": (parts, "records.jsonl"),
+    "hog": (hog, "records.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
 HEADS = (
@@ -26,10 +28,10 @@ HEADS = (
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`latency RUN`, or `tables|lengths|parts RUN...`: print the table; 0 if every promise holds, else 1."""
+    """`latency RUN`, or one of CHECKS and `RUN...`: print the table; 0 if every promise holds, else 1."""
     if len(argv) < 2 or argv[0] not in ("latency", *CHECKS) or (argv[0] == "latency" and len(argv) > 2):
         raise UserError(
-            "usage: python3 -m calibration latency RUN, or python3 -m calibration tables|lengths|parts RUN..."
+            f"usage: python3 -m calibration latency RUN, or python3 -m calibration {'|'.join(CHECKS)} RUN..."
         )
     if argv[0] in CHECKS:
         check, needs = CHECKS[argv[0]]

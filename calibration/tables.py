@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.run_facts import read_facts
+from bench.analysis.table_analysis import judge_tables
 from bench.core.errors import UserError
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
 
@@ -22,6 +24,8 @@ LEAST_PERCENT = 5
 """The smallest difference that must be called."""
 WRONG = 0.05
 """The largest share of tables with a false word."""
+WITHIN_S = (90, 180, 240)
+"""Wall times of a table's rounds, in seconds, after which it is counted what was called by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,9 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
     from scipy.stats import binomtest
 
     found = [one for folder in folders for one in known_contrasts(folder)]
-    heads = ("true difference", "contrasts", "called", "no difference shown", "false", "mean estimate", "")
+    early = Counter(one for folder in folders for one in called_within(folder))
+    heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
+    heads += ("no difference shown", "false", "mean estimate", "")
     rows = [f"| {' | '.join(heads)} |", "| ---: " * (len(heads) - 1) + "| --- |"]
     holds = True
     for percent, group in _by_size(found):
@@ -92,7 +98,12 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         promised = percent >= LEAST_PERCENT
         enough = not promised or called >= FOUND * len(group)
         holds &= enough
-        words = [f"{percent} %", str(len(group)), str(called) if percent else "", _count(group, NO_DIFFERENCE)]
+        words = [
+            f"{percent} %",
+            str(len(group)),
+            *(str(early[percent, limit]) if percent else "" for limit in WITHIN_S),
+        ]
+        words += [str(called) if percent else "", _count(group, NO_DIFFERENCE)]
         words += [str(sum(one.wrong for one in group)), f"{100 * _size(group):+.1f} %"]
         words += [("holds" if enough else "MISSED") if promised else ""]
         rows.append(f"| {' | '.join(words)} |")
@@ -122,9 +133,37 @@ def _size(group: Iterable[Known]) -> float:
     return fmean(ratios) - 1
 
 
+def called_within(folder: str) -> Iterator[tuple[int, int]]:
+    """(true difference in percent, limit) of each contrast that was called at a look within each of WITHIN_S seconds.
+
+    Judged again, by the last look at which the rounds had taken no longer; nothing without raw files.
+    """
+    ends = _round_ends_s(folder)
+    if not ends:
+        return
+    facts = read_facts(folder)
+    for limit in WITHIN_S:
+        kept = {number for number, end in ends.items() if end <= limit}
+        for table in judge_tables(facts.run, [record for record in facts.records if record.round in kept]):
+            for one in table.contrasts:
+                slower_us = _injected_us(one.b) - _injected_us(one.a)
+                known = Known(folder, slower_us, one.verdict, one.difference)
+                if slower_us and known.called:
+                    yield known.percent, limit
+
+
 def wall_s(folder: str) -> float:
     """From the start of the first block to the end of the last one, in seconds; 0 where the raw files are not there."""
-    times = [json.loads(path.read_bytes()) for path in Path(folder).glob("raw/*/blocks/*/*/*/*/*/meta.json")]
-    begun = [one["begin_ns"] for one in times if one.get("begin_ns")]
-    ended = [one["end_ns"] for one in times if one.get("end_ns")]
-    return (max(ended) - min(begun)) / 1e9 if begun and ended else 0.0
+    return max(_round_ends_s(folder).values(), default=0.0)
+
+
+def _round_ends_s(folder: str) -> dict[int, float]:
+    """When the last block of each round ended, in seconds after the first block began."""
+    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for path in Path(folder).glob("raw/*/blocks/*/*/*/*/*/meta.json"):
+        meta = json.loads(path.read_bytes())
+        if meta.get("begin_ns") and meta.get("end_ns"):
+            number = int(path.relative_to(folder).parts[1].removeprefix("r"))
+            spans[number].append((meta["begin_ns"], meta["end_ns"]))
+    begin = min((begun for group in spans.values() for begun, _ in group), default=0)
+    return {number: (max(ended for _, ended in group) - begin) / 1e9 for number, group in spans.items()}

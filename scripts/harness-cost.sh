@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN]]
+# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app]
 #
 # Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
 # its own CPU while a service is under load, the time and memory of building a report from 10,000
@@ -11,12 +11,16 @@
 #                    downloads alone, and prints time and size per service
 #   --load [RUN]     instead: prints how much of the wall time of the run's tables in turns is load; without
 #                    RUN it measures a table of eight services for that
+#   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
+#                    with the images there, and a rebuild of them after a change of the app
 set -Eeuo pipefail
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/harness_cost.sh"
+# shellcheck source=tests/lib/own_app_cost.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
 trap_errors
 
-builds=''
+builds='' own_app=''
 case ${1:-} in
 '') ;;
 --load)
@@ -24,6 +28,7 @@ case ${1:-} in
 	exit
 	;;
 --builds) builds=${2:-*-py313-debian} ;;
+--own-app) own_app=yes ;;
 -h | --help) usage && exit ;;
 *) fail 2 "unknown argument '$1', see --help" ;;
 esac
@@ -32,8 +37,14 @@ esac
 find_docker
 work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
 trap clean_up EXIT
-copy_services
+if [[ $own_app ]]; then
+	measure_own_app
+	mapfile -t spans <"$work/spans"
+	in_tools python3 -m tests.cost own "$(<"$work/run")" "${spans[@]}" || exit $?
+	exit
+fi
 
+copy_services
 if [[ $builds ]]; then
 	build_cold "$builds"
 	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories" || exit $?

@@ -30,7 +30,10 @@
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
 #                         --cpu-hour-price --p99
-#   --resume RUN          finish a run that was cut: repeat only what has no complete record
+#   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
+#                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
+#   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
+#                         record, and try services again that failed, unless they answered wrongly
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -97,7 +100,9 @@ else
 fi
 
 measure_run() {
-	local jobs
+	local jobs words
+	[[ ! $resume ]] || go_on
+	check_targets
 	build_services
 	build_own_services
 	start_dependencies
@@ -105,10 +110,13 @@ measure_run() {
 	# Of one's own app the start-up is measured too.
 	[[ $OWN_APP ]] && jobs=1 || jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
+	verify_targets
 	measure_all "$max_time_s"
 	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"
+	words=$(bench nothing-measured "$run")
+	[[ ! $words ]] || fail 1 "$words"
 }
 
 open_run "$run"

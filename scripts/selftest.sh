@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables [--hog] [SELECTION...]
-#        scripts/selftest.sh judge tables|lengths|parts RUN...
+# Usage: scripts/selftest.sh latency|tables|hog [--hog] [SELECTION...]
+#        scripts/selftest.sh judge tables|lengths|parts|hog RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -12,6 +12,8 @@
 #               one that answers 900 requests/s: its knee
 #   tables      a table in turns of eight services, three of them the same as another and the others slower by
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
+#   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
+#               how far that moves CPU per request and requests/s
 #   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
 #               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
 #               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100
@@ -25,7 +27,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables) kind=$1 ;;
+latency | tables | hog) kind=$1 ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?
@@ -36,12 +38,15 @@ judge)
 esac
 shift
 
-hog=''
-trap '[[ -z $hog ]] || kill "$hog"' EXIT
-if [[ ${1:-} == --hog ]]; then
+# shellcheck source=scripts/lib/hog.sh
+source "${BASH_SOURCE[0]%/*}/lib/hog.sh"
+hog='' levels=$(mktemp)
+trap '[[ -z $hog ]] || kill "$hog"; rm -f "$levels"' EXIT
+if [[ $kind == hog ]]; then
+	hog_levels "$levels" 0 &
+	hog=$!
+elif [[ ${1:-} == --hog ]]; then
 	shift
-	# shellcheck source=scripts/lib/hog.sh
-	source "${BASH_SOURCE[0]%/*}/lib/hog.sh"
 	hog 0 &
 	hog=$!
 fi
@@ -49,6 +54,7 @@ status=0
 report=$("$root/scripts/matrix.sh" --preset "selftest-$kind" "$@") || status=$?
 ((status == 0)) || fail "$status" "the run of the self-test failed"
 run=${report%/report.md}
+[[ $kind != hog ]] || cp "$levels" "$root/$run/hog.txt"
 find_docker
 table=$(in_tools python3 -m calibration "$kind" "$run") || status=$?
 ((status < 2)) || exit "$status"

@@ -67,6 +67,12 @@ def judge_tables(
     )
 
 
+def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
+    """Rounds of the last planned look that each table has reached, without judging it; no entry before the first."""
+    found = ((one.table.key, _reached(one)) for one in by_table(tables_of(facts), records))
+    return {key: look for key, look in found if look is not None}
+
+
 def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[tuple[str, str, str]]:
     """The tables, as (scenario, tool, level), that need no more rounds: their last planned look settled them."""
     return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
@@ -89,7 +95,7 @@ def _with_words(
 
 def _look(measured: TableRecords) -> _Look:
     table, rounds = measured.table, measured.rounds
-    reached = max((look for look in table.looks if look <= len(rounds)), default=None)
+    reached = _reached(measured)
     level = look_levels(table.looks)[reached or table.looks[0]]
     kept = set(rounds[:reached])
     seen = observations((record for record in measured.records if record.round in kept), measured.metric)
@@ -97,6 +103,10 @@ def _look(measured: TableRecords) -> _Look:
         return _Look(reached, level, None, {})
     fit = fit_table(seen)
     return _Look(reached, level, fit, differences(fit, level))
+
+
+def _reached(measured: TableRecords) -> int | None:
+    return max((look for look in measured.table.looks if look <= len(measured.rounds)), default=None)
 
 
 def _is_settled(measured: TableRecords, look: _Look) -> bool:

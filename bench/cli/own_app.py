@@ -11,10 +11,10 @@ from typing import Any
 
 from bench.contract.client import Client, NoAnswer, Request
 from bench.contract.outcomes import Outcome
-from bench.contract.verify import Result
+from bench.contract.verify import Result, failure_text
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
-from bench.core.files import read_bytes, write_file
+from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.finished import last_words
 from bench.matrix.load import load_matrix
 from bench.matrix.model import python_label
@@ -101,7 +101,8 @@ def own_answers_verb(argv: Sequence[str]) -> int:
         raise UserError("usage: python3 -m bench own-answers record|check RUN SERVICE")
     run, service = find_run(argv[1]), argv[2]
     app = read_app(run / FOLDER)
-    client = Client(f"http://{service}:8080", ANSWER_TIMEOUT_S)
+    entry = mapping(mapping((as_object(read_bytes(str(run / "run.json")) or b"") or {}).get("services")).get(service))
+    client = Client(str(entry.get("url") or f"http://{service}:8080"), ANSWER_TIMEOUT_S)
     return _record(run, app, client, service) if argv[0] == "record" else _check(run, app, client, service)
 
 
@@ -139,30 +140,28 @@ def _check(run: Path, app: OwnApp, client: Client, service: str) -> int:
     ]
     result = Result(tuple(outcomes), {})
     folder = run / "raw/services" / service
-    write_file(folder / "verify.json", result.as_json(service, app.interface))
     for outcome in outcomes:
         print(outcome.line())
-    if not result.failures:
-        return 0
-    failed = result.failures[0]
-    detail = f"{failed.route}: {failed.expected}; here {failed.got}"
-    failure = {"outcome": "failed verification", "detail": detail}
-    write_file(folder / "failure.json", json.dumps(failure, ensure_ascii=False) + "\n")
-    return 1
+    for failed in result.failures[:1]:
+        detail = f"{failed.route}: {failed.expected}; here {failed.got}"
+        write_file(folder / "failure.json", failure_text(detail, final=result.wrong))
+    write_file(folder / "verify.json", result.as_json(service, app.interface))
+    return 1 if result.failures else 0
 
 
 def _outcome(target: Target, right: Right, expect: dict[str, object], client: Client, first: str) -> Outcome:
     check, expected, got = "Answers as the app did when its answers were recorded", f"{first} gives {right.words()}", ""
-    seconds = 0.0
+    seconds, answered = 0.0, True
     try:
         answer = client.ask(_request(target))
         got, seconds = difference(right, answer), answer.seconds
         if not got and (got := unexpected(expect, answer)):
             expected = "--expect"
     except NoAnswer as error:
-        got = str(error)
+        got, answered = str(error), False
     ok = not got
-    return Outcome(target.title, check, ok, None if ok else expected, None if ok else got, round(seconds, 3))
+    shown = (None, None) if ok else (expected, got)
+    return Outcome(target.title, check, ok, shown[0], shown[1], round(seconds, 3), answered=answered)
 
 
 def _expected(app: OwnApp) -> list[tuple[Target, dict[str, object]]]:

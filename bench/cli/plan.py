@@ -83,8 +83,11 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        if options.vary:
-            raise UserError("--vary needs containers of its own: use scripts/matrix.sh, not docker-compose up bench")
+        for name in ("vary", "target"):
+            if getattr(options, name):
+                raise UserError(
+                    f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
+                )
         # Compose has just started the services: what is busy are these.
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
@@ -190,7 +193,7 @@ def resume_verb(argv: Sequence[str]) -> int:
 
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
     """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
-    images = {f"{service.image}:latest" for service in plan.services}
+    images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
     return Wanted(
         mode=plan.preset.mode,

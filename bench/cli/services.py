@@ -1,4 +1,4 @@
-"""Verbs by which the loop on the host has facts of a service recorded: `service-failed` and `service-stopped`."""
+"""Verbs on services for the loop on the host: `service-failed`, `service-stopped`, `retry`, `nothing-measured`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.drive.service_failures import CAUSES
+from bench.drive.service_failures import CAUSES, none_measured
+from bench.drive.try_again import try_again
 from bench.run.folder import find_run
 
 
@@ -41,6 +42,24 @@ def service_stopped_verb(argv: Sequence[str]) -> int:
     values = dict(zip(("exit_status", "tries", "begin_ns", "end_ns"), map(int, argv[2:]), strict=True))
     write_file(_folder(argv[0], argv[1]) / "stop.json", json.dumps(values) + "\n")
     return 0
+
+
+def retry_verb(argv: Sequence[str]) -> int:
+    """`retry RUN`: have services verified again whose failure is not final; print which, in one line, if any."""
+    print(try_again(find_run(_only(argv, "retry"))))
+    return 0
+
+
+def nothing_measured_verb(argv: Sequence[str]) -> int:
+    """`nothing-measured RUN`: print one line if every service of the run has failed; nothing else."""
+    print(none_measured(find_run(_only(argv, "nothing-measured"))))
+    return 0
+
+
+def _only(argv: Sequence[str], verb: str) -> str:
+    if len(argv) != 1:
+        raise UserError(f"usage: python3 -m bench {verb} RUN")
+    return argv[0]
 
 
 def _folder(run: str, name: str) -> Path:

@@ -40,10 +40,11 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     except KeyboardInterrupt:
         print("verify: interrupted; upstream is back to normal", file=sys.stderr)
         return INTERRUPTED
-    if options.json:
-        _write(options.json, result.as_json(options.service, options.interface), "--json")
+    # verify.json last: it says that the service was verified, and must not without what failed.
     if options.failure and result.failures:
         _write(options.failure, result.failure_json(), "--failure")
+    if options.json:
+        _write(options.json, result.as_json(options.service, options.interface), "--json")
     print(", ".join(f"{count} {what}" for what, count in result.counts().items()), flush=True)
     if result.late:
         return LATE

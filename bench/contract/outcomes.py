@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Outcome:
     """`expected` and `got` are None where the check passed.
 
-    `late`: it failed only because an answer took too long, which may be the machine's fault. Not part of the JSON.
+    Not part of the JSON: `late`, it failed only because an answer took too long, which may be the machine's fault;
+    `answered`, there was one.
     """
 
     route: str
@@ -17,6 +18,7 @@ class Outcome:
     got: str | None
     seconds: float
     late: bool = False
+    answered: bool = True
 
     def line(self) -> str:
         """The outcome as it is printed."""

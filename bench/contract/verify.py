@@ -35,6 +35,11 @@ class Result:
         """Whether checks failed, and every one only because an answer took too long."""
         return bool(self.failures) and all(outcome.late for outcome in self.failures)
 
+    @property
+    def wrong(self) -> bool:
+        """Whether an answer was wrong. All else (none came, or too late) may be the machine's fault, and may pass."""
+        return any(outcome.answered and not outcome.late for outcome in self.failures)
+
     def counts(self) -> dict[str, int]:
         """The number of checks that passed and failed, and of routes that were skipped."""
         failed = len(self.failures)
@@ -44,7 +49,7 @@ class Result:
         """The text of verify.json."""
         checks = [asdict(outcome) for outcome in self.outcomes]
         for one in checks:
-            del one["late"]
+            del one["late"], one["answered"]
         value = {
             "schema": SCHEMA,
             "service": service,
@@ -57,8 +62,13 @@ class Result:
 
     def failure_json(self) -> str:
         """The text of failure.json, for a result with failures."""
-        value = {"outcome": "failed verification", "detail": self.failures[0].line()}
-        return json.dumps(value, ensure_ascii=False) + "\n"
+        return failure_text(self.failures[0].line(), final=self.wrong)
+
+
+def failure_text(detail: str, *, final: bool) -> str:
+    """The text of failure.json; what is final is not verified again when a run goes on."""
+    value = {"outcome": "failed verification", "detail": detail} | ({"final": True} if final else {})
+    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ def _outcomes(target: Target, wanted: list[tuple[Check, str]], given_up: _GivenU
                 if timeouts == MOST_TIMEOUTS:
                     given_up = _GivenUp(f"no request, as {MOST_TIMEOUTS} before it timed out", late=True)
                 if given_up:
-                    yield Outcome(route, check.name, False, "an answer", given_up.reason, 0.0, given_up.late)
+                    yield Outcome(route, check.name, False, "an answer", given_up.reason, 0.0, given_up.late, False)
                     continue
                 with _lock(target, exclusive=False) if needs(route) == "database" and not alone else nullcontext():
                     outcome, timed_out = _run_check(check, target, route)
@@ -114,14 +124,15 @@ def _run_check(check: Check, target: Target, route: str) -> tuple[Outcome, bool]
     begin = target.clock.monotonic_ns()
     wanted = got = None
     timed_out = late = False
+    answered = True
     try:
         check.function(target, route)
     except Mismatch as mismatch:
         wanted, got, late = mismatch.expected, mismatch.got, isinstance(mismatch, TooLate)
     except NoAnswer as failure:
-        wanted, got, timed_out = "an answer", str(failure), isinstance(failure, TimedOut)
+        wanted, got, timed_out, answered = "an answer", str(failure), isinstance(failure, TimedOut), False
     seconds = round((target.clock.monotonic_ns() - begin) / 1e9, 3)
-    return Outcome(route, check.name, wanted is None, wanted, got, seconds, late or timed_out), timed_out
+    return Outcome(route, check.name, wanted is None, wanted, got, seconds, late or timed_out, answered), timed_out
 
 
 def _first_request(target: Target, routes: list[str]) -> _GivenUp | None:

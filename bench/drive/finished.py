@@ -18,6 +18,8 @@ from bench.records.record import MEASURED
 
 FILE = "finished.env"
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}
+NO_ANSWER = "does not answer"
+"""What a server that already runs did instead of not starting."""
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
 TOOL_FAILED, DIED = "load tool failed", "died"
 
@@ -61,6 +63,7 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
             outcome, detail = DIED, "the container ended under load"
     else:
         outcome, detail = _not_started(run, step.services[0])
+    outcome = _of_running(step.first, outcome)
     times = _times(folder / "prepare.txt")
     return {
         "schema": 1,
@@ -81,6 +84,7 @@ def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[st
     """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
     for line in step.lines:
         outcome, detail = _turns_outcome(run, step, facts, line)
+        outcome = _of_running(line, outcome)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
         meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns")}
         yield line["dir"], meta
@@ -111,6 +115,10 @@ def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
     if outcome != OUTCOMES[10] and not alive:
         outcome = DIED
     return outcome, last_words(said)
+
+
+def _of_running(line: Mapping[str, Any], outcome: str) -> str:
+    return NO_ANSWER if line.get("url") and outcome == OUTCOMES[10] else outcome
 
 
 def _not_started(run: Path, service: str) -> tuple[str, str]:

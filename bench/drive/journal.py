@@ -6,11 +6,11 @@ the measuring begins or goes on, and it never outlives the call of scripts/matri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.table_analysis import settled_tables
+from bench.analysis.table_analysis import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
 from bench.plan.measurement import Measurement
@@ -23,6 +23,8 @@ from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
 
 FILE = "journal.tsv"
 TRIED, DONE, FAILED = "tried", "done", "failed"
+OPEN, SETTLED = "open", "settled"
+"""What a look at a table in turns came to: its lines have the table and the look instead of a measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,21 @@ def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
     return [from_line(line.record) for line in lines if line.record and line.mode in modes]
 
 
-def settled(source: Run, lines: Iterable[Line]) -> set[tuple[str, str, str]]:
-    """The tables in turns that are not measured on: all of their contrasts are decided."""
-    return settled_tables(source.facts, reviewed(source, records(lines, ("turns", "null"))))
+def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
+    """The tables in turns that are not measured on: all of their contrasts are decided.
+
+    A look is judged once, and noted, since that takes a second.
+    """
+    found = reviewed(source, records(lines, ("turns", "null")))
+    looks = {key: " ".join((*key, str(look))) for key, look in looks_reached(source.facts, found).items()}
+    known = {line.id: line.kind for line in lines if line.kind in (OPEN, SETTLED)}
+    due = {key for key, look in looks.items() if look not in known}
+    if due:
+        ended = settled_tables(source.facts, [one for one in found if (one.scenario, one.tool, one.level) in due])
+        known |= (new := {looks[key]: SETTLED if key in ended else OPEN for key in due})
+        with (Path(source.path) / FILE).open("a") as file:
+            file.writelines(Line(kind, look).text() for look, kind in new.items())
+    return {key for key, look in looks.items() if known[look] == SETTLED}
 
 
 def bound(source: Run, lines: Iterable[Line]) -> Collection[CellKey]:

@@ -20,6 +20,7 @@ from bench.drive.finished import read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
+from bench.drive.try_again import reopen
 from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
 from bench.run import spoiled
@@ -47,6 +48,7 @@ class RunState:
 def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     """The state of a loop that begins: what an earlier one left behind is recorded first."""
     _record_last(folder)
+    reopen(folder)
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from bench.core.files import as_object, mapping, read_bytes
 from bench.drive.finished import last_words
+from bench.records.record import MEASURED
 
 LONGEST = 300
 """Characters of a detail that comes from a log."""
@@ -48,3 +50,21 @@ def build_error(log: str) -> str:
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
     found = repeated or errors
     return "".join(mark if mark.isprintable() else " " for mark in found[-1]) if found else ""
+
+
+def none_measured(run: Path) -> str:
+    """A line if every service of the run has failed, in its verification or in every load of it; else empty."""
+    facts = mapping(as_object(read_bytes(str(run / "run.json")) or b""))
+    names = list(mapping(facts.get("services")))
+    failed = {name for name in names if (run / "raw/services" / name / "failure.json").exists()}
+    for line in (run / "plan.jsonl").read_text().splitlines():
+        planned = mapping(as_object(line.encode()))
+        meta = read_bytes(f"{run}/{planned.get('dir')}/meta.json")
+        if meta is not None and planned.get("service") in names:
+            if mapping(as_object(meta)).get("outcome") == MEASURED:
+                return ""
+            failed.add(str(planned["service"]))
+    if not names or len(failed) < len(names):
+        return ""
+    many = f"none of the {len(names)} services could be measured" if len(names) > 1 else f"{names[0]} was not measured"
+    return f"{many}; report.md says why"

@@ -70,6 +70,7 @@ def step_file(
         f"STEP_DIR={_quoted(step.dir)}",
         f"STEP_SERVICES={_array(step.services)}",
         f"STEP_LOADS={_array(names)}",
+        f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
     ]
     for name, line in zip(names, lines, strict=True):
         values = load_values(line, grace_s, count_deadline_s)
@@ -95,7 +96,7 @@ def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict
     values = {
         "ID": line["id"],
         "DIR": line["dir"],
-        "URL": f"http://{line['service']}:{PORT}{line['path']}",
+        "URL": (line.get("url") or f"http://{line['service']}:{PORT}") + line["path"],
         "METHOD": line.get("method") or "GET",
         "BODY": line.get("body"),
         "REQUESTS": line.get("requests"),

@@ -71,15 +71,16 @@ class Step:
 
     def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
         """The tables of a block that were measured in it: one service that failed is no reason to load all again."""
-        return {(line["scenario"], line["tool"], line["level"]) for line in self.lines if line["id"] in finished}
+        return {self.table_of(line) for line in self.lines if line["id"] in finished}
+
+    @staticmethod
+    def table_of(line: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Scenario, tool and level of a line."""
+        return line["scenario"], line["tool"], line["level"]
 
     def without(self, tables: Collection[tuple[str, str, str]] = (), services: Collection[str] = ()) -> Step | None:
         """A block without these tables and services; None where nothing is left."""
-        kept = [
-            line
-            for line in self.lines
-            if (line["scenario"], line["tool"], line["level"]) not in tables and line["service"] not in services
-        ]
+        kept = [line for line in self.lines if self.table_of(line) not in tables and line["service"] not in services]
         if len(kept) == len(self.lines) or not kept:
             return self if kept else None
         seconds = self.seconds * len(kept) / len(self.lines)

@@ -66,8 +66,13 @@ class Table:
 
     @property
     def waits(self) -> bool:
-        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs."""
-        return self.first.route.waits or self.capacity
+        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs, or nobody knows."""
+        return self.first.route.waits or self.capacity or self.has_running
+
+    @property
+    def has_running(self) -> bool:
+        """Whether a service of it is a server that already runs."""
+        return any(cell.service.url for cell in self.cells)
 
     @property
     def has_quotas(self) -> bool:

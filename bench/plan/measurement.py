@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from bench.core.tools import TOOLS
 
@@ -76,11 +77,22 @@ class Measurement:
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
     """What --vary gives the service: `WORKERS=2 THREADS=4`."""
+    url: str | None = None
+    """Of a server that already runs: its URL without the path."""
+    host_network: bool = False
+    """Whether the load generator is in the host's network, where such a server is reached."""
 
     @property
     def open_loop(self) -> bool:
         """Whether requests are sent at a fixed rate, however slow the answers are."""
         return self.connections is None
+
+    def reached_at(self, port: int) -> tuple[str, int]:
+        """The host of its service, and its port; `port` is that of every container."""
+        if self.url is None:
+            return self.service, port
+        url = urlsplit(self.url)
+        return url.hostname or "", url.port or 80
 
     @property
     def step(self) -> str:
@@ -91,7 +103,7 @@ class Measurement:
         """The object of its line; what its mode has no use for is left out."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
-        return {name: getattr(self, name) for name in kept if name != "settings" or self.settings}
+        return {name: getattr(self, name) for name in kept if name not in _RARE or getattr(self, name)}
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -101,6 +113,7 @@ class Measurement:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
+_RARE = frozenset({"settings", "url", "host_network"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},

@@ -80,6 +80,8 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 slot=slot,
                 duration_s=table.load_s(plan.turn_seconds),
                 turn_s=turn_s,
+                # One load generator for all of a table.
+                host_network=table.has_running,
                 # For the tool, a request under way also lasts while it is stopped.
                 timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
                 seconds=plan.block_seconds(len(block.services), block.tables),
@@ -132,6 +134,8 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         base=service.base,
         package=service.package,
         settings=service.settings_text,
+        url=service.url or None,
+        host_network=bool(service.url),
         scenario=cell.scenario,
         route=cell.route.name,
         database=cell.route.database,

@@ -13,6 +13,7 @@ from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix, Service
 from bench.matrix.preset import Load, Preset
 from bench.plan.levels import parse_level
+from bench.plan.running import RunningServer
 
 MODES = ("turns", "solo")
 """Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
@@ -37,6 +38,14 @@ class Selection:
     mode: str | None = None
     controls: str = "null"
     vary: tuple[Knob, ...] = ()
+    running: tuple[RunningServer, ...] = ()
+    """Servers that already run."""
+
+    @property
+    def only_running(self) -> bool:
+        """Whether it chooses these alone, and no service."""
+        chosen = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages, self.vary)
+        return bool(self.running) and self.preset is None and not any(chosen)
 
 
 def narrows(wanted: Selection) -> bool:

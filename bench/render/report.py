@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Template
 
 from bench.analysis.advice import advice
+from bench.analysis.already_running import already_running
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
@@ -84,7 +85,7 @@ def report_content(
         "conclusions": by_question(conclusions(rankings, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [*_facts(facts, records), *_jit(facts, services)],
+        "facts": [*_facts(facts, records), *already_running(source), *_jit(facts, services)],
         "services": _services(facts, services, records),
         "reference": reference,
         "planned": len(records),

@@ -18,8 +18,11 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
+from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.spoiled import SPOILED
 
+RUNNING_ANSWERS = "answers.json"
+"""Only a server that already runs has it among its files: its right answers."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
 """A container's counters: (before, after) a window."""
 
@@ -157,6 +160,9 @@ def read_raw(run: str, planned: Measurement) -> Raw:
 def read_service(run: str, name: str) -> ServiceFacts:
     """The facts about a service in `raw/services/NAME`."""
     folder = f"raw/services/{name}"
+    if os.path.exists(f"{run}/{folder}/{RUNNING_ANSWERS}"):
+        failed = read_bytes(f"{run}/{folder}/failure.json")
+        return _already_running(name, None if failed is None else _failure(as_object(failed)))
     missing: dict[str, str] = {}
     image = read_bytes(f"{run}/{folder}/image.json")
     image_id, made = _image(image)
@@ -194,6 +200,13 @@ def read_service(run: str, name: str) -> ServiceFacts:
         idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
         start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
     )
+
+
+def _already_running(name: str, failure: tuple[str, str] | None) -> ServiceFacts:
+    """The facts about a server that already runs: there are none."""
+    facts = ("image_id", "base_label", "python_build", "packages_file", "packages_sha256", "limits")
+    idle = {"null": NO_COUNTERS}
+    return ServiceFacts(name=name, missing=dict.fromkeys(facts, NO_CONTAINER), idle=idle, failure=failure)
 
 
 def _seconds_between(data: bytes | None) -> float | None:

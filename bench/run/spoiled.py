@@ -1,4 +1,4 @@
-"""Windows that noise of the host spoiled: set aside, and measured again."""
+"""Windows that are set aside and measured again: noise of the host spoiled them, or a service was not in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPOILED = "spoiled"
 """What a window's folder is called that was measured again: DIR.spoiled-1, ..."""
 
 
-def set_aside(place: Path) -> None:
+def set_aside(place: Path, cause: str = SPOILED) -> None:
     """Rename a window's folder; its raw files stay."""
-    number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{SPOILED}-*"))
-    place.rename(place.with_name(f"{place.name}.{SPOILED}-{number}"))
+    number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{cause}-*"))
+    place.rename(place.with_name(f"{place.name}.{cause}-{number}"))

@@ -27,6 +27,7 @@ def write_run(
     facts: Mapping[str, Any],
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
+    services = [service for service in services if not service.url]
     write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
@@ -87,7 +88,9 @@ def service_facts(
 ) -> dict[str, dict[str, Any]]:
     """run.json's entry of each service, with the routes to verify."""
     return {
-        s.name: {
+        s.name: _running(s)
+        if s.url
+        else {
             "stack": s.stack,
             "server": s.server.name,
             "framework": s.framework.name,
@@ -104,3 +107,10 @@ def service_facts(
         }
         for s in services
     }
+
+
+def _running(service: Service) -> dict[str, Any]:
+    """The entry of a server that already runs: `owned`, whether the user states that they own it."""
+    names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
+    made = {"python": service.python, "base": service.base, "package": None, "settings": None}
+    return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}

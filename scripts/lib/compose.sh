@@ -14,13 +14,13 @@ compose() {
 }
 
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
-# read-only at /bench and results/ writable, as the user who runs the script. No network.
+# read-only at /bench and results/ writable, as the user who runs the script. No network. Its label says for which run.
 in_tools() {
 	local nofile
 	nofile=$(setting NOFILE) || return
 	# The one setting that is used before Python has checked them all.
 	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"
-	"$docker" run --rm --interactive --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
+	"$docker" run --rm --interactive --label "bench.run=${project:-}" --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
 		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }

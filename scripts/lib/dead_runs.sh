@@ -4,8 +4,9 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
-# remove_dead_runs: what a reboot or a killed daemon leaves of runs, none of whose containers is up any more: their
-# network keeps the subnet. One made within the last ten seconds may belong to a run that is just starting.
+# remove_dead_runs: what a reboot, a killed daemon or a kill of all of a run's processes leaves: runs that nobody measures, or
+# none of whose containers is up any more. Their network keeps the subnet. One made within the last ten seconds may belong to
+# a run that is just starting.
 remove_dead_runs() {
 	local key=com.docker.compose.project networks name made up now
 	networks=$("$docker" network ls --filter label=com.docker.compose.network=bench --format "{{.Label \"$key\"}}\t{{.CreatedAt}}") || return
@@ -13,8 +14,16 @@ remove_dead_runs() {
 		[[ $name == bench* ]] || continue
 		up=$("$docker" ps --quiet --filter "label=$key=$name") || return
 		made=$(date --date="${made% *}" +%s) now=$(date +%s) || return
-		if [[ $up ]] || ((made >= now - 10)); then continue; fi
+		if ((made >= now - 10)); then continue; fi
+		[[ ! $up ]] || is_abandoned "$up" || continue
 		say "removing what is left of $name, which is not running any more"
 		"$docker" compose --project-name "$name" down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || return
 	done <<<"$networks"
+}
+
+# is_abandoned CONTAINERS: whether the run that they are of has a writer's lock, and nobody holds it.
+is_abandoned() {
+	local folder
+	folder=$("$docker" inspect --format '{{index .Config.Labels "com.docker.compose.project.working_dir"}}' "${1%%$'\n'*}") || return
+	[[ $folder && -e $folder/.writer ]] && flock --nonblock "$folder/.writer" true
 }

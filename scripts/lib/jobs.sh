@@ -22,7 +22,7 @@ in_background() {
 # end_jobs SECONDS: what runs in the background of this shell is told to end, and killed when it has not after so long.
 end_jobs() {
 	local job started wait_until=$((${EPOCHREALTIME/./} + $1 * 1000000))
-	trap '' INT TERM
+	trap '' INT TERM HUP
 	mapfile -t started < <(jobs -p)
 	for job in "${started[@]}"; do kill -- "-$job" 2>/dev/null || true; done
 	for job in "${started[@]}"; do

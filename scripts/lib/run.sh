@@ -1,17 +1,24 @@
 # shellcheck shell=bash
-# A run from its folder to its last container: open, close. Only declares; needs containers.sh.
+# A run from its folder to its last container: open, go on, close. Only declares; needs containers.sh.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
+# shellcheck source=scripts/lib/guard.sh
+source "${BASH_SOURCE[0]%/*}/guard.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/leftovers.sh
+source "${BASH_SOURCE[0]%/*}/leftovers.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
+# shellcheck source=scripts/lib/writer.sh
+source "${BASH_SOURCE[0]%/*}/writer.sh"
 
-# open_run NAME: from here on, functions work on this run, and its own settings hold.
+# open_run NAME: from here on, functions work on this run, its own settings hold, and no other script measures it.
 open_run() {
 	local key value sum own_services=()
 	run=$1 run_dir=$root/results/$1
+	become_writer
 	# Another clone's run may have begun in the same second, and have the same name.
 	sum=$(cksum <<<"$run_dir")
 	project=bench-$1-${sum%% *}
@@ -30,26 +37,39 @@ open_run() {
 		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"
 }
 
+# go_on: takes away what a killed call has left of the run; services that failed and may pass now are tried again.
+go_on() {
+	local words
+	remove_left
+	words=$(bench retry "$run")
+	[[ ! $words ]] || say "$words"
+}
+
 # in_run COMMAND...: what a run does, in a process of its own, for this one to wait: bash loses an interrupt that comes in
 # the instant in which a command in the foreground ends, and none while it waits for a job. Ends with its status.
 in_run() {
+	[[ ! -s $run_dir/plan.jsonl ]] || failure_note="what is measured is kept in results/$run; scripts/matrix.sh --resume $run goes on"
 	trap close_run EXIT
-	trap 'exit 130' INT TERM
+	trap 'interrupted=1 && exit 130' INT TERM HUP
+	start_guard
 	in_background worker "$@"
 	wait "$child" || exit
 }
+interrupted=''
 
 worker() {
-	trap 'end_line; end_jobs 1' EXIT
-	trap 'exit 130' INT TERM
+	trap 'end_line || true; end_jobs 1' EXIT
+	trap 'exit 130' INT TERM HUP
 	trap_errors
-	failure_note="what is measured is kept in results/$run; scripts/matrix.sh --resume $run goes on"
 	"$@"
 }
 
-# close_run: no container and no network of this run is left, and nothing that would take their end for a failure.
+# close_run: no process, container or network of this run is left, and nothing that would take their end for a failure.
 close_run() {
+	trap '' PIPE
 	end_jobs 2
-	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
-		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
+	end_writers
+	[[ ! $interrupted ]] || warn "interrupted${failure_note:+; $failure_note}" || true
+	remove_run
+	dismiss_guard
 }

@@ -49,7 +49,7 @@ def harness_cost(argv: Sequence[str]) -> int:
         raise UserError("run takes a run, a file of samples and intervals; see scripts/harness-cost.sh")
     folder, samples = Path(argv[0]), Path(argv[1])
     windows = list(_windows(folder))
-    spans = dict(_interval(word) for word in argv[2:])
+    spans = dict(interval_s(word) for word in argv[2:])
     seconds, megabytes = records_cost()
     figures = [
         _fixed_cost(windows),
@@ -148,7 +148,8 @@ def records_cost() -> tuple[float, float]:
     return seconds, usage.ru_maxrss / 1024
 
 
-def _interval(word: str) -> tuple[str, float]:
+def interval_s(word: str) -> tuple[str, float]:
+    """(name, seconds) of `NAME=BEGIN_NS,END_NS`."""
     name, _, ends = word.partition("=")
     begin, _, end = ends.partition(",")
     return name, (int(end) - int(begin)) / 1e9

@@ -23,11 +23,11 @@ load own_app
 
 @test "the same shop with FastAPI, where an upload and an order count as right" {
 	scripts/matrix.sh --app "$shop/fastapi" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \
-		--before 'python3 seed.py' --server uvicorn,granian-asgi "${defaults[@]}"
+		--before 'python3 seed.py' --server uvicorn,granian-asgi --rounds 1 --controls none
 	local run
 	run=$(the_run)
 	grep -q 'POST /pictures' "$run/app/answers.json"
-	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 8 ]]
+	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 2 ]]
 }
 
 @test "each tool sends what it can express, and of the others it is said that they cannot" {

@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run leaves its containers and networks",
-        "scripts/lib/run.sh",
+        "scripts/lib/leftovers.sh",
         "run_compose --profile '*' down",
         "true --profile '*' down",
         ("tests/shell/builds_and_ends.bats",),

@@ -143,6 +143,7 @@ verified() {
 }
 
 @test "an engine that fails while services are verified ends the run" {
+	echo '{}' >"$run_dir/plan.jsonl"
 	cat >"$BATS_TEST_TMPDIR/verify" <<-'VERIFY'
 		set -Eeuo pipefail
 		source "$1/scripts/lib/containers.sh"

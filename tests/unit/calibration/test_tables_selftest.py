@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from turns_runs import facts_of, measured, service_of, table
 
+from bench.analysis.run_facts import RunFacts
 from bench.core.errors import UserError
 from bench.run.folder import find_run
 from calibration.command import judge_verb
-from calibration.tables import known_contrasts, tables
+from calibration.tables import called_within, known_contrasts, tables, wall_s
 
 
 def contrast(a: int, b: int, verdict: str, difference: float, scenario: str = "busy-301") -> dict[str, Any]:
@@ -45,7 +48,7 @@ GOOD = (
 def test_what_is_called_right_holds(tmp_path: Path) -> None:
     text, holds = tables([run(tmp_path, *GOOD)])
     assert holds
-    assert "| 5 % | 2 | 2 | 0 | 0 | +5.1 % | holds |" in text
+    assert "| 5 % | 2 | 0 | 0 | 0 | 2 | 0 | 0 | +5.1 % | holds |" in text
     assert "0 of 1 tables have a false word" in text
 
 
@@ -80,3 +83,26 @@ def test_what_is_not_called_misses_the_promise(tmp_path: Path) -> None:
 def test_a_run_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no table in turns"):
         tables([run(tmp_path)])
+
+
+@pytest.mark.parametrize(("round_s", "limits"), [(20, [90, 180, 240]), (40, [180, 240]), (70, [])])
+def test_a_difference_is_called_at_the_look_that_the_time_reaches(
+    round_s: int, limits: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {service_of("uvicorn-asgi"): "synthetic", service_of("aiohttp"): "synthetic-slower-20us"}
+    windows = measured({"uvicorn-asgi": 4000, "aiohttp": 3700}, 7)
+    facts = RunFacts(
+        run=facts_of(table(names.values(), rounds=7)),
+        plan=(),
+        records=[replace(window, service=names[window.service]) for window in windows],
+        services={},
+    )
+    monkeypatch.setattr("calibration.tables.read_facts", lambda folder: facts)
+    for number in range(1, 8):
+        window = tmp_path / f"raw/r{number:02}/blocks/b1/json/wrk-c16/w1/one"
+        window.mkdir(parents=True)
+        begin = 1_000_000_000_000 + (number - 1) * round_s * 1_000_000_000
+        meta = {"begin_ns": begin, "end_ns": begin + round_s * 1_000_000_000}
+        (window / "meta.json").write_text(json.dumps(meta))
+    assert [*called_within(str(tmp_path))] == [(5, limit) for limit in limits]
+    assert wall_s(str(tmp_path)) == pytest.approx(7 * round_s)

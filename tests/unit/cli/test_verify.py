@@ -51,7 +51,8 @@ def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.Cap
     line = "not ok - json Status, content type and body: expected status 200, got status 201"
     assert out[0] == line
     assert out[-1] == "3 passed, 2 failed, 0 skipped"
-    assert json.loads((tmp_path / "failure.json").read_text()) == {"outcome": "failed verification", "detail": line}
+    failure = json.loads((tmp_path / "failure.json").read_text())
+    assert failure == {"outcome": "failed verification", "detail": line, "final": True}
 
 
 def test_only_late_answers_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,13 +60,32 @@ def test_only_late_answers_are_status_3(tmp_path: Path, capsys: pytest.CaptureFi
         assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
     assert line.endswith("expected at most 0.35 s, got 0.417 s in the last of 5 tries")
-    assert json.loads((tmp_path / "failure.json").read_text())["detail"] == line
+    assert json.loads((tmp_path / "failure.json").read_text()) == {"outcome": "failed verification", "detail": line}
 
 
-def test_timeouts_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_that_gives_no_answer_may_be_tried_again(tmp_path: Path) -> None:
+    with FakeService() as service:
+        pass
+    assert verify(service, "--routes", "json", "--failure", str(tmp_path / "failure.json")) == 1
+    assert "final" not in json.loads((tmp_path / "failure.json").read_text())
+
+
+def test_verify_json_is_there_only_with_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(path: Path, data: str | bytes) -> None:
+        assert path.name == "failure.json", "it is written first"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.cli.verify.write_file", cut)
+    files = ("--json", str(tmp_path / "verify.json"), "--failure", str(tmp_path / "failure.json"))
+    with FakeService("status 201") as service, pytest.raises(KeyboardInterrupt):
+        verify(service, "--routes", "json", *files)
+
+
+def test_timeouts_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeService() as service:
         service.app.takes = lambda ms: 31_000
-        assert verify(service, "--routes", "delay") == 3
+        assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
+    assert "final" not in json.loads((tmp_path / "failure.json").read_text())
     *failed, counts = capsys.readouterr().out.splitlines()
     assert all(line.endswith("expected an answer, got no complete answer within 30 s") for line in failed)
     assert counts == "0 passed, 7 failed, 0 skipped"

@@ -49,6 +49,24 @@ def test_outcomes(facts: dict[str, str], said: dict[str, str], outcome: str, det
     assert outcome_of(tmp_path, facts, **said) == (outcome, detail)
 
 
+def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
+    running = {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
+    facts = {"start_status": "0", "prepare_status": "10", "alive": "yes"}
+    alone = Step((solo("aiohttp", 1) | running,))
+    (tmp_path / alone.dir).mkdir(parents=True)
+    (tmp_path / alone.dir / "prepare.txt").write_text("measure: no answer in 30 s\n")
+    [(_, meta)] = metas(tmp_path, alone, facts)
+    assert (meta["outcome"], meta["detail"]) == ("does not answer", "measure: no answer in 30 s")
+    lines = block(1, ("aiohttp", "tornado"))
+    lines[1] |= running
+    services = tmp_path / Step(tuple(lines)).dir / "services"
+    services.mkdir(parents=True)
+    for line in lines:
+        (services / f"{line['service']}.status").write_text("10\n")
+    found = [meta["outcome"] for _, meta in metas(tmp_path, Step(tuple(lines)), {"start_status": "0"})]
+    assert found == ["did not start", "does not answer"]
+
+
 def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> None:
     log = tmp_path / "raw/services/aiohttp-py313-debian/start.log"
     log.parent.mkdir(parents=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ from bench.drive import journal
 from bench.drive.live_status import live_status
 from bench.drive.step_file import LINES, load_name, step_file, write_step
 from bench.drive.steps import Step, open_steps, steps_of
+from bench.records.record import Record
 from bench.run.reader import read_raw, read_run, read_service
 from bench.validity.run_records import judged_record
 
 Capture = pytest.CaptureFixture[str]
+Table = tuple[str, str, str]
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = [f"{stack}-py313-debian" for stack in STACKS]
 RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
@@ -93,6 +97,22 @@ def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> Non
     assert list(services.iterdir()) == []
 
 
+def judge(monkeypatch: pytest.MonkeyPatch, *settled: Table) -> list[set[Table]]:
+    """Every round is a look, which settles these tables; returns those that are judged, call by call."""
+    asked: list[set[Table]] = []
+
+    def tables(records: Iterable[Record]) -> dict[Table, int]:
+        return {(one.scenario, one.tool, one.level): one.round for one in records if one.mode == "turns"}
+
+    def settled_tables(facts: object, records: Sequence[Record]) -> set[Table]:
+        asked.append({*tables(records)})
+        return {*settled}
+
+    monkeypatch.setattr(journal, "looks_reached", lambda facts, records: tables(records))
+    monkeypatch.setattr(journal, "settled_tables", settled_tables)
+    return asked
+
+
 def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys: Capture) -> None:
     first, second = block(1, STACKS), block(2, STACKS)
     folder = a_run(tmp_path, *first, *second, rounds=2)
@@ -129,15 +149,32 @@ def test_a_service_that_failed_its_verification_is_left_out_of_its_blocks(tmp_pa
 def test_settled_tables_are_not_measured_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = [block(number, STACKS, ("json", "db-raw")) for number in (1, 2)]
     folder = a_run(tmp_path, *rounds[0], *rounds[1])
-    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON} if records else set())
+    judge(monkeypatch, JSON)
     ask(folder, capsys, 0, "--begin")
     assert len(loaded(folder)) == 6
     finish_block(folder, rounds[0], RATES)
     assert ask(folder, capsys, 10)[0] == 0
     assert loaded(folder) == [line["id"] for line in rounds[1] if line["scenario"] == "db-raw"]
-    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON, RAW})
+    asked = judge(monkeypatch, RAW)
     finish_block(folder, rounds[1][3:], RATES)
     assert ask(folder, capsys, 20)[0] == 3
+    assert asked == [{RAW}], "what is settled is not judged again"
+
+
+def test_a_look_is_judged_once_and_none_before_the_first(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = [block(number, STACKS) for number in range(1, 7)]
+    folder = write_run(tmp_path, list(chain(*rounds)), tables_in_turns=tables_of(rounds[0], rounds=12), rounds=0)
+    asked: list[int] = []
+    monkeypatch.setattr(
+        journal, "settled_tables", lambda facts, records: asked.append(max(one.round for one in records)) or set()
+    )
+    ask(folder, capsys, 0, "--begin")
+    for lines in rounds:
+        finish_block(folder, lines, RATES)
+        ask(folder, capsys, 10)
+    assert asked == [4, 6]
 
 
 def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_left(
@@ -165,7 +202,8 @@ def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was
 ) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
     folder = a_run(tmp_path, *lines)
-    monkeypatch.setattr(journal, "settled_tables", lambda facts, records: {JSON})
+    judge(monkeypatch, JSON)
+    monkeypatch.setattr(journal, "looks_reached", lambda facts, records: {JSON: 1})
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     finish_block(folder, lines[3:], RATES)
     assert ask(folder, capsys, 0, "--begin")[0] == 3

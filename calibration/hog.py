@@ -1,0 +1,120 @@
+"""How far other programs on the server's CPU move CPU per request: windows beside a hog of 0, 5, 20 and 50 %.
+
+A cgroup's CPU time leaves out what others took, but not that they empty caches and that the tool waits longer.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from bench.core.errors import UserError
+from bench.records.record import load
+from bench.run.reader import read_raw, read_run
+
+LEVELS = "hog.txt"
+"""Lines of `BEGIN_NS END_NS PERCENT`, as `hog_levels` in scripts/lib/hog.sh writes them."""
+HARMLESS = math.log(1.03)
+"""Within this, a window's figure is kept as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of one service: how busy the hog was (in percent of a CPU), CPU per request (s), requests/s."""
+
+    service: str
+    percent: int
+    cpu_s: float
+    goodput: float
+
+
+def hog(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether no level moves CPU per request by more than 3 %, as far as its interval tells)."""
+    found = [window for folder in folders for window in _windows(folder)]
+    if not any(window.percent for window in found):
+        raise UserError(f"{folders[0]} has no windows beside a hog: it is not a run of this self-test")
+    return report(found)
+
+
+def report(windows: Sequence[Window]) -> tuple[str, bool]:
+    """As `hog`, of its windows."""
+    heads = (
+        "CPU that the hog used",
+        "CPU per request, against none",
+        "requests/s, against none",
+        "windows, beside it and without",
+    )
+    rows, holds = [f"| {' | '.join(heads)} |", "| ---: | ---: | ---: | ---: |"], True
+    cpu = deviations(windows, lambda window: window.cpu_s)
+    rate = deviations(windows, lambda window: window.goodput)
+    for percent in sorted(cpu.keys() - {0}):
+        moved = Change.between(cpu[percent], cpu[0])
+        slower = Change.between(rate[percent], rate[0])
+        rows.append(f"| {percent} % | {moved.words()} | {slower.words()} | {len(cpu[percent])} and {len(cpu[0])} |")
+        holds &= moved.low <= HARMLESS and moved.high >= -HARMLESS
+    return "\n".join(rows), holds
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By how much a figure moved, as a logarithm, with its 95 % interval (Welch)."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def between(cls, beside: Sequence[float], quiet: Sequence[float]) -> Change:
+        """The change of the mean; of a single window each there is no interval."""
+        from scipy.stats import ttest_ind
+
+        mean = fmean(beside) - fmean(quiet)
+        if min(len(beside), len(quiet)) < 2:
+            return cls(mean, -math.inf, math.inf)
+        found = ttest_ind(beside, quiet, equal_var=False).confidence_interval(0.95)
+        return cls(mean, float(found.low), float(found.high))
+
+    def words(self) -> str:
+        """`+1.2 % (-0.4 to +2.8)`."""
+        mean, low, high = (100 * math.expm1(value) for value in (self.mean, self.low, self.high))
+        return f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
+
+
+def deviations(windows: Iterable[Window], figure: Callable[[Window], float]) -> dict[int, list[float]]:
+    """By level: the logarithm of each window's figure, against the mean of its service's windows without a hog."""
+    by_service: Mapping[str, list[Window]] = defaultdict(list)
+    for window in windows:
+        by_service[window.service].append(window)
+    found: dict[int, list[float]] = defaultdict(list)
+    for group in by_service.values():
+        quiet = [math.log(figure(window)) for window in group if window.percent == 0]
+        for window in group:
+            if quiet:
+                found[window.percent].append(math.log(figure(window)) - fmean(quiet))
+    return found
+
+
+def level_at(levels: Sequence[tuple[int, int, int]], begin_ns: int, end_ns: int) -> int | None:
+    """The level of the whole window in percent; None if it changed. `levels`: (from, to, percent), in order."""
+    index = bisect_right([begin for begin, _, _ in levels], begin_ns) - 1
+    return levels[index][2] if index >= 0 and end_ns <= levels[index][1] else None
+
+
+def _windows(folder: str) -> Iterable[Window]:
+    path = Path(folder, LEVELS)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    levels = [(int(begin), int(end), int(percent)) for begin, end, percent in (line.split() for line in lines)]
+    with Path(folder, "records.jsonl").open(encoding="utf-8") as file:
+        records = {record.id: record for record in load(file)}
+    for planned in read_run(folder).planned:
+        record, tool = records.get(planned.id), read_raw(folder, planned).tool or {}
+        if record is None or not record.cpu_per_success_s or not record.goodput or not tool.get("end_ns"):
+            continue
+        percent = level_at(levels, tool["start_ns"], tool["end_ns"])
+        if percent is not None:
+            yield Window(record.service, percent, record.cpu_per_success_s, record.goodput)

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# A run whose script is killed while it verifies and while it loads, at moments drawn by $KILL_SEED: nothing of it goes on, and
+# --resume finishes it. One run goes through all of it: nothing answers in its first call, the next three are killed.
+
+load common
+
+# Two rounds of one table: four windows.
+setup_file() {
+	local status=0
+	export KILL_SEED=${KILL_SEED:-$((RANDOM % 1000))} TURN_SECONDS=2
+	copy_project "$BATS_FILE_TMPDIR/project"
+	READY_TIMEOUT=0 scripts/matrix.sh --stack 'uvicorn-asgi,aiohttp' --scenario json --tool wrk --level 8 --rounds 2 --controls none \
+		>"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/first.log" || status=$?
+	echo "$status" >"$BATS_FILE_TMPDIR/status"
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	RANDOM=$((KILL_SEED + BATS_TEST_NUMBER))
+	log=$BATS_FILE_TMPDIR/log
+	run_folder=$(the_run)
+}
+
+# go_on_until SECONDS COMMAND...: --resume in the background, as the leader of a process group, until the command finds something,
+# and up to so many seconds longer. Sets `script`.
+go_on_until() {
+	local i wait_ms
+	touch "$BATS_FILE_TMPDIR/begin"
+	set -m
+	# A shell that runs this in the background would have it ignore the signal.
+	env --default-signal=INT,HUP scripts/matrix.sh --resume "$run_folder" >/dev/null 2>"$log" 3>&- &
+	script=$!
+	set +m
+	for ((i = 0; i < 300; i++)); do
+		[[ ! $("${@:2}") ]] || break
+		sleep 0.1
+	done
+	((i < 300))
+	wait_ms=$((RANDOM % ($1 * 1000)))
+	echo "seed $KILL_SEED: $wait_ms ms later"
+	sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
+}
+
+verifying() { "$docker" ps --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder" --filter label=com.docker.compose.service=aiohttp-py313-debian; }
+
+loading() { find "$run_folder/raw" -name .output.txt.tmp -newer "$BATS_FILE_TMPDIR/begin"; }
+
+# nothing_left: the run's lock is free within SECONDS (10), then there is no container, network or process of it.
+nothing_left() {
+	flock --timeout "${1:-10}" "$run_folder/.writer" true
+	[[ -z $(containers_of "$run_folder") && -z $("$docker" network ls --quiet --filter "name=bench-${run_folder##*/}-") ]]
+}
+
+@test "services that all do not answer end the run with status 1, which says so" {
+	cat "$BATS_FILE_TMPDIR/first.log"
+	[[ $(<"$BATS_FILE_TMPDIR/status") == 1 && $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
+	[[ $(tail -n1 "$BATS_FILE_TMPDIR/first.log") == "matrix.sh: none of the 2 services could be measured; report.md says why; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
+	[[ $(metas "$run_folder") == '' ]]
+	nothing_left
+}
+
+@test "they are tried again, and the script is killed while they are verified" {
+	go_on_until 2 verifying
+	kill -KILL "$script"
+	nothing_left
+	grep -qE '^2 services that failed are tried again: (aiohttp|uvicorn-asgi)-py313-debian, (aiohttp|uvicorn-asgi)-py313-debian$' "$log"
+	[[ -z $(find "$run_folder/raw/services" -mindepth 2 -maxdepth 2 -name failure.json) ]]
+}
+
+@test "a second writer is refused, and the script's process group is killed while it loads" {
+	go_on_until 3 loading
+	run -2 scripts/matrix.sh --resume "$run_folder"
+	[[ ${#lines[@]} == 1 && $output == "matrix.sh: ${run_folder##*/} is being measured since "*" by process $script: wait for it, or end it (kill $script)" ]]
+	kill -KILL -- "-$script"
+	nothing_left
+}
+
+@test "a hangup ends a run as an interrupt does" {
+	local status=0
+	go_on_until 1 loading
+	kill -HUP "$script"
+	wait "$script" || status=$?
+	cat "$log"
+	((status == 130))
+	nothing_left 1
+	[[ $(tail -n1 "$log") == "interrupted; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
+}
+
+@test "the run goes on to its end, with each measurement once" {
+	run -0 --separate-stderr scripts/matrix.sh --resume "$run_folder"
+	[[ $output == "$run_folder/report.md" ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 4 ]]
+	[[ $(metas "$run_folder" | grep -oE '"id": "[^"]*"' | sort -u | wc -l) == 4 && $(count . "$run_folder/plan.jsonl") == 4 ]]
+	[[ $(count '"outcome": *"measured"' "$run_folder/records.jsonl") == 4 ]]
+	nothing_left 1
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# A user's own app on twelve servers, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a folder.
+
+# shellcheck source=tests/lib/harness_cost.sh
+source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
+
+work=''
+own_servers=gunicorn-sync,gunicorn-gthread,gunicorn-gevent,gunicorn-tornado,bjoern,werkzeug,waitress,cheroot,gevent-pywsgi,uwsgi,granian-wsgi,socketify-wsgi
+
+# measure_own_app: the example, moved elsewhere, with one target. Builds its images, measures it with these there, and builds
+# them again after a change of the app: a line each into `spans`. The folder of the run that counts goes into `run`.
+measure_own_app() {
+	local built names
+	cp -r "$root/examples/shop" "$work/shop"
+	printf 'GET /products/50\n' >"$work/shop/target.txt"
+	quietly own_matrix --max-time 0.01
+	interval own-run own_matrix --rounds 4
+	dirname "$(<"$work/report")" >"$work/run"
+	built=$(built_services "$root/$(<"$work/run")/services.sh")
+	mapfile -t names <<<"$built"
+	echo "# changed $(date +%s%N)" >>"$work/shop/flask/main.py"
+	interval own-rebuild "$docker" compose --project-name bench --file "$root/$(<"$work/run")/compose.yml" build "${names[@]}"
+}
+
+own_matrix() {
+	"$root/scripts/matrix.sh" --app "$work/shop/flask" main:app --targets "$work/shop/target.txt" --compose "$work/shop/compose.yml" \
+		--env-file "$work/shop/shop.env" --before 'python3 seed.py' --server "$own_servers" --controls none "$@" >"$work/report"
+}
+
+# built_services FILE: those whose images a run builds, a line each.
+built_services() (
+	# shellcheck source=/dev/null
+	source "$1"
+	printf '%s\n' "${BUILD_OF[@]}" | sort -u
+)

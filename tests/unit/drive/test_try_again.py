@@ -1,0 +1,149 @@
+"""What `--resume` tries again: services that failed and may pass now, and the windows that they missed meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, block, finish_block, solo, tables_of
+from make_run import write_run
+
+from bench.__main__ import main
+from bench.drive.step_file import LINES
+from bench.run.reader import read_run
+
+Capture = pytest.CaptureFixture[str]
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+NAMES = [f"{stack}-py313-debian" for stack in STACKS]
+RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
+UNBORN = {"outcome": "did not start", "detail": "no image"}
+WRONG = {"outcome": "failed verification", "detail": "not ok"}
+
+
+def a_run(folder: Path, *lines: dict[str, Any]) -> Path:
+    blocks = [line for line in lines if line.get("mode") == "turns"]
+    return write_run(folder, lines, tables_in_turns=tables_of(blocks))
+
+
+def fail(folder: Path, name: str, failure: dict[str, Any], **files: str) -> Path:
+    """The service's folder, with failure.json and these files (`verify_json`: verify.json)."""
+    own = folder / "raw/services" / name
+    (own / "failure.json").write_text(json.dumps(failure))
+    for file, text in files.items():
+        (own / file.replace("_", ".")).write_text(text)
+    return own
+
+
+def retry(folder: Path, capsys: Capture) -> str:
+    assert main(["retry", str(folder)]) == 0
+    return capsys.readouterr().out.strip()
+
+
+def test_what_may_pass_is_tried_again_and_a_wrong_answer_is_final(tmp_path: Path, capsys: Capture) -> None:
+    folder = a_run(tmp_path, *(solo(stack, number) for number, stack in enumerate(STACKS, 1)))
+    unborn = fail(folder, NAMES[0], UNBORN, start_log="no image", image_id="sha256:1")
+    liar = fail(folder, NAMES[1], WRONG | {"final": True}, verify_json='{"failed": 1}')
+    late = fail(folder, NAMES[2], WRONG, verify_json='{"failed": 1}')
+    assert retry(folder, capsys) == f"2 services that failed are tried again: {NAMES[0]}, {NAMES[2]}"
+    assert {"failure.json", "start.log", "image.id"} <= {path.name for path in (unborn / "failed-1").iterdir()}
+    assert [path.name for path in unborn.iterdir()] == [path.name for path in late.iterdir()] == ["failed-1"]
+    assert (liar / "failure.json").exists() and (liar / "verify.json").exists()
+    assert retry(folder, capsys) == ""
+    fail(folder, NAMES[0], UNBORN)
+    assert retry(folder, capsys) == f"1 service that failed is tried again: {NAMES[0]}"
+    assert {path.name for path in unborn.iterdir()} == {"failed-1", "failed-2"}
+
+
+def test_a_failure_that_was_written_by_half_is_tried_again(tmp_path: Path, capsys: Capture) -> None:
+    folder = a_run(tmp_path, solo("aiohttp", 1))
+    (folder / "raw/services" / NAMES[0] / "failure.json").write_text('{"outc')
+    assert "1 service that failed is tried again" in retry(folder, capsys)
+
+
+def test_a_service_that_was_measured_before_keeps_its_image_and_its_verification(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    folder = a_run(tmp_path, solo("aiohttp", 1))
+    own = fail(folder, NAMES[0], UNBORN, verify_json='{"failed": 0}', image_id="sha256:1")
+    retry(folder, capsys)
+    assert (own / "verify.json").exists() and (own / "image.id").exists() and not (own / "failure.json").exists()
+
+
+def test_many_names_are_counted(tmp_path: Path, capsys: Capture) -> None:
+    folder = write_run(tmp_path, [])
+    facts = json.loads((folder / "run.json").read_text())
+    facts["services"] = {f"app{number:02}": {} for number in range(11)}
+    (folder / "run.json").write_text(json.dumps(facts))
+    for name in facts["services"]:
+        (folder / "raw/services" / name).mkdir(parents=True)
+        fail(folder, name, UNBORN)
+    assert retry(folder, capsys).endswith("app06, app07 and 3 more")
+
+
+def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all_of_them(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    lines = block(1, STACKS, ("json", "db-raw"))
+    folder = a_run(tmp_path, *lines)
+    fail(folder, NAMES[1], UNBORN)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, [line for line in lines if line["service"] != NAMES[1]], RATES)
+    assert ask(folder, capsys, 10)[0] == 3
+    assert ask(folder, capsys, 0, "--begin") == (3, []), "without the service nothing is missing"
+    assert retry(folder, capsys) == (
+        f"1 service that failed is tried again: {NAMES[1]}; 2 windows in turns without it will be loaded again with it"
+    )
+    # It passes: there is no failure.json.
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert (folder / LINES).read_text().count('"id"') == len(lines)
+    first = folder / lines[0]["dir"]
+    kept = first.parent.with_name(f"{first.parent.name}.incomplete-1") / first.name
+    assert (kept / "meta.json").exists() and not first.exists(), "what was measured first stays, beside it"
+    finish_block(folder, lines, RATES)
+    assert ask(folder, capsys, 10)[0] == 3
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    assert read_run(str(folder)).measured_again == 0, "it was not noise"
+
+
+def test_what_fails_again_takes_no_window_away(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = a_run(tmp_path, *lines)
+    fail(folder, NAMES[1], UNBORN)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, [lines[0], lines[2]], RATES)
+    ask(folder, capsys, 10)
+    retry(folder, capsys)
+    fail(folder, NAMES[1], UNBORN)
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    assert (folder / lines[0]["dir"] / "meta.json").exists()
+
+
+def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = a_run(tmp_path, *lines)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, [lines[0], lines[2]], RATES, ended=NAMES[1])
+    assert ask(folder, capsys, 10)[0] == 3
+    assert ask(folder, capsys, 0, "--begin") == (3, [])
+
+
+@pytest.mark.parametrize("outcomes", [("did not start",), ("did not start", "died")])
+def test_a_run_whose_services_all_failed_says_so(tmp_path: Path, capsys: Capture, outcomes: tuple[str, ...]) -> None:
+    lines = [solo(stack, number) for number, stack in enumerate(STACKS[: len(outcomes)], 1)]
+    folder = a_run(tmp_path, *lines)
+    assert main(["nothing-measured", str(folder)]) == 0
+    assert capsys.readouterr().out == "\n", "what was not begun has not failed"
+    fail(folder, NAMES[0], UNBORN)
+    for line, outcome in zip(lines[1:], outcomes[1:], strict=True):
+        (folder / line["dir"]).mkdir(parents=True)
+        (folder / line["dir"] / "meta.json").write_text(json.dumps({"outcome": outcome}))
+    main(["nothing-measured", str(folder)])
+    words = {1: f"{NAMES[0]} was not measured", 2: "none of the 2 services could be measured"}
+    assert capsys.readouterr().out == f"{words[len(outcomes)]}; report.md says why\n"
+    for line in lines[-1:]:
+        (folder / line["dir"]).mkdir(parents=True, exist_ok=True)
+        (folder / line["dir"] / "meta.json").write_text('{"outcome": "measured"}')
+    main(["nothing-measured", str(folder)])
+    assert capsys.readouterr().out == "\n"
