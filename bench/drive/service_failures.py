@@ -33,7 +33,10 @@ def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
 def _not_verified(folder: Path, status: str) -> tuple[str, str]:
     """The verifier itself writes failure.json where a check failed: here it was cut."""
     words = last_words(folder / "verify.txt")
-    return "failed verification", f"the verifier ended with status {status}; its last words: {words}" if status else words
+    return (
+        "failed verification",
+        f"the verifier ended with status {status}; its last words: {words}" if status else words,
+    )
 
 
 CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
