@@ -72,6 +72,13 @@ def test_differences_of_known_size_are_found_and_none_is_false(names: list[str],
     assert holds, text
 
 
+def test_other_work_on_the_servers_cpu_does_not_move_cpu_per_request(
+    rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judge_verb(["hog", str(rebuilt["selftest-hog"])]) == 0
+    assert capsys.readouterr().out == (PUBLISHED / "selftest-hog/selftest.md").read_text()
+
+
 def test_known_latencies_and_a_known_knee_were_measured(
     rebuilt: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
