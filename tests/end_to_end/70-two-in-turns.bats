@@ -36,14 +36,14 @@ setup() {
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
 	# Nothing else is said.
 	[[ $(<"$BATS_FILE_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_FILE_TMPDIR/log") == 1 ]]
-	grep -qE "^- busy-50 wrk c8: 1 round of the 4 before the first look; scripts/matrix.sh --resume ${run_folder##*/} goes on\.$" "$BATS_FILE_TMPDIR/early.md"
+	grep -qE '^- busy-50 wrk c8: [0-3] rounds? of the 4 before the first look; ' "$BATS_FILE_TMPDIR/early.md"
 	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 not enough data'* ]]
 }
 
 @test "the slower of two is found by its CPU, and then not measured on" {
 	cat "$run_folder/verdicts.jsonl"
 	grep -q '"kind": "contrast".*"judge": "CPU per request".*"b": "uvicorn-synthetic-slower-150us-py313-debian", "verdict": "slower".*"settled": true' "$run_folder/verdicts.jsonl"
-	grep -qE '^\| 2 \| uvicorn-synthetic-slower-150us \| -[0-9.]+ % \(' "$run_folder/report.md"
+	grep -qE '^\| 2 \| synthetic-slower-150us \| -[0-9.]+ % \(' "$run_folder/report.md"
 	local rounds=("$run_folder"/raw/r*/blocks)
 	((${#rounds[@]} == 4 || ${#rounds[@]} == 6)) # after a look
 }
