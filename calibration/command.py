@@ -11,12 +11,10 @@ from bench.validity.run_records import reviewed, service_names
 from calibration.hog import hog
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
-from calibration.pairs import PAIRS
 from calibration.parts import parts
 from calibration.tables import tables
 
 CHECKS = {
-    **PAIRS,
     "tables": (tables, "verdicts.jsonl"),
     "lengths": (lengths, "records.jsonl"),
     "parts": (parts, "records.jsonl"),

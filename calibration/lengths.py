@@ -85,7 +85,7 @@ def _change(values: Mapping[int, float], alone: Mapping[int, float]) -> str:
 
 
 def _spread(services: Sequence[str], length: float, logs: Logs) -> str:
-    """The median over all pairs of services of the standard deviation of their difference from round to round."""
+    """The median over every two services of the standard deviation of their difference from round to round."""
     found = []
     for a, b in combinations(services, 2):
         one, other = logs.get((a, length), {}), logs.get((b, length), {})

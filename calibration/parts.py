@@ -49,10 +49,10 @@ def change_of(tool: Mapping[str, Any]) -> float | None:
     """The logarithm of (CPU time per byte up to the mark) / (that after it), over the turns of one window."""
     sums = [[0, 0], [0, 0]]
     for _, cpu_ns, received in tool.get("turns", {}).get("parts", []):
-        for side in (0, 1):
-            sums[side][0] += cpu_ns[side]
-            sums[side][1] += received[side]
-    if not all(value for side in sums for value in side):
+        for part in (0, 1):
+            sums[part][0] += cpu_ns[part]
+            sums[part][1] += received[part]
+    if not all(value for part in sums for value in part):
         return None
     early, late = (cpu / received for cpu, received in sums)
     return math.log(early / late)

@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.analysis.run_facts import read_facts
 from bench.analysis.table_analysis import judge_tables
-from bench.analysis.verdicts import FASTER, NO_DIFFERENCE, SLOWER
 from bench.core.errors import UserError
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
 
 REQUEST_US = 400
 """Approximate CPU time of a request; 20 and 40 us are injected: 5 and 10 %."""

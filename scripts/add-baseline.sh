@@ -3,8 +3,8 @@
 # Usage: scripts/add-baseline.sh COMMIT framework|server NAME
 #
 # Adds a framework or a server as it was in COMMIT, under the name NAME-base: its folder, its locks, and its
-# line in services/matrix.toml, before the current one. A run with --mode duet then loads both at the same
-# time. Everything else is the same for both, as it is here.
+# line in services/matrix.toml, before the current one. A run of both then measures them in turns. Everything
+# else is the same for both, as it is here.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"

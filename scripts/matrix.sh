@@ -19,10 +19,9 @@
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         given again, with every combination
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
-#                         alone, without a verdict; duet: pairs of services under the same load in the same
-#                         seconds, until each has its verdict; both: solo and duet
-#   --controls LIST       all (an A/A pair and the null server, each round), null, or none (disables the checks
-#                         that need controls)
+#                         alone, without a verdict
+#   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
+#                         (disables the checks that need it)
 #   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
 #   --duration SECONDS    of load for each cell that is measured alone
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
@@ -31,6 +30,8 @@
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
 #                         --cpu-hour-price --p99
+#   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
+#                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
 #   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
 #                         record, and try services again that failed, unless they answered wrongly
 #   --quiet               print nothing but errors
@@ -101,6 +102,7 @@ fi
 measure_run() {
 	local jobs words
 	[[ ! $resume ]] || go_on
+	check_targets
 	build_services
 	build_own_services
 	start_dependencies
@@ -108,6 +110,7 @@ measure_run() {
 	# Of one's own app the start-up is measured too.
 	[[ $OWN_APP ]] && jobs=1 || jobs=$(jobs_at_a_time)
 	verify_services "$jobs"
+	verify_targets
 	measure_all "$max_time_s"
 	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"

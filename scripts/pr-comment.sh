@@ -4,16 +4,17 @@
 #        scripts/pr-comment.sh BASE_RUN HEAD_RUN [--fail-on POLICY]...
 #
 # Prints a comparison as Markdown, short enough for a comment on GitHub. Of one run: the verdicts of its
-# pairs, whose first service is the old version and whose second is the proposed one. Two runs have no
-# verdicts: their figures are printed side by side if the runs are comparable (scripts/compare-runs.sh --check).
+# tables in turns, whose first service (--stack OLD,NEW) is the old version; every other one is compared with
+# it. Two runs have no verdicts: their figures are printed side by side if the runs are comparable
+# (scripts/compare-runs.sh --check).
 #
 #   --fail-on POLICY  exit status 1 if the policy is broken; may be given more than once:
 #       slower:5%         a verdict is slower by more than that (slower alone: by any amount)
-#       invalid           a pair is invalid; of two runs: a cell has no valid round
-#       not-enough-data   a pair has no verdict
+#       invalid           base or proposed version has no figure; of two runs: a cell has no valid round
+#       not-enough-data   a comparison has no verdict
 #       not-comparable    two runs that are not comparable
 #
-# A pair without a verdict never counts as one without a difference: the comment counts them separately.
+# What has no verdict never counts as no difference: the comment counts it separately.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/lib/compose.sh"

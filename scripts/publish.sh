@@ -24,11 +24,16 @@ mkdir -p "$root/results/published"
 made=$(mktemp -d -p "$root/results/published" .XXXXXX)
 trap 'rm -rf "$made"' EXIT
 chmod 755 "$made"
+packed=(raw plan.jsonl services.yml knobs.env)
 for name in run.json report.md verdicts.jsonl selftest.md; do
-	[[ ! -s $run/$name ]] || cp "$run/$name" "$made/"
+	if [[ $name == verdicts.jsonl && -s $run/$name ]] && (($(stat -c %s "$run/$name") > 1 << 20)); then
+		packed+=("$name") # a line for every two services is megabytes where there are many
+	elif [[ -s $run/$name ]]; then
+		cp "$run/$name" "$made/"
+	fi
 done
 # Without the resolved Compose file and the build logs: they contain paths of this machine.
-tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner raw plan.jsonl services.yml knobs.env |
+tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" |
 	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"
 mv "$made" "$published"
 say "$published"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|aa|power|tables|hog [--hog] [SELECTION...]
-#        scripts/selftest.sh judge aa|power|tables|lengths|parts|hog RUN...
+# Usage: scripts/selftest.sh latency|tables|hog [--hog] [SELECTION...]
+#        scripts/selftest.sh judge tables|lengths|parts|hog RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -10,10 +10,6 @@
 #   latency     an app that stalls for 1 s in every 10, and one that takes 1 ms for 98 % of its requests
 #               and 50 ms for the rest: percentiles under an open loop at a fixed rate, over all rounds; and
 #               one that answers 900 requests/s: its knee
-#   aa          a service and its A/A copy in 20 tables (--seed gives another 20): at most 5 % of the
-#               verdicts may be a difference
-#   power       apps that are slower by 3, 5 and 10 %, ten times each: how many are found, after how many
-#               seconds of load, and the error of the estimate
 #   tables      a table in turns of eight services, three of them the same as another and the others slower by
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
@@ -31,7 +27,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | aa | power | tables | hog) kind=$1 ;;
+latency | tables | hog) kind=$1 ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?

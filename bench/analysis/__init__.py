@@ -1,1 +1,1 @@
-"""What many records show together: verdicts on pairs, cells, latency, the knee, differences between runs, trends."""
+"""What many records show together: rankings, cells, latency, the knee, differences between runs, trends."""

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.analysis.bound_tools import bound_tools
-from bench.analysis.comparison import rounds_words
-from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.verdicts import NOT_ENOUGH
 from bench.core.files import items, mapping
-from bench.plan.interim_looks import LOOKS
+from bench.core.formats import rounds_words
 from bench.records.record import MEASURED, Record
+from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.validity.run_rules import noise_limits_of
 
 MOST_ROUNDS = 99
@@ -23,17 +21,16 @@ OFTEN = 0.1
 """The share of noisy windows from which a line says so."""
 
 
-def advice(facts: Mapping[str, Any], judged: Judged, records: Iterable[Record]) -> tuple[str, ...]:
+def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Iterable[Record]) -> tuple[str, ...]:
     """The lines; `facts` is run.json, with what was expected before the run began."""
     every = list(records)
     bound = tuple(bound_tools(every))
     run = str(facts.get("run") or "RUN")
-    lines = [*_of_rankings(judged.rankings, run), *_of_pairs(judged, run)]
-    alone = not judged.rankings and not judged.pairs
-    if not lines and not alone:
+    lines = [*_of_rankings(rankings, run)]
+    if not lines and rankings:
         return bound
     expected = [str(line) for line in items(facts.get("expected"))]
-    return tuple(dict.fromkeys([*lines, *expected, *([] if alone else _of_noise(facts, every)), *bound]))
+    return tuple(dict.fromkeys([*lines, *expected, *(_of_noise(facts, every) if rankings else ()), *bound]))
 
 
 def _of_rankings(rankings: Iterable[Ranking], run: str) -> Iterator[str]:
@@ -90,19 +87,7 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     return f"{rounds} {len(reachable)} of them; the rest {why}"
 
 
-def _of_pairs(judged: Judged, run: str) -> Iterator[str]:
-    open_ones = [found for found in judged.verdicts if found.word == NOT_ENOUGH]
-    if open_ones:
-        have = "has" if len(open_ones) == 1 else "have"
-        words = f"{len(open_ones)} of {len(judged.verdicts)} pairs {have} no verdict"
-        if any(found.rounds < LOOKS[-1] for found in open_ones):
-            yield f"{words}; scripts/matrix.sh --resume {run} goes on, up to {LOOKS[-1]} rounds."
-        else:
-            yield f"{words} after {LOOKS[-1]} rounds: they are too close for this machine."
-
-
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:
-    """Not of pairs: there each side is foreign to the other."""
     limits = noise_limits_of(mapping(facts.get("knobs")))
     seen = [record for record in records if record.mode in ("turns", "solo") and record.outcome == MEASURED]
     noisy = sum((r.steal_ratio or 0) > limits.steal or (r.foreign_ratio or 0) > limits.foreign for r in seen)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.analysis.compatibility import Compatibility, compatibility_of
-from bench.analysis.pair_analysis import judge_pairs, pairs_of
 from bench.analysis.run_diff import CellDifference, Drift, drifts_of, run_differences
 from bench.analysis.run_facts import RunFacts, read_facts
 from bench.analysis.samples import Samples, samples_of
@@ -25,21 +23,12 @@ from bench.records.record import MEASURED
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run compared with the first: their compatibility, the rows of both, and their controls.
-
-    `drifts` are the changes of the null server, `deltas` the larger noise floor of both runs by figure.
-    """
+    """One run compared with the first: their compatibility, the rows of both, and the changes of the null server."""
 
     name: str
     verdict: Compatibility
     rows: tuple[CellDifference, ...] = ()
     drifts: tuple[Drift, ...] = ()
-    deltas: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def cause(self) -> str:
-        """The names of the differences that make the runs incompatible."""
-        return ", ".join(dict.fromkeys(found.name for found in self.verdict.differences if found.forbids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +68,11 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
         if same != name and _measurements(facts):
             raise UserError(f"{name} has the same measurements as {same}: give different runs")
         verdict = compatibility_of(first, facts)
-        other = ComparedRun(name, verdict)
-        rows = run_differences(samples, its, other.cause)
-        others.append(replace(other, rows=tuple(rows), **_controls(samples, its)))
+        rows = run_differences(samples, its, verdict.cause)
+        others.append(ComparedRun(name, verdict, tuple(rows), tuple(drifts_of(samples, its))))
         if verdict.comparable:
             alike.append(its)
     return RunComparison(names[0], tuple(others), tuple(trends_of(alike)))
-
-
-def _controls(one: Samples, other: Samples) -> dict[str, Any]:
-    deltas = {figure: max(one.limits[figure].delta, other.limits[figure].delta) for figure in one.limits}
-    return {"drifts": tuple(drifts_of(one, other)), "deltas": deltas}
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -101,8 +84,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def _read(folder: Path, name: str) -> tuple[RunFacts, Samples]:
     """A run's facts and samples."""
     facts = read_facts(str(folder))
-    judged = judge_pairs(pairs_of(facts.run), facts.records)
-    return facts, samples_of(name, list(facts.services), facts.records, judged)
+    return facts, samples_of(name, list(facts.services), facts.records)
 
 
 def _measurements(facts: RunFacts) -> frozenset[tuple[str, str | None]]:

@@ -70,10 +70,14 @@ class Compatibility:
         """Whether no difference forbids a comparison."""
         return not any(found.forbids for found in self.differences)
 
+    @property
+    def cause(self) -> str:
+        """The names of the differences that forbid a comparison."""
+        return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
+
     def lines(self) -> list[str]:
         """One line per difference, then the result."""
-        names = dict.fromkeys(found.name for found in self.differences if found.forbids)
-        last = "comparable" if self.comparable else f"not comparable: {', '.join(names)}"
+        last = "comparable" if self.comparable else f"not comparable: {self.cause}"
         return [*(found.line() for found in self.differences), last]
 
 
@@ -159,7 +163,7 @@ def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapp
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for line in plan:
         cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
-        # Solo windows and windows of pairs give different kinds of figures.
+        # Windows measured alone and windows in turns give different kinds of figures.
         found.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
     return found
 

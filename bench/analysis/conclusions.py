@@ -1,31 +1,26 @@
 """Conclusions: one sentence for each question of a run, built from its verdicts alone.
 
-A question is what the services of a pair differ in: the server under one framework, the Python, the worker model.
+A question is what two services differ in: the server under one framework, the Python, the worker model.
 If a run has no verdict on it, the sentence says so: figures of solo windows never become a conclusion.
 Pure; report.md and the page print the same sentences.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.comparison import Comparison, Metric
-from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import explained, framework_words
 from bench.analysis.setting_words import setting_question, setting_words
-from bench.analysis.verdicts import FASTER, INVALID, NO_DIFFERENCE, SLOWER, Verdict, Winner, winner
 from bench.matrix.model import stack_name
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
-from bench.stats.estimates import percent_of
+from bench.stats.table_verdicts import NOT_ENOUGH
 
 MOST_QUESTIONS = 6
 """How many of the questions without a verdict are listed."""
-MORE = {Metric.CPU: "successful responses per CPU second", Metric.GOODPUT: "successful responses per second"}
 ALONE = (
     "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
     " Without --mode, services are measured in turns and ranked."
@@ -72,37 +67,22 @@ class Question:
 class Conclusion:
     """`sentence` answers `question` under the load `where`, which is empty if it is about all loads.
 
-    `decided` is whether it is based on a verdict; `pairs` has one sentence for each pair of the question, and `more`
-    those that come after the one on a whole table in turns.
+    `decided` is whether it is based on a verdict; `more` has the sentences after the one on the whole table.
     """
 
     question: str
     where: str
     sentence: str
     decided: bool
-    pairs: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    pair: PlannedPair
-    made: Comparison
-    found: Verdict
-
-
-def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every question of the run, in the order of the plan: its tables in turns, then its pairs."""
+def conclusions(rankings: Sequence[Ranking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
+    """A conclusion for every table of the run, in the order of the plan; without tables, the questions left open."""
+    if rankings:
+        return tuple(map(_of_table, rankings))
     every = list(records)
     places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
-    groups: dict[tuple[Question, tuple[str, str, str]], list[_Judged]] = {}
-    for entry in zip(judged.pairs, judged.comparisons, judged.verdicts, strict=True):
-        one = _Judged(*entry)
-        topic = question(one.pair.a, one.pair.b, places)
-        groups.setdefault((topic, one.pair.table), []).append(one)
-    if groups or judged.rankings:
-        pairs = (_conclusion(topic, table, group, judged, places) for (topic, table), group in groups.items())
-        return (*map(_of_table, judged.rankings), *pairs)
     return tuple(
         _without_verdicts(
             places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
@@ -112,7 +92,7 @@ def conclusions(judged: Judged, records: Iterable[Record]) -> tuple[Conclusion, 
 
 def _of_table(ranking: Ranking) -> Conclusion:
     scenario, tool, level = ranking.table
-    decided = any(one.verdict in (FASTER, SLOWER, NO_DIFFERENCE) for one in ranking.contrasts)
+    decided = any(one.verdict != NOT_ENOUGH for one in ranking.contrasts)
     where = f"{explained(scenario)} under {tool} {level}"
     return Conclusion(ranking.question, where, ranking.sentences[0], decided, more=ranking.sentences[1:])
 
@@ -125,20 +105,8 @@ def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusio
     return tuple((words, tuple(group)) for words, group in groups.items())
 
 
-def noise_floor_words(judged: Judged) -> str:
-    """The noise floor of this run in words; empty if it was not measured."""
-    by_metric: dict[Metric, float] = {}
-    for _, metric, found, _ in judged.controls:
-        if found is not None:
-            by_metric[metric] = max(by_metric.get(metric, 0.0), abs(found.percent))
-    if not by_metric:
-        return ""
-    floors = " and ".join(f"{value:.1f} % ({metric})" for metric, value in by_metric.items())
-    return f"Noise floor: A/A pairs of this run differ by up to {floors}. Smaller differences are treated as noise."
-
-
 def question(a: str, b: str, places: Mapping[str, Coordinates]) -> Question:
-    """The question of a pair: what its services differ in."""
+    """What two services differ in."""
     one, other = places.get(a), places.get(b)
     if one is None or other is None:
         return Question("Which service?", "name")
@@ -175,97 +143,6 @@ def _which(a: str, b: str) -> str:
     if family != b.partition("-")[0]:
         return "Which server"
     return f"Which {family} worker model" if family == "gunicorn" else f"Which variant of {family}"
-
-
-def _conclusion(
-    topic: Question,
-    table: tuple[str, str, str],
-    group: Sequence[_Judged],
-    judged: Judged,
-    places: Mapping[str, Coordinates],
-) -> Conclusion:
-    names = {name: topic.label(name, places[name]) if name in places else name for name in _services(group)}
-    if len(set(names.values())) < len(names):
-        names = {name: name for name in names}
-    sentences = tuple(_pair_words(one, names) for one in group)
-    where = f"{table[0]} under {table[1]} {table[2]}"
-    if len(group) == 1:
-        return Conclusion(topic.words, where, sentences[0], _decided(group[0].found))
-    best = _winner(table, group, judged)
-    return Conclusion(
-        topic.words, where, _table_words(best, group, names), any(_decided(one.found) for one in group), sentences
-    )
-
-
-def _services(group: Iterable[_Judged]) -> list[str]:
-    return list(dict.fromkeys(name for one in group for name in (one.pair.a, one.pair.b)))
-
-
-def _winner(table: tuple[str, str, str], group: Sequence[_Judged], judged: Judged) -> Winner:
-    """The winner among the services of a question; its pairs alone are the family of the test."""
-    if len(group) == sum(pair.table == table for pair in judged.pairs):
-        known = dict(judged.winners).get(table)
-        if known is not None:
-            return known
-    return winner([one.made for one in group], [one.found for one in group])
-
-
-def _table_words(best: Winner, group: Sequence[_Judged], names: Mapping[str, str]) -> str:
-    decided = sum(_decided(one.found) for one in group)
-    count = f"{decided} of {len(group)} pairs have a verdict"
-    if best.service is None:
-        rivals = [names[name] for name in best.rivals]
-        if 0 < len(rivals) < len(names):
-            return f"No single winner (unbeaten: {_list(rivals)}); {count}."
-        return f"No single winner; {count}."
-    margins = [one for one in group if best.service in (one.pair.a, one.pair.b) and one.found.word in (FASTER, SLOWER)]
-    nearest = min(
-        margins, key=lambda one: abs(one.found.estimate.mean) if one.found.estimate else math.inf, default=None
-    )
-    sentence = f"{names[best.service]} is faster than all {len(names) - 1} others"
-    if nearest is not None:
-        rival = nearest.pair.b if nearest.pair.a == best.service else nearest.pair.a
-        sentence += f"; the closest with a verdict is {names[rival]}: {_figures(nearest)}"
-    return f"{sentence}."
-
-
-def _pair_words(one: _Judged, names: Mapping[str, str]) -> str:
-    a, b = names[one.pair.a], names[one.pair.b]
-    found = one.found
-    if found.word.startswith(INVALID):
-        return f"No verdict on {a} and {b}: {found.word}."
-    if found.word in (FASTER, SLOWER):
-        better, worse = (b, a) if found.word == FASTER else (a, b)
-        return f"{better} is faster than {worse}: {_figures(one)}."
-    if found.word == NO_DIFFERENCE:
-        return f"No difference shown between {a} and {b} ({b} vs {a}: {_signed(one)})."
-    known = found.interval is not None and math.isfinite(found.interval.low)
-    figures = f" ({b} vs {a}: {_signed(one)})" if known else ""
-    return f"Not enough data to compare {a} and {b}: {found.reason or 'too few rounds'}{figures}."
-
-
-def _figures(one: _Judged) -> str:
-    """`8.8 % more successful responses per second (7.1 to 10.4 %, 16 rounds)`, of the better one."""
-    mean, low, high, rounds = _percents(one.found, -1 if one.found.word == SLOWER else 1)
-    return f"{mean:z.1f} % more {MORE[one.made.metric]} ({low:z.1f} to {high:z.1f} %, {rounds} rounds)"
-
-
-def _signed(one: _Judged) -> str:
-    """`-0.2 %, -0.8 to +0.5 %, 8 rounds, by goodput`."""
-    mean, low, high, rounds = _percents(one.found, 1)
-    return f"{mean:+z.1f} %, {low:+z.1f} to {high:+z.1f} %, {rounds} rounds, by {one.made.metric}"
-
-
-def _percents(found: Verdict, turn: int) -> tuple[float, float, float, int]:
-    """Difference and interval in percent, B vs A (`turn` 1) or A vs B (`turn` -1), and the number of rounds."""
-    if found.estimate is None or found.interval is None:
-        return math.nan, math.nan, math.nan, found.rounds
-    low, high = sorted((turn * found.interval.low, turn * found.interval.high))
-    return percent_of(turn * found.estimate.mean), percent_of(low), percent_of(high), found.estimate.n
-
-
-def _decided(found: Verdict) -> bool:
-    return found.word in (FASTER, SLOWER, NO_DIFFERENCE)
 
 
 def _without_verdicts(places: Mapping[str, Coordinates], measured: Iterable[str]) -> Iterable[Conclusion]:

@@ -30,13 +30,13 @@ class HostState:
 class Wanted:
     """What is to be measured; times in seconds.
 
-    `compared` is how many tables in turns and pairs there are, `prepared_s` the time of builds and verification, and
+    `tables` is how many tables in turns there are, `prepared_s` the time of builds and verification, and
     `first_look_s` that of measuring until the first verdicts are possible.
     """
 
     mode: str
     services: int
-    compared: int
+    tables: int
     prepared_s: float
     first_look_s: float
     max_time_s: float | None = None
@@ -73,25 +73,24 @@ def _of_selection(wanted: Wanted) -> Iterator[str]:
             "--mode solo measures each service alone: there will be figures, and no verdict on a difference;"
             " without --mode, services are measured in turns and ranked."
         )
-    elif not wanted.compared:
+    elif not wanted.tables:
         yield (
             "No load of this selection can be compared: there will be figures, and no ranking; add a closed loop,"
             " such as --level 16 with wrk."
         )
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
         needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)
-        least = max(0.0, wanted.max_time_s - wanted.prepared_s) * wanted.compared / wanted.first_look_s
-        early, answer = f"--max-time {wanted.max_time_s / 60:.3g}", "verdict" if wanted.mode == "duet" else "ranking"
+        least = max(0.0, wanted.max_time_s - wanted.prepared_s) * wanted.tables / wanted.first_look_s
+        early = f"--max-time {wanted.max_time_s / 60:.3g}"
         expected = f"about {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks)"
         if least < 1:
             yield (
-                f"{early} ends before the first look, which is expected after {expected}: there may be no {answer};"
+                f"{early} ends before the first look, which is expected after {expected}: there may be no ranking;"
                 f" give --max-time {needed + 1}, or select less."
             )
         else:
-            what = "pairs" if wanted.mode == "duet" else "tables"
             yield (
-                f"{early} suffices for the first look at {math.floor(least)} of {wanted.compared} {what}, which come"
+                f"{early} suffices for the first look at {math.floor(least)} of {wanted.tables} tables, which come"
                 f" first; all of them have it after {expected}: give --max-time {needed + 1}, or select less."
             )
 

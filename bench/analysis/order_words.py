@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.comparison import Metric, rounds_words
+from bench.analysis.metric import Metric
 from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.verdicts import FASTER, SLOWER
+from bench.core.formats import rounds_words
+from bench.stats.table_verdicts import FASTER, SLOWER
 
 FACTOR = 1.5
 """A ratio from this on is told as a factor."""

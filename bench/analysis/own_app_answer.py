@@ -54,6 +54,8 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
 def setting_words(facts: Facts, service: str) -> str:
     """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
     entry, workers = service_of(facts, service), workers_of(facts)
+    if entry.get("url"):
+        return f"{service} ({entry.get('model', 'unknown')}; its settings are not known here)"
     server = f"{entry.get('server', service)} ({entry.get('model', 'unknown')})"
     return f"{server} with {workers} worker{'s' * (workers != '1')} on Python {entry.get('python', '?')}"
 
@@ -61,9 +63,10 @@ def setting_words(facts: Facts, service: str) -> str:
 def server_words(facts: Facts, service: str) -> str:
     """The server, with its Python where the run has several."""
     entry = service_of(facts, service)
-    pythons = {mapping(one).get("python") for one in mapping(facts.get("services")).values()}
+    listed_services = map(mapping, mapping(facts.get("services")).values())
+    pythons = {one.get("python") for one in listed_services if not one.get("url")}
     name = str(entry.get("server", service))
-    return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 else name
+    return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 and not entry.get("url") else name
 
 
 def figures_words(row: Row) -> str:

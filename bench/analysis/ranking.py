@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.analysis.comparison import Metric
+from bench.analysis.metric import Metric
 
 Bounds = tuple[float, float]
 """From low to high."""

@@ -2,18 +2,18 @@
 
 The rounds of the two runs are two samples: Welch's t test of their logarithms. That alone would not be enough: solo
 windows of two runs were not measured at the same time, so the difference contains any change of the host between the
-runs, and more rounds do not remove it. The controls of the runs bound that change:
+runs, and more rounds do not remove it. The null server of the runs bounds that change:
 
 - The **null server** is the same in both runs, so any change of it comes from the host. If its interval excludes 0 and
-  it changed by `delta` or more, the hosts differ and nothing is compared.
-- Otherwise the host may have changed by as much as the outer end of the null server's interval. The largest of that,
-  `delta` and the noise floors of both runs is the `margin`. The test is whether the change exceeds the margin, not
-  whether it is 0. Without null windows in both runs there is no verdict.
-- The ratio of a pair was measured on both sides at the same time: it needs no null server.
+  it changed by 3 % or more, the hosts differ and nothing is compared.
+- Otherwise the host may have changed by as much as the outer end of the null server's interval. The larger of that and
+  3 % is the `margin`. The test is whether the change exceeds the margin, not whether it is 0. Without null windows in
+  both runs there is no verdict.
 
 So `differs` means: beyond the margin, by Benjamini and Hochberg's procedure at 5 % over all rows of the two runs. Its
-interval has the confidence 1 - 5 % * R/m if R of m rows differ, as in `bench.analysis.verdicts`. It is never `faster`
-or `slower`: those words are reserved for services that were measured side by side.
+interval has the confidence 1 - 5 % * R/m if R of m rows differ (Benjamini and Yekutieli, "False discovery rate-adjusted
+multiple confidence intervals for selected parameters", JASA 100, 2005). It is never `faster` or `slower`: those words
+are reserved for services of one table, which share their windows.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from bench.analysis.samples import Key, Line, Sample, Samples
-from bench.analysis.verdicts import INVALID, NO_DIFFERENCE, NOT_ENOUGH
-from bench.plan.interim_looks import LOOKS
 from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, percent_of
+from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH
 
-DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
-LEAST_ROUNDS = LOOKS[0]
-"""Valid rounds that each run needs: no fewer than a pair needs for its first interim look."""
+DIFFERS, INVALID, NOT_COMPARABLE = "differs", "invalid", "not comparable"
+LEAST_ROUNDS = 8
+"""Valid rounds that each run needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFigure:
-    """One run's side: the geometric mean of its valid rounds and its 95 % interval, in 1/s (a pair's: B/A).
+    """One run's side: the geometric mean of its valid rounds and its 95 % interval, in 1/s.
 
     All three are None if the rounds give none; `cause` says why rounds are not valid or the value is missing.
     """
@@ -53,7 +52,7 @@ class CellDifference(Line):
 
     `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
     says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the
-    change, as a share, that may come from the host or is below the noise floors; `null_ratio` is the ratio of the null
+    change, as a share, that may come from the host, or the least that counts; `null_ratio` is the ratio of the null
     server's figure. `p` is for the hypothesis that the change is within the margin (1: not tested), `adjusted_p` over
     the table. What is unknown is None.
     """
@@ -87,9 +86,10 @@ class Drift:
         """The largest change that the host may have caused."""
         return max(abs(self.interval.low), abs(self.interval.high))
 
-    def shown(self, delta: float) -> bool:
+    @property
+    def shown(self) -> bool:
         """Whether the host has changed significantly."""
-        return self.interval.sign != 0 and abs(self.mean) >= delta
+        return self.interval.sign != 0 and abs(self.mean) >= MARGIN
 
     def words(self) -> str:
         """`the null server (json wrk c64) +8.1 % (+6.0 to +10.2 %)`."""
@@ -140,7 +140,6 @@ class _Row:
 
     base: CellDifference
     shift: Shift | None = None
-    delta: float = 0.0
     margin: float = 0.0
     decided: bool = False
 
@@ -155,7 +154,7 @@ def run_differences(one: Samples, other: Samples, refused: str = "") -> list[Cel
     if refused:
         return [_unjudged(one, other, key, f"{NOT_COMPARABLE}: {refused}") for key in keys]
     drifts = drifts_of(one, other)
-    rows = [_row(one, other, key, None if key.beside else worst_drift(drifts, key.tool, key.figure)) for key in keys]
+    rows = [_row(one, other, key, worst_drift(drifts, key.tool, key.figure)) for key in keys]
     if not rows:
         return []
     from scipy.stats import false_discovery_control
@@ -216,14 +215,13 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
     if causes:
         return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
     shift = Shift(before.values, after.values)
-    delta = max(run.limits[key.figure].delta for run in (one, other))
-    margin = delta if drift is None else max(delta, drift.bound)
+    margin = MARGIN if drift is None else max(MARGIN, drift.bound)
     base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
-    word, reason = _refusal(before, after, shift, None if drift is None or not drift.shown(delta) else drift)
-    if not (word or reason or drift or key.beside):
+    word, reason = _refusal(before, after, shift, drift if drift and drift.shown else None)
+    if not (word or reason or drift):
         base = replace(base, margin=None)
         reason = "no null server in both runs, so changes of the host between them are unknown"
-    return _Row(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, delta, margin, bool(word or reason))
+    return _Row(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
 
 
 def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
@@ -251,7 +249,7 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
         word = DIFFERS
     elif not row.decided:
         plain = shift.interval(1 - ERRORS)
-        if plain.within(row.delta):
+        if plain.within(MARGIN):
             word, interval = NO_DIFFERENCE, plain
         else:
             reason = _missing(interval, row)
@@ -271,10 +269,10 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
 
 def _missing(interval: Interval, row: _Row) -> str:
     if interval.sign == 0:
-        return f"the interval contains 0 and is not within ±{percent_of(row.delta):.1f} %"
-    if row.margin > row.delta:
+        return f"the interval contains 0 and is not within ±{percent_of(MARGIN):.1f} %"
+    if row.margin > MARGIN:
         return f"the interval is not beyond the {percent_of(row.margin):.1f} % that the host may have caused"
-    return f"the interval is not beyond {percent_of(row.delta):.1f} %"
+    return f"the interval is not beyond {percent_of(MARGIN):.1f} %"
 
 
 def _exp(logarithm: float) -> float | None:

@@ -1,8 +1,7 @@
-"""One run as samples: the values of its valid rounds for each cell and figure, and its controls.
+"""One run as samples: the values of its valid rounds for each cell and figure, and its null server.
 
 Values are natural logarithms of a figure of which more is better, one per round, so that the difference of two is the
-logarithm of a ratio. Runs with pairs also give the ratio of each pair: both sides ran at the same time, so changes of
-the host between two runs do not affect it.
+logarithm of a ratio.
 """
 
 from __future__ import annotations
@@ -13,23 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.comparison import Metric, Thresholds
-from bench.analysis.pair_analysis import Judged
-from bench.plan.interim_looks import LOOKS
 from bench.records.record import Record
 from bench.stats.estimates import Estimate, estimate
 
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
-PAIR = MappingProxyType({Metric.GOODPUT: "goodput_ratio", Metric.CPU: "goodput_per_core_ratio"})
-"""Figures of a pair: B/A by its metric."""
 AT_TARGET = 0.99
 """Share of a target rate above which the target limited the service: its figure does not show its capacity."""
 
-SCHEMA = 1
+SCHEMA = 2
 """Schema of the lines of comparison.jsonl and history.jsonl."""
 
 Read = Callable[[Record], float | None]
@@ -37,13 +30,12 @@ Read = Callable[[Record], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is compared: one figure of a cell; `beside` is side a of a pair, whose ratio is B/A."""
+    """What is compared: one figure of a cell."""
 
     scenario: str
     tool: str
     level: str
     service: str
-    beside: str | None
     figure: str
 
     @property
@@ -90,40 +82,28 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """One run: its name, its samples in the report's order, those of its null server, and its thresholds."""
+    """One run: its name, its samples in the report's order, and those of its null server."""
 
     name: str
     cells: Mapping[Key, Sample]
     null: Mapping[Key, Sample]
-    limits: Mapping[str, Thresholds]
-    """By figure, as set by its A/A pairs; the default if there were too few."""
 
 
-def samples_of(name: str, services: Sequence[str], records: Sequence[Record], judged: Judged) -> Samples:
+def samples_of(name: str, services: Sequence[str], records: Sequence[Record]) -> Samples:
     """The samples of a run's reviewed records; pure."""
     context = Context(services, None)
     solo = cells_of((record for record in records if record.mode == "solo"), context)
     null = cells_of((record for record in records if record.mode == "null"), context)
-    cells = dict(item for cell in solo for item in _figures(cell))
-    limits = judged.limits or {}
     return Samples(
         name=name,
-        cells=cells | dict(_pairs(judged)),
+        cells=dict(item for cell in solo for item in _figures(cell)),
         null=dict(item for cell in null for item in _figures(cell)),
-        limits={
-            figure: limits.get(metric, Thresholds())
-            for metric, figures in (
-                (Metric.GOODPUT, (GOODPUT, PAIR[Metric.GOODPUT])),
-                (Metric.CPU, (PER_CORE, PAIR[Metric.CPU])),
-            )
-            for figure in figures
-        },
     )
 
 
 def _figures(cell: Cell) -> Iterator[tuple[Key, Sample]]:
     first = cell.first
-    key = Key(first.scenario, first.tool, first.level, first.service, None, GOODPUT)
+    key = Key(first.scenario, first.tool, first.level, first.service, GOODPUT)
     # The goodput of an open loop is its target rate; what can be compared is the cost per response.
     if first.connections is not None:
         yield key, _sample(cell, lambda record: record.goodput)
@@ -150,11 +130,3 @@ def _sample(cell: Cell, read: Read) -> Sample:
         held=read(cell.first) == cell.first.goodput
         and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_TARGET * r.rate for r in cell.valid),
     )
-
-
-def _pairs(judged: Judged) -> Iterator[tuple[Key, Sample]]:
-    """Each pair with the rounds up to its first interim look: how many follow depends on their result."""
-    for pair, made in zip(judged.pairs, judged.comparisons, strict=True):
-        key = Key(pair.scenario, pair.tool, pair.level, pair.b, pair.a, PAIR[made.metric])
-        values = () if made.cause else made.values[: LOOKS[0]]
-        yield key, Sample(values, len(values), cause=made.cause or "no valid round")

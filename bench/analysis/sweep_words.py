@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
-from bench.analysis.comparison import Metric
+from bench.analysis.metric import Metric
 from bench.analysis.order_words import CPU, REQUESTS, Gap, Told, listed, percent_words
 from bench.analysis.setting_words import setting_words
 

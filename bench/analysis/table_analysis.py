@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.analysis.comparison import Metric
+from bench.analysis.metric import Metric
 from bench.analysis.published_ratios import along_axes, published_beside
 from bench.analysis.quota_words import limits_words, throttled_words
 from bench.analysis.ranking import Bounds, Contrast, Ranking, Row

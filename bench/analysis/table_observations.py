@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from bench.analysis.comparison import Metric
+from bench.analysis.metric import Metric
 from bench.analysis.ranking import Figure
 from bench.core.files import items, mapping
 from bench.plan.interim_looks import table_looks

@@ -19,6 +19,7 @@ from bench.analysis.setting_words import setting_question, setting_words
 from bench.analysis.sweep_words import in_order, sweep_sentence
 from bench.core.files import mapping
 from bench.plan.measurement import settings_of
+from bench.plan.running import UNKNOWN
 from bench.records.record import Record
 
 MOST = 6
@@ -58,7 +59,7 @@ def table_question(services: Sequence[str], places: Places) -> str:
     topics = {question(a, b, places) for a, b in combinations(services, 2)}
     if len(topics) == 1 and (topic := topics.pop()).by != "name":
         return topic.words
-    known = [places[name] for name in services if name in places]
+    known = [places[name] for name in services if name in places and places[name].python != UNKNOWN]
     differs = _differs(services, places)
     if not known or not differs:
         return "Which service?"
@@ -188,15 +189,16 @@ def _sentence(context: str, words: str) -> str:
 
 
 def _differs(services: Iterable[str], places: Places) -> set[str]:
-    """The coordinates in which services differ."""
+    """The coordinates in which services differ, as far as these are known."""
     known = [places[name] for name in services if name in places]
-    return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known}) > 1}
+    return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known} - {UNKNOWN}) > 1}
 
 
 def _label(place: Coordinates, differs: set[str]) -> str:
     stack = {"server", "framework"} & differs
     parts = [_coordinate(place, stack.pop()) if len(stack) == 1 else place.stack] if stack else []
-    parts += [_coordinate(place, name) for name in ("python", "base", "package") if name in differs]
+    told = [name for name in ("python", "base", "package") if name in differs and place.python != UNKNOWN]
+    parts += [_coordinate(place, name) for name in told]
     if "settings" not in differs or not place.settings:
         return ", ".join(parts)
     words = setting_words(settings_of(place.settings))

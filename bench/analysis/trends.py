@@ -16,6 +16,7 @@ from bench.analysis.run_diff import CellFigure, figure_of
 from bench.analysis.samples import Key, Line, Sample, Samples
 from bench.stats.change_points import LEAST_RUNS, ChangePoints, search, within
 from bench.stats.estimates import ERRORS, percent_of
+from bench.stats.table_verdicts import MARGIN
 
 LEAST_SHOWN = 5
 """Runs that a trend needs; fewer are each compared with the first."""
@@ -134,11 +135,10 @@ Part = Sequence[tuple[int, float]]
 def _change(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> TrendChange:
     one, other = (math.fsum(value for _, value in part) / len(part) for part in (before, after))
     difference = other - one
-    delta = max(run.limits[key.figure].delta for run in runs)
     word, reason = CHANGED, ""
-    if abs(difference) < delta:
-        word, reason = SMALL, f"below {percent_of(delta):.1f} %"
-    elif not key.beside:
+    if abs(difference) < MARGIN:
+        word, reason = SMALL, f"below {percent_of(MARGIN):.1f} %"
+    else:
         bound, reason = _host(runs, key, before, after)
         word = CHANGED if abs(difference) > bound else MAYBE_HOST
     return TrendChange(run=runs[after[0][0]].name, ratio=math.exp(difference), word=word, reason=reason)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.core.arguments import Parser
+from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
+from bench.plan.running import OWNED, parse_running
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -23,8 +25,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--vary", type=parse_knob, default=[], action="append")
     parser.add_argument("--duration", type=_number)
     parser.add_argument("--mode")
-    parser.add_argument("--controls", choices=("all", "null", "none"), default="all")
-    parser.add_argument("--twin", default="")
+    parser.add_argument("--controls", choices=("null", "none"), default="null")
     parser.add_argument("--max-time", type=minutes_as_seconds)
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
@@ -32,11 +33,16 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--own-app", type=Path)
     parser.add_argument("--cpu-hour-price", type=_number)
     parser.add_argument("--p99", default="")
+    parser.add_argument("--target", default=[], action="append")
+    parser.add_argument(OWNED, dest="owned", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
             setattr(options, key, tuple(value))
+    if options.owned and not options.target:
+        raise UserError(f"{OWNED} goes with --target URL")
+    options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     # A user's own app has an entry of its own.
     hidden = ("--images=", "--quiet", "--own-app=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]

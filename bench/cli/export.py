@@ -31,9 +31,10 @@ def export_verb(argv: Sequence[str]) -> int:
     if form in BINARY and sys.stdout.isatty():
         raise UserError(f"{form} is binary: write it to a file, such as: scripts/export.sh {form} RUN > FILE")
     folder = find_run(name)
+    source = read_run(str(folder))
     records = read_records(folder)
     module, _, function = FORMATS[form].partition(":")
     write: Exporter = getattr(import_module(module), function)
-    sys.stdout.buffer.write(write(folder.resolve().name, read_run(str(folder)), records))
+    sys.stdout.buffer.write(write(folder.resolve().name, source, records))
     sys.stdout.buffer.flush()
     return 0

@@ -14,7 +14,7 @@ from bench.contract.outcomes import Outcome
 from bench.contract.verify import Result, failure_text
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
-from bench.core.files import read_bytes, write_file
+from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.finished import last_words
 from bench.matrix.load import load_matrix
 from bench.matrix.model import python_label
@@ -101,7 +101,8 @@ def own_answers_verb(argv: Sequence[str]) -> int:
         raise UserError("usage: python3 -m bench own-answers record|check RUN SERVICE")
     run, service = find_run(argv[1]), argv[2]
     app = read_app(run / FOLDER)
-    client = Client(f"http://{service}:8080", ANSWER_TIMEOUT_S)
+    entry = mapping(mapping((as_object(read_bytes(str(run / "run.json")) or b"") or {}).get("services")).get(service))
+    client = Client(str(entry.get("url") or f"http://{service}:8080"), ANSWER_TIMEOUT_S)
     return _record(run, app, client, service) if argv[0] == "record" else _check(run, app, client, service)
 
 

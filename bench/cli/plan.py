@@ -28,9 +28,9 @@ from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
-from bench.plan.cells import Pair, Plan
+from bench.plan.cells import Plan
 from bench.plan.cpus import parse_list, resolve
-from bench.plan.interim_looks import LOOKS, table_looks
+from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
@@ -56,15 +56,10 @@ def list_verb(argv: Sequence[str]) -> int:
             *(part for part in (skip.service, skip.scenario, skip.tool) if part),
             f"({skip.cause})",
         )
-    for pair in plan.pairs:
-        print(f"{'control' if pair.control else 'pair'}:", _pair_line(pair))
     for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
-    compared = sum(not pair.control for pair in plan.pairs)
     first = table_looks(plan.turn_rounds)[0]
-    least, most = (
-        plan.total_seconds(pairs, tables) for pairs, tables in ((LOOKS[0], first), (LOOKS[-1], plan.turn_rounds))
-    )
+    least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
         cell = table.first
         print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
@@ -72,7 +67,6 @@ def list_verb(argv: Sequence[str]) -> int:
         f"{len(plan.services)} services, "
         + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
         + (f"{len(plan.alone)} cells alone x {plan.solo_rounds} rounds, " if plan.solo_rounds else "")
-        + (f"{compared} pairs x {LOOKS[0]} to {plan.duet_rounds} rounds, " if compared else "")
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
@@ -89,8 +83,11 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        if options.vary:
-            raise UserError("--vary needs containers of its own: use scripts/matrix.sh, not docker-compose up bench")
+        for name in ("vary", "target"):
+            if getattr(options, name):
+                raise UserError(
+                    f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
+                )
         # Compose has just started the services: what is busy are these.
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
@@ -158,8 +155,6 @@ def commands_verb(argv: Sequence[str]) -> int:
             write_step(run, step.lines, os.environ)
             for line in step.lines:
                 names = [load_name(line)] if step.mode == "turns" else []
-                if step.mode == "duet":
-                    names = [f"{line['window']}{line['side']}"]
                 command = ["loadgen/measure", "command", str(run), *names]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
@@ -196,23 +191,17 @@ def resume_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _pair_line(pair: Pair) -> str:
-    cell = pair.a
-    return f"{cell.service.name}  {pair.b.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}"
-
-
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
     """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
-    images = {f"{service.image}:latest" for service in plan.services}
+    images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
-    tables = table_looks(plan.turn_rounds)[0]
     return Wanted(
         mode=plan.preset.mode,
         services=len(plan.services),
-        compared=len(plan.tables) + sum(not pair.control for pair in plan.pairs),
+        tables=len(plan.tables),
         prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,
         # Tables are measured before everything else.
-        first_look_s=tables * plan.round_seconds() if plan.tables else plan.total_seconds(LOOKS[0]),
+        first_look_s=table_looks(plan.turn_rounds)[0] * plan.round_seconds(),
         max_time_s=max_time_s,
     )
 

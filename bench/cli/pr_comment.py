@@ -26,5 +26,5 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fail-on", action="append", default=[])
     options = parser.parse_intermixed_args(argv)
     if len(options.runs) not in (1, 2):
-        parser.error("give one run with pairs, or two runs")
+        parser.error("give one run with a table in turns, or two runs")
     return options

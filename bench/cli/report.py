@@ -26,14 +26,12 @@ def build_verb(argv: Sequence[str]) -> int:
     folder = find_run(names[0])
     windows: list[WindowDetails] = []
     try:
-        source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+        source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-        words = report_content(source, services, records, judged, latencies)
+        words = report_content(source, services, records, rankings, latencies)
         write_file(folder / "report.md", markdown(words))
-        rankings = [ranking.as_dict() for ranking in judged.rankings]
-        made = html(
-            source, services, records, judged, windows=windows, latencies=latencies, words=words, rankings=rankings
-        )
+        tables = [ranking.as_dict() for ranking in rankings]
+        made = html(source, services, records, windows=windows, latencies=latencies, words=words, rankings=tables)
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error

@@ -18,7 +18,7 @@ NEXT_STEPS = """\
 """
 BASELINE_NEXT_STEP = """\
 {name}-base is the {kind} {name} as it was. Next, with the scenarios of your choice:
-  scripts/matrix.sh --stack {stacks} --python {python} --base {base} --scenario json --tool wrk --level 32 --mode duet
+  scripts/matrix.sh --stack {stacks} --python {python} --base {base} --scenario json --tool wrk --level 32
 """
 
 

@@ -139,7 +139,8 @@ class Client:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """One connection for several requests."""
-        session = Session(self.address(), self._port, self.timeout, self._host, self.clock)
+        name = f"[{self._host}]" if ":" in self._host else self._host
+        session = Session(self.address(), self._port, self.timeout, name, self.clock)
         try:
             yield session
         finally:

@@ -31,6 +31,11 @@ def share(part: float) -> str:
     return f"{math.floor(part * 10000 + 1e-9) / 100:.2f} %"
 
 
+def rounds_words(n: int) -> str:
+    """`1 round`, `8 rounds`."""
+    return f"{n} round{'' if n == 1 else 's'}"
+
+
 def times(ratio: float | None) -> str:
     """A ratio as a factor: `1.354`."""
     return NOTHING if ratio is None else f"{ratio:.3f}"

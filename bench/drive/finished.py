@@ -18,9 +18,10 @@ from bench.records.record import MEASURED
 
 FILE = "finished.env"
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}
+NO_ANSWER = "does not answer"
+"""What a server that already runs did instead of not starting."""
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
 TOOL_FAILED, DIED = "load tool failed", "died"
-SIDES = ("a", "b")
 
 
 def read_facts(path: Path) -> dict[str, str] | None:
@@ -46,19 +47,8 @@ def metas(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str
     """Each measurement's folder in the run's, and its meta.json."""
     if step.mode == "turns":
         yield from _turns(run, step, facts)
-        return
-    if step.mode != "duet":
+    else:
         yield step.dir, _solo(run, step, facts)
-        return
-    outcome, detail = MEASURED, ""
-    for window in (1, 2):
-        if outcome == MEASURED:
-            outcome, detail = _pair_outcome(run, step, facts, window)
-        for side in SIDES:
-            meta = {"schema": 1, "id": f"{step.id}-{window}{side}", "outcome": outcome, "detail": detail}
-            meta |= {"image_id": facts.get(f"image_{side}") or None}
-            meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, f"end_{window}_ns")}
-            yield f"{step.dir}/{window}{side}", meta
 
 
 def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
@@ -73,6 +63,7 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
             outcome, detail = DIED, "the container ended under load"
     else:
         outcome, detail = _not_started(run, step.services[0])
+    outcome = _of_running(step.first, outcome)
     times = _times(folder / "prepare.txt")
     return {
         "schema": 1,
@@ -93,6 +84,7 @@ def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[st
     """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
     for line in step.lines:
         outcome, detail = _turns_outcome(run, step, facts, line)
+        outcome = _of_running(line, outcome)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
         meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns")}
         yield line["dir"], meta
@@ -111,25 +103,9 @@ def _turns_outcome(run: Path, step: Step, facts: Mapping[str, str], line: Mappin
     if ended:
         words = last_words(services / f"{name}.log")
         return DIED, "its container ended" + (f"; its last words: {words}" if words else "")
-    if (services / f"{name}.status").exists() and (status := side_status(services / f"{name}.status")):
+    if (services / f"{name}.status").exists() and (status := _saved_status(services / f"{name}.status")):
         return _outcome(status, services / f"{name}.txt", alive=True)
     return TOOL_FAILED, last_words(said) or "its window was not reached"
-
-
-def _pair_outcome(run: Path, step: Step, facts: Mapping[str, str], window: int) -> tuple[str, str]:
-    """What became of a window; what happened before the first one is in the first one's."""
-    if _status(facts, "start_status"):
-        return _not_started(run, step.services[0])
-    folder = run / step.dir
-    for verb in ("prepare", "run") if window == 1 else ("run",):
-        if f"{verb}_{window}_status" not in facts:
-            continue
-        for side in SIDES:
-            said, alive = folder / f"{window}{side}" / f"{verb}.txt", facts.get(f"alive_{side}") == "yes"
-            outcome, detail = _outcome(side_status(said.with_suffix(".status")), said, alive=alive)
-            if outcome != MEASURED:
-                return outcome, detail or last_words(folder / f"{verb}-{window}.txt")
-    return MEASURED, ""
 
 
 def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
@@ -139,6 +115,10 @@ def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
     if outcome != OUTCOMES[10] and not alive:
         outcome = DIED
     return outcome, last_words(said)
+
+
+def _of_running(line: Mapping[str, Any], outcome: str) -> str:
+    return NO_ANSWER if line.get("url") and outcome == OUTCOMES[10] else outcome
 
 
 def _not_started(run: Path, service: str) -> tuple[str, str]:
@@ -151,16 +131,16 @@ def last_words(path: Path) -> str:
     return "".join(mark if mark.isprintable() else " " for mark in lines[-1]) if lines else ""
 
 
-def side_status(path: Path) -> int:
-    """The exit status that was saved of a side, or of a service of a block; 12 (the load tool) where there is none."""
+def _saved_status(path: Path) -> int:
+    """The exit status that was saved of a service of a block; 12 (the load tool) where there is none."""
     status = last_words(path)
     return int(status) if status.isdecimal() else 12
 
 
 def _times(path: Path) -> dict[str, int]:
     """`ready NS` and `warm NS`, which loadgen/measure prints."""
-    words = (line.split() for line in _lines(path))
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+    found = (line.split() for line in _lines(path))
+    return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdecimal()}
 
 
 def _lines(path: Path) -> Sequence[str]:

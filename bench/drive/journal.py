@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.pair_analysis import judge_pairs, pairs_of
 from bench.analysis.table_analysis import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
@@ -83,11 +82,6 @@ def read(run: str) -> list[Line]:
 def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
     """The records of measurements of these modes."""
     return [from_line(line.record) for line in lines if line.record and line.mode in modes]
-
-
-def decided(source: Run, lines: Iterable[Line]) -> set[str]:
-    """The pairs that have their verdict, or that more rounds would not help: they are not measured on."""
-    return judge_pairs(pairs_of(source.facts), reviewed(source, records(lines, ("duet", "null")))).decided
 
 
 def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:

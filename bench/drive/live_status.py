@@ -17,7 +17,7 @@ LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class LiveStatus:
-    """`words` hold the goodput where all windows are valid, else the first cause; `short` leaves out its details."""
+    """`words` hold the goodput where the window is valid, else the first cause; `short` leaves out its details."""
 
     valid: bool
     words: str
@@ -29,18 +29,16 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 
 
 def live_status(records: Iterable[Record]) -> LiveStatus:
-    """Pure: one measurement's goodput, or that of a pair's sides, over its windows."""
+    """Pure: one measurement's goodput, or how many windows of a block count."""
     every = list(records)
     if every and every[0].mode == "turns":
         return _of_block(every)
-    refused = next((record for record in every if not record.valid), None)
-    if refused is not None:
-        cause = refused.causes[0]
+    (record,) = every
+    if not record.valid:
+        cause = record.causes[0]
         short = _shown(f"invalid: {cause.cause}")
         return LiveStatus(False, _shown(f"invalid: {cause.cause}: {cause.detail}"), short)
-    sides = [[r for r in every if r.side == side] for side in dict.fromkeys(record.side for record in every)]
-    rates = [rate for windows in sides if (rate := _goodput(windows)) is not None]
-    words = "no figure" if len(rates) < len(sides) else f"{' and '.join(map(number, rates))} requests/s"
+    words = f"{number(record.goodput)} requests/s" if record.goodput else "no figure"
     return LiveStatus(True, words, words)
 
 
@@ -53,14 +51,6 @@ def _of_block(records: Sequence[Record]) -> LiveStatus:
     cause = refused[0].causes[0]
     detail = f"{words}; {refused[0].service} {refused[0].scenario}: {cause.cause}: {cause.detail}"
     return LiveStatus(False, _shown(detail), words)
-
-
-def _goodput(windows: Sequence[Record]) -> float | None:
-    """Successes by time of all windows together."""
-    if any(not record.goodput or not record.successes for record in windows):
-        return None
-    seconds = sum((record.successes or 0) / (record.goodput or 1) for record in windows)
-    return sum(record.successes or 0 for record in windows) / seconds
 
 
 def _shown(text: str) -> str:

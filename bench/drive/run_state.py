@@ -67,18 +67,17 @@ def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
 
 
 def next_round(source: Run, state: RunState, now: float) -> RunState:
-    """With the open steps of the next round. Pairs and tables that have their verdicts by now are not measured on.
+    """With the open steps of the next round. Tables that have their verdicts by now are not measured on.
 
     Where the time does not suffice for all, those come first that get a look in it.
     """
     steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
     lines = journal.read(source.path)
     modes = {step.mode for step in steps}
-    decided = journal.decided(source, lines) if "duet" in modes else set[str]()
     settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
     rounds = whole(source.facts.get("rounds")) or 0
     bound = journal.bound(source, lines) if "solo" in modes and rounds > BOUND_AFTER else ()
-    left = tuple(open_steps(steps, journal.finished_ids(lines), decided, rounds, settled=settled, bound=bound))
+    left = tuple(open_steps(steps, journal.finished_ids(lines), settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.mode == "turns") or left

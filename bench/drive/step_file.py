@@ -1,7 +1,7 @@
 """The step file, results/RUN/step.sh: one step of the plan as shell assignments.
 
 The loop on the host and `loadgen/measure` source it, so that neither reads the plan. A step is a solo measurement, a
-null-server measurement, one round of a pair (2 windows x 2 sides), or a block of services that are loaded in turns.
+null-server measurement, or a block of services that are loaded in turns.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ COUNT_DEADLINE_S = 600
 ENDLESS_S = 3600
 """The duration that a tool in turns is started with: it is told to end when it has had its turns."""
 PORT = 8080
-DATABASES = ("postgres", "postgres2")
-"""Each side of a pair has its own, so that it can be charged with its CPU time."""
 
 PlanLine = Mapping[str, Any]
 
@@ -61,30 +59,23 @@ def step_file(
     """The text of step.sh for the plan's lines of one step."""
     first = lines[0]
     mode = first.get("mode", "solo")
-    sides, names = [first], [""]
-    if mode == "duet":
-        sides = [line for line in lines if line["window"] == first["window"]]
-        names = [f"{line['window']}{line['side']}" for line in lines]
-    elif mode == "turns":
-        sides = list({line["service"]: line for line in lines}.values())
-        names = [load_name(line) for line in lines]
+    names = [load_name(line) for line in lines] if mode == "turns" else [""]
     if len(set(names)) != len(lines) or len({line.get("unit", line["id"]) for line in lines}) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
-    services = [line["service"] for line in sides]
     step = Step(tuple(lines))
     text = [
         f"STEP_ID={_quoted(step.id)}",
         f"STEP_MODE={_quoted(mode)}",
         f"STEP_LABEL={_quoted(step.label)}",
         f"STEP_DIR={_quoted(step.dir)}",
-        f"STEP_SERVICES={_array(services)}",
-        f"STEP_DATABASES={_array([_database(line) for line in sides])}",
+        f"STEP_SERVICES={_array(step.services)}",
         f"STEP_LOADS={_array(names)}",
+        f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
     ]
     for name, line in zip(names, lines, strict=True):
         values = load_values(line, grace_s, count_deadline_s)
-        pairs = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
-        text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({pairs})")
+        entries = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
+        text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({entries})")
     return "\n".join(text) + "\n"
 
 
@@ -105,7 +96,7 @@ def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict
     values = {
         "ID": line["id"],
         "DIR": line["dir"],
-        "URL": f"http://{line['service']}:{PORT}{line['path']}",
+        "URL": (line.get("url") or f"http://{line['service']}:{PORT}") + line["path"],
         "METHOD": line.get("method") or "GET",
         "BODY": line.get("body"),
         "REQUESTS": line.get("requests"),
@@ -123,7 +114,6 @@ def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict
         "DEADLINE": duration_s + timeout_s + grace_s if duration_s else count_deadline_s,
         "KNEE_P99": line.get("knee_p99_s"),
         "KNEE_SHARE": line.get("knee_share"),
-        "SLOT": line.get("slot"),
     }
     return {key: plain(value) for key, value in values.items()}
 
@@ -135,12 +125,6 @@ def plain(value: str | float | None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _database(line: PlanLine) -> str:
-    """The database that a service asks; of a pair, which of the two is drawn with the slot, as is who starts first."""
-    side = (line.get("slot") or 1) - 1 if line.get("mode") == "duet" else 0
-    return DATABASES[side] if line.get("database") else ""
 
 
 def _array(values: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One measurement, one round of a pair (two windows, two sides) or a block: its lines of plan.jsonl."""
+    """One measurement, or a block: its lines of plan.jsonl."""
 
     lines: tuple[Mapping[str, Any], ...]
 
@@ -21,12 +21,12 @@ class Step:
 
     @property
     def id(self) -> str:
-        """The measurement, the pair's round or the block."""
+        """The measurement or the block."""
         return str(self.first.get("unit", self.first["id"]))
 
     @property
     def mode(self) -> str:
-        """One of solo, null, duet and turns."""
+        """One of solo, null and turns."""
         return str(self.first.get("mode", "solo"))
 
     @property
@@ -41,15 +41,8 @@ class Step:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The service under load; of a pair both, which are the same one twice in an A/A pair; all of a block."""
-        if self.mode == "turns":
-            return tuple(dict.fromkeys(line["service"] for line in self.lines))
-        return tuple(line["service"] for line in self.lines[:2]) if self.mode == "duet" else (self.first["service"],)
-
-    @property
-    def pair(self) -> str | None:
-        """The pair, of a duet."""
-        return self.first.get("pair")
+        """The service under load; all of a block."""
+        return tuple(dict.fromkeys(line["service"] for line in self.lines))
 
     @property
     def cell(self) -> tuple[str, str, str, str]:
@@ -58,18 +51,12 @@ class Step:
         return service, scenario, tool, level
 
     @property
-    def control(self) -> bool:
-        """Whether it is an A/A pair."""
-        return self.mode == "duet" and len(set(self.services)) == 1
-
-    @property
     def label(self) -> str:
         """The step in words."""
         if self.mode == "turns":
             tables = dict.fromkeys(f"{line['scenario']} {line['tool']} {line['level']}" for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
-        services = " and ".join(dict.fromkeys(self.services))
-        return f"{services} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
+        return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -78,11 +65,9 @@ class Step:
 
     @property
     def dir(self) -> str:
-        """Its folder in the run's; of a pair or block the one that holds the folders of its measurements."""
+        """Its folder in the run's; of a block the one that holds the folders of its measurements."""
         folder = str(self.first["dir"])
-        if self.mode == "turns":
-            return "/".join(folder.split("/")[:4])
-        return folder.rpartition("/")[0] if self.mode == "duet" else folder
+        return "/".join(folder.split("/")[:4]) if self.mode == "turns" else folder
 
     def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
         """The tables of a block that were measured in it: one service that failed is no reason to load all again."""
@@ -118,33 +103,19 @@ def steps_of(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
 def open_steps(
     steps: Sequence[Step],
     finished: Collection[str],
-    decided: Collection[str],
-    solo_rounds: int,
     *,
     settled: Collection[tuple[str, str, str]] = (),
     bound: Collection[tuple[str, str, str, str]] = (),
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
-    `finished` holds measurements and steps that need no (second) try, `decided` the pairs that have a verdict,
-    `settled` the tables (scenario, tool, level) that need no more rounds, which are left out of their blocks. Controls
-    have no verdict of their own: beyond the rounds of the solo windows they go on only while some pair is undecided.
-    `bound` are cells (service, scenario, tool, level) that their tool cannot load.
+    `finished` holds measurements and steps that need no (second) try, `settled` the tables (scenario, tool, level) that
+    need no more rounds, which are left out of their blocks. `bound` are cells (service, scenario, tool, level) that
+    their tool cannot load.
     """
-    compared = {step.pair for step in steps if step.mode == "duet" and not step.control}
-    if not compared and any(step.mode == "turns" for step in steps):
-        # Tables in turns need the null server once.
-        solo_rounds = max(1, solo_rounds)
     for step in steps:
-        if step.mode == "duet" and step.pair in decided:
-            continue
         if step.mode == "turns":
             if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
                 yield left
-            continue
-        if step.mode == "solo" and step.cell in bound:
-            continue
-        if step.mode != "solo" and step.round > solo_rounds and compared <= set(decided):
-            continue
-        if step.id not in finished and not all(name in finished for name in step.ids):
+        elif step.id not in finished and not (step.mode == "solo" and step.cell in bound):
             yield step

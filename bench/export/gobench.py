@@ -52,9 +52,6 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
     controls = sum(record.mode == "null" for record in records if record.valid)
     if controls:
         yield f"# left out, the null server, a control: {controls}"
-    alone = sum(record.valid for record in records) - controls - sum(map(len, _rounds(records)))
-    if alone:
-        yield f"# left out, window of a pair whose other side is not valid: {alone}"
 
 
 def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -81,23 +78,14 @@ def _load(record: Record) -> str:
 
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
-    """The valid records of each line: a solo record, one side's windows of a round that are valid on both sides, or a
-    service's windows of a round in turns.
-    """
+    """The valid records of each line: a solo record, or a service's windows of a round in turns."""
     found: dict[tuple[str, ...], list[Record]] = {}
-    windows: dict[tuple[str | None, int, int | None], list[Record]] = defaultdict(list)
     for record in records:
         if record.mode == "solo" and record.valid:
             found[(record.id,)] = [record]
         elif record.mode == "turns" and record.valid:
             key = (record.scenario, record.tool, record.level, record.service, str(record.round))
             found.setdefault(key, []).append(record)
-        elif record.mode == "duet" and record.valid:
-            windows[record.pair, record.round, record.window].append(record)
-    for (pair, round, _), sides in windows.items():
-        if {record.side for record in sides} == {"a", "b"}:
-            for record in sides:
-                found.setdefault((str(pair), str(round), str(record.side)), []).append(record)
     return list(found.values())
 
 
@@ -133,8 +121,6 @@ def name_of(record: Record) -> str:
     keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
     keys |= {"package": record.package or ""}
     keys |= {name.lower(): value for name, value in settings_of(record.settings).items()}
-    if record.mode == "duet":
-        keys |= {"pair": record.pair or "", "side": record.side or ""}
     keys |= {"level": record.level, "tool": record.tool}
     parts = [f"{key}={_NO_WORD.sub('_', value)}" for key, value in keys.items() if value]
     return "/".join(["Benchmark" + "".join(word[:1].upper() + word[1:] for word in words), *parts])

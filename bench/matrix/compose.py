@@ -14,14 +14,8 @@ HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not e
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 # The CPU sets of services/template.yml and services/common.yml where .env leaves them empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
-TWIN = "twin"
-"""Compose name of the A/A copy in `docker compose up bench`: a second container of the quick preset's `twin`."""
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
-SECOND_DATABASE = """  postgres2:
-    extends: {file: services/common.yml, service: postgres}
-    healthcheck: {disable: true}
-"""
 
 
 def compose_file(matrix: Matrix) -> str:
@@ -36,11 +30,10 @@ def bench_file(matrix: Matrix) -> str:
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
-def run_services(matrix: Matrix, services: Iterable[Service], *, second_database: bool = False, locks: str = "") -> str:
+def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = "") -> str:
     """A run's services.yml, without the services that `bench_file` defines.
 
-    `second_database`: add a database for side b, for pairs whose scenario uses one. `locks`: the folder with the locks
-    of a user's own app, for each Python.
+    `locks`: the folder with the locks of a user's own app, for each Python.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
@@ -50,15 +43,13 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, second_database
     )
     body += "".join(_varied(s) for s in chosen if s.settings)
     note = "  # matrix.sh checks the database itself; a health check would be charged to the measurement.\n"
-    return "".join(["services:\n", note, QUIET, SECOND_DATABASE if second_database else "", body])
+    return "".join(["services:\n", note, QUIET, body])
 
 
 def _bench_services(matrix: Matrix) -> str:
     quick = list(_quick_services(matrix))
     parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
-    [twin_of] = [service for _, service, _ in quick if service.stack == matrix.presets["quick"].twin]
-    parts.append(_service(TWIN, twin_of, matrix, image=twin_of.name))
-    return "".join([*parts, _bench([*(name for name, _, _ in quick), TWIN], twin_of.name)])
+    return "".join([*parts, _bench(name for name, _, _ in quick)])
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
@@ -92,12 +83,11 @@ def _service(
     *,
     profile: bool = False,
     chosen: bool = False,
-    image: str | None = None,
     folder: str = "",
     locks: str = "",
 ) -> str:
-    """One service. `chosen`: WORKER_CLASS chooses its server and image; `image`: its name where it is not `name`."""
-    server, alias = service.server.name, image or name
+    """One service. `chosen`: WORKER_CLASS chooses its server and image."""
+    server, alias = service.server.name, name
     if chosen:
         _, value, default = WORKER
         server, alias = server.replace(default, value), service.name.replace(default, value)
@@ -156,7 +146,7 @@ def _own_build(service: Service, locks: str) -> list[str]:
     return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
 
 
-def _bench(names: Iterable[str], twin_of: str) -> str:
+def _bench(names: Iterable[str]) -> str:
     needs = "".join(f"      {name}: {{condition: service_started}}\n" for name in names)
     return (
         "  bench:\n"
@@ -165,7 +155,7 @@ def _bench(names: Iterable[str], twin_of: str) -> str:
         "    # Starts as root only to switch to the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
-        f"    environment: {json.dumps({name: _reference(name) for name in SETTINGS} | {'BENCH_TWIN_OF': twin_of})}\n"
+        f"    environment: {json.dumps({name: _reference(name) for name in SETTINGS})}\n"
         "    depends_on:\n"
         "      postgres: {condition: service_healthy}\n"
         "      upstream: {condition: service_started}\n"

@@ -134,8 +134,6 @@ def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) ->
         published=value.get("published"),
         keepalive=value.get("keepalive", True),
         mode=value.get("mode", "turns"),
-        pairs=value.get("pairs", "baseline"),
-        twin=value.get("twin", ""),
         turn_rounds=value.get("turn_rounds"),
         turn_seconds=value.get("turn_seconds"),
         vary=tuple(value.get("vary", ())),

@@ -120,6 +120,15 @@ class Service:
     """What --vary gives it: knobs and their values, in the order of the command line."""
     plain: str | None = None
     """The service without these settings, whose image it runs."""
+    url: str = ""
+    """Of a server that already runs, which is no container: where it is reached."""
+    owned: bool = False
+    """Whether the user states that they own it, as it is not on this machine."""
+
+    @property
+    def on_ipv6(self) -> bool:
+        """Whether it is reached by IPv6: what is under way when a turn ends is looked up for IPv4 alone."""
+        return self.url.startswith("http://[")
 
     @property
     def built_as(self) -> str:

@@ -39,9 +39,6 @@ class Preset:
     published: str | None = None
     keepalive: bool = True
     mode: str = "turns"
-    pairs: str = "baseline"
-    twin: str = ""
-    """The stack of its A/A pairs; empty: the first."""
     turn_rounds: int | None = None
     """The most rounds of its tables; None: until the last interim look."""
     turn_seconds: float | None = None

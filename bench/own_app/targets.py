@@ -115,7 +115,7 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
             headers.append((header[1], header[2].strip()))
         else:
             raise UserError(f"{where}: '{line[:80]}' is neither a header (Name: value) nor a body (@FILE)")
-    return Target(name or _slug(request[1], path), request[1], path, tuple(headers), body, weight)
+    return Target(name or slug(request[1], path), request[1], path, tuple(headers), body, weight)
 
 
 def _path(url: str, where: str) -> str:
@@ -136,7 +136,8 @@ def _body(path: Path, line: str, where: str) -> bytes:
     return body
 
 
-def _slug(method: str, path: str) -> str:
+def slug(method: str, path: str) -> str:
+    """The name of a request without one."""
     words = re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "root"
     return f"{method.lower()}-{words}"[:40].rstrip("-")
 

@@ -1,4 +1,4 @@
-"""The parts of a plan: cells, pairs, null-server cells, and what is skipped with its cause."""
+"""The parts of a plan: cells, tables, null-server cells, and what is skipped with its cause."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from bench.plan.levels import Level
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
 """Of a measurement, beyond warm-up and load: starting the container, waiting for it, stopping it."""
-PAIR_OVERHEAD_S = 3.5
-"""The same for a round of a pair."""
 COUNT_S = 5.0
 """Of a load with a fixed number of requests."""
 SEARCH_S = 60.0
@@ -54,20 +52,6 @@ class PlannedCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two cells that differ only in their service, loaded at the same time; an A/A pair is a control."""
-
-    name: str
-    a: PlannedCell
-    b: PlannedCell
-
-    @property
-    def control(self) -> bool:
-        """Whether it is an A/A pair."""
-        return self.a.service.name == self.b.service.name
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """Cells that differ only in their service, and are loaded in turns; at least two."""
 
@@ -82,8 +66,13 @@ class Table:
 
     @property
     def waits(self) -> bool:
-        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs."""
-        return self.first.route.waits or self.capacity
+        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs, or nobody knows."""
+        return self.first.route.waits or self.capacity or self.has_running
+
+    @property
+    def has_running(self) -> bool:
+        """Whether a service of it is a server that already runs."""
+        return any(cell.service.url for cell in self.cells)
 
     @property
     def has_quotas(self) -> bool:
@@ -131,16 +120,13 @@ class SkippedCell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run measures. `preset` includes the changes of the command line; `duet_seconds` is a window's length."""
+    """What a run measures. `preset` includes the changes of the command line."""
 
     preset: Preset
     cells: tuple[PlannedCell, ...]
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
-    pairs: tuple[Pair, ...] = ()
     nulls: tuple[NullCell, ...] = ()
-    duet_rounds: int = 0
-    duet_seconds: float = 2.0
     tables: tuple[Table, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
@@ -168,13 +154,18 @@ class Plan:
 
     @property
     def rounds(self) -> int:
-        """Rounds in total: enough for the solo windows and for the most that a pair may need."""
-        return max(self.solo_rounds, self.duet_rounds, self.turn_rounds)
+        """Rounds in total: enough for the solo windows and for the most that a table may need."""
+        return max(self.solo_rounds, self.turn_rounds)
 
     @property
     def solo_rounds(self) -> int:
         """Rounds with solo windows."""
-        return self.preset.rounds if self.preset.mode != "duet" and self.alone else 0
+        return self.preset.rounds if self.alone else 0
+
+    @property
+    def null_rounds(self) -> int:
+        """Rounds with the null server: tables in turns need it once."""
+        return max(1, self.solo_rounds)
 
     def block_seconds(self, services: int, tables: Sequence[Table]) -> float:
         """Expected wall time of a block, in seconds."""
@@ -193,16 +184,12 @@ class Plan:
             groups.setdefault(tuple(sorted(cell.service.name for cell in table.cells)), []).append(table)
         return list(groups.values())
 
-    def total_seconds(self, duet_rounds: int, turn_rounds: int = 0) -> float:
-        """Expected wall time in seconds if every pair and every table takes so many rounds to its verdict."""
-        pair = 2 * self.duet_seconds + self.preset.warmup + PAIR_OVERHEAD_S
+    def total_seconds(self, turn_rounds: int = 0) -> float:
+        """Expected wall time in seconds if every table takes so many rounds to its verdicts."""
         null = self.preset.duration + self.preset.warmup + OVERHEAD_S
-        solo = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
-        solo += min(turn_rounds, self.turn_rounds) * self.round_seconds()
-        rounds = max(self.solo_rounds, min(duet_rounds, self.duet_rounds), 1)
-        compared = sum(not p.control for p in self.pairs) * min(duet_rounds, self.duet_rounds)
-        controls = rounds * (pair * sum(p.control for p in self.pairs) + null * len(self.nulls))
-        return solo + compared * pair + controls
+        alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
+        in_turns = min(turn_rounds, self.turn_rounds) * self.round_seconds()
+        return alone + in_turns + self.null_rounds * null * len(self.nulls)
 
 
 def blocks(tables: Sequence[Table], rng: random.Random | None = None) -> list[list[str]]:

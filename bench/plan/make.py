@@ -11,9 +11,10 @@ from bench.matrix.knobs import Reads, reader
 from bench.matrix.model import Matrix, Service
 from bench.matrix.preset import Load
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
-from bench.plan.controls import compared_pairs, control_pairs, null_cells, turn_tables
-from bench.plan.interim_looks import LOOKS, TABLE_LOOKS
+from bench.plan.controls import null_cells, turn_tables
+from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level, refusal
+from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
 from bench.plan.vary import knobs_of, several_cpus, vary
 
@@ -35,9 +36,12 @@ def make_plan(
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
-    preset = override(matrix.presets[name], wanted)
+    alone, scenarios = wanted.only_running, bool(wanted.scenarios)
+    check_running(wanted.running, alone=alone and not scenarios)
+    matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
+    preset = override(preset, wanted)
     matrix = matrix.with_selftests([*preset.stacks, *wanted.stacks, *wanted.frameworks])
-    services = select_services(matrix, preset, wanted, settings)
+    services = [] if alone else select_services(matrix, preset, wanted, settings)
     skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}
@@ -45,6 +49,7 @@ def make_plan(
     knobs = knobs_of(preset, wanted)
     services, left_out = vary(matrix, services, knobs, reads or reader())
     skips += left_out
+    services += [one.service() for one in wanted.running]
     if knobs:
         # A published comparison has one service of each stack.
         preset = replace(preset, published=None)
@@ -66,18 +71,14 @@ def make_plan(
     kept = tuple(cells.values())
     if narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept))
-    duet_rounds = 0 if preset.mode in ("solo", "turns") else (wanted.rounds or LOOKS[-1])
     tables = tuple(turn_tables(preset, kept, several_cpus=several_cpus(settings)))
-    turn_rounds = (wanted.rounds or preset.turn_rounds or TABLE_LOOKS[-1]) if tables else 0
+    turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,
         kept,
         tuple(skips),
         loadgen_cpus,
-        pairs=(*compared_pairs(preset, kept), *control_pairs(preset, kept, wanted)),
         nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
-        duet_rounds=duet_rounds,
-        duet_seconds=float(settings.get("DUET_SECONDS", "2")),
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
@@ -88,10 +89,11 @@ def make_plan(
 def title_of(cells: Sequence[PlannedCell]) -> str:
     """What was selected, in words: `aiohttp and tornado (Python 3.13): json`."""
     services = list({cell.service.name: cell.service for cell in cells}.values())
-    pythons, bases = ({getattr(service, what) for service in services} for what in ("python", "base"))
+    ours = [service for service in services if not service.url]
+    pythons, bases = ({getattr(service, what) for service in ours} for what in ("python", "base"))
     one_of_each = len(pythons) == len(bases) == 1
     names = list(dict.fromkeys(service.stack if one_of_each else service.built_as for service in services))
-    where = f" (Python {services[0].python}, {services[0].base})" if one_of_each else ""
+    where = f" (Python {ours[0].python}, {ours[0].base})" if one_of_each else ""
     settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
     where += f" with {_listed(settings)}" if settings else ""
     return f"{_listed(names)}{where}: {_listed(list(dict.fromkeys(cell.scenario for cell in cells)))}"
@@ -114,7 +116,7 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
             for level in map(parse_level, load.levels):
                 cause = refusal(tool, level, route.method, route.targets)
                 if cause is None:
-                    yield PlannedCell(service, route, scenario, path, tool, level, load.alone)
+                    yield PlannedCell(service, route, scenario, path, tool, level, load.alone or service.on_ipv6)
                 else:
                     refusals.append(cause)
             if len(refusals) == len(load.levels):

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from bench.core.tools import TOOLS
 
-MODES = ("solo", "duet", "null", "turns")
-"""One service alone under load; one side of a pair, both under load at once; the null server, alone; one service of a
-table, which gets the CPU in turns with the others of its block."""
+MODES = ("solo", "null", "turns")
+"""One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
+others of its block."""
 
 NotNegative = float
 """A number that may be 0, unlike a plain float of a plan."""
@@ -66,35 +67,43 @@ class Measurement:
     """The folder of its raw files, relative to the run's."""
     mode: str = "solo"
     unit: str = ""
-    """The round of a pair, or the block of a round, that it belongs to; empty for all others."""
-    pair: str | None = None
-    side: str | None = None
-    """`a`, or `b`, which is compared with a."""
+    """The block of a round that it belongs to; empty for all others."""
     window: int | None = None
     slot: int | None = None
-    """1 where the side is started first, 2 where it is started second; in turns its place in their order."""
+    """In turns: its place in their order."""
     block: int | None = None
     """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
     turn_s: float | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
     """What --vary gives the service: `WORKERS=2 THREADS=4`."""
+    url: str | None = None
+    """Of a server that already runs: its URL without the path."""
+    host_network: bool = False
+    """Whether the load generator is in the host's network, where such a server is reached."""
 
     @property
     def open_loop(self) -> bool:
         """Whether requests are sent at a fixed rate, however slow the answers are."""
         return self.connections is None
 
+    def reached_at(self, port: int) -> tuple[str, int]:
+        """The host of its service, and its port; `port` is that of every container."""
+        if self.url is None:
+            return self.service, port
+        url = urlsplit(self.url)
+        return url.hostname or "", url.port or 80
+
     @property
     def step(self) -> str:
-        """The step of the loop that makes it: a pair's round or a block with all its windows, else itself."""
+        """The step of the loop that makes it: a block with all its windows, else itself."""
         return self.unit or self.id
 
     def as_dict(self) -> dict[str, Any]:
         """The object of its line; what its mode has no use for is left out."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
-        return {name: getattr(self, name) for name in kept if name != "settings" or self.settings}
+        return {name: getattr(self, name) for name in kept if name not in _RARE or getattr(self, name)}
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -102,13 +111,13 @@ class Measurement:
 
 
 _FIELDS = {field.name: field for field in fields(Measurement)}
-_OF_SEVERAL = frozenset({"unit", "pair", "side", "window", "slot", "block", "turn_s"})
+_OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
+_RARE = frozenset({"settings", "url", "host_network"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
-    "duet": frozenset({"block", "turn_s"}),
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
-    "turns": frozenset({"pair", "side", "knee_p99_s", "knee_share"}),
+    "turns": frozenset({"knee_p99_s", "knee_share"}),
 }
 
 
@@ -126,8 +135,8 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         planned = Measurement(**{name: _value(entry, name) for name in _FIELDS})
     except ValueError as problem:
         return str(problem)
-    if planned.mode not in MODES or (planned.mode == "duet" and (planned.side not in ("a", "b") or not planned.pair)):
-        return f"{shortened(planned.mode)} is not a mode, or a pair's side is missing"
+    if planned.mode not in MODES:
+        return f"{shortened(planned.mode)} is not a mode"
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
     return _fault(planned) or planned

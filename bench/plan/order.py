@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.load_files import folder_of
-from bench.plan.cells import NULL, OVERHEAD_S, PAIR_OVERHEAD_S, NullCell, Pair, Plan, PlannedCell, Table, blocks
+from bench.plan.cells import NULL, OVERHEAD_S, NullCell, Plan, PlannedCell, Table, blocks
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
 
@@ -17,47 +17,25 @@ LEAST_TIMEOUT_S = 10.0
 
 
 def measurements(plan: Plan, seed: int) -> list[Measurement]:
-    """Every cell, pair and control once a round, in an order that the seed decides."""
+    """Every cell, block and control once a round, in an order that the seed decides."""
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[PlannedCell | Pair | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
-        units += [p for p in plan.pairs if p.control or number <= plan.duet_rounds]
-        units += plan.nulls if number <= max(1, plan.solo_rounds, plan.duet_rounds) else []
+        units: list[PlannedCell | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
+        units += plan.nulls if number <= plan.null_rounds else []
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
         if number == 1:
             # Levels that are a share of a knee need the knee first.
             units.sort(key=lambda unit: isinstance(unit, PlannedCell) and unit.level.knee_share is not None)
         for position, unit in enumerate(units, 1):
-            if isinstance(unit, Pair):
-                planned += _of_pair(plan, unit, number, position, started_first=rng.choice("ab"))
-            elif isinstance(unit, NullCell):
+            if isinstance(unit, NullCell):
                 planned.append(_of_null(plan, unit, number, position))
             elif isinstance(unit, Block):
                 planned += _of_block(plan, unit, number, position, rng)
             else:
                 planned.append(_of_cell(plan, unit, number, position))
     return planned
-
-
-def _of_pair(plan: Plan, pair: Pair, number: int, position: int, started_first: str) -> Iterator[Measurement]:
-    """Two windows, each with a measurement of either side."""
-    unit, folder = _id(number, position), f"raw/r{number:02}/pairs/{pair.name}"
-    for window, (side, cell) in itertools.product((1, 2), (("a", pair.a), ("b", pair.b))):
-        yield replace(
-            _of_cell(plan, cell, number, position),
-            id=f"{unit}-{window}{side}",
-            mode="duet",
-            unit=unit,
-            pair=pair.name,
-            side=side,
-            window=window,
-            slot=1 if side == started_first else 2,
-            duration_s=plan.duet_seconds,
-            seconds=2 * plan.duet_seconds + plan.preset.warmup + PAIR_OVERHEAD_S,
-            dir=f"{folder}/{window}{side}",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +80,8 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 slot=slot,
                 duration_s=table.load_s(plan.turn_seconds),
                 turn_s=turn_s,
+                # One load generator for all of a table.
+                host_network=table.has_running,
                 # For the tool, a request under way also lasts while it is stopped.
                 timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
                 seconds=plan.block_seconds(len(block.services), block.tables),
@@ -154,6 +134,8 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         base=service.base,
         package=service.package,
         settings=service.settings_text,
+        url=service.url or None,
+        host_network=bool(service.url),
         scenario=cell.scenario,
         route=cell.route.name,
         database=cell.route.database,

@@ -13,9 +13,10 @@ from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix, Service
 from bench.matrix.preset import Load, Preset
 from bench.plan.levels import parse_level
+from bench.plan.running import RunningServer
 
-MODES = ("turns", "solo", "duet", "both")
-"""Tables in turns (what cannot be loaded in turns is measured alone), each service alone, pairs, solo and duet."""
+MODES = ("turns", "solo")
+"""Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,21 @@ class Selection:
     duration: float | None = None
     rounds: int | None = None
     mode: str | None = None
-    controls: str = "all"
-    twin: str = ""
-    """The only service that has an A/A copy; empty where every service can have one."""
+    controls: str = "null"
     vary: tuple[Knob, ...] = ()
+    running: tuple[RunningServer, ...] = ()
+    """Servers that already run."""
+
+    @property
+    def only_running(self) -> bool:
+        """Whether it chooses these alone, and no service."""
+        chosen = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages, self.vary)
+        return bool(self.running) and self.preset is None and not any(chosen)
 
 
 def narrows(wanted: Selection) -> bool:
     """Whether it chooses cells, and not only how they are measured, or with which settings."""
-    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "twin", "vary")}
+    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "vary")}
     return wanted != Selection(**unrelated)
 
 
@@ -58,6 +65,10 @@ def override(preset: Preset, wanted: Selection) -> Preset:
             raise UserError("--rounds takes a number from 1 to 99")
         preset = replace(preset, rounds=wanted.rounds)
     if wanted.mode is not None:
+        if wanted.mode in ("duet", "both"):
+            raise UserError(
+                f"--mode {wanted.mode} is gone: two services of a selection (--stack A,B) are compared in turns"
+            )
         if wanted.mode not in MODES:
             raise unknown("mode", wanted.mode, MODES)
         preset = replace(preset, mode=wanted.mode)
@@ -65,7 +76,10 @@ def override(preset: Preset, wanted: Selection) -> Preset:
 
 
 def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings: Mapping[str, str]) -> list[Service]:
-    """The preset's services that the filters match; a filter that matches none of them replaces its axis."""
+    """The preset's services that the filters match; a filter that matches none of them replaces its axis.
+
+    They are in the order of `--stack`.
+    """
     own = matrix.select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
     pythons, bases = (
@@ -91,6 +105,9 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
         and s.framework.name in frameworks
         and s.server.name in servers
     ]
+    if wanted.stacks:
+        # The first one is what a pull request's comment compares with.
+        services.sort(key=lambda s: next(n for n, glob in enumerate(wanted.stacks) if any_match(s.stack, [glob])))
     if preset.packages:
         return [matrix.with_package(s, package) for s in services for package in preset.packages]
     return services

@@ -42,8 +42,6 @@ def knobs_of(preset: Preset, wanted: Selection) -> list[Wanted]:
         combinations *= len(one.knob.values)
     if combinations > MOST_VALUES:
         raise UserError(f"--vary makes {combinations} combinations of each service, and at most {MOST_VALUES} are made")
-    if CPU_QUOTA in names and preset.mode in ("duet", "both"):
-        raise UserError(f"--vary {CPU_QUOTA} goes with --mode turns or solo: a pair shares one set of CPUs")
     return found
 
 

@@ -77,13 +77,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "lag_s": Field("how late an open loop's requests were sent", "s"),
         "knee_rate": Field("highest rate at which p99 stays within the level's limit", "1/s"),
         "nulls": Field("why a figure is null, by field"),
-        "mode": Field(
-            "solo, duet (one side of a pair), null (the null server, a control) or turns (one service of a table)"
-        ),
-        "pair": Field("pair that a duet belongs to"),
-        "side": Field("side of the pair: a, or b, which is compared with a"),
-        "slot": Field("whether this side was started first (1) or second (2); in turns its place in their order"),
-        "window": Field("window of the pair's round, or of the block; from 1"),
+        "mode": Field("solo, null (the null server, a control) or turns (one service of a table)"),
+        "slot": Field("in turns: the service's place in their order, from 1"),
+        "window": Field("in turns: window of the block, from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
         "settings": Field("settings that --vary gave the service, as NAME=VALUE, separated by spaces"),
         "process_cpu_s": Field(

@@ -21,7 +21,7 @@ from bench.run.reader import Raw, ServiceFacts
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
-OUTCOMES = (MEASURED, "did not start", "died", "answers wrongly", "load tool failed")
+OUTCOMES = (MEASURED, "did not start", "does not answer", "died", "answers wrongly", "load tool failed")
 
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
@@ -114,8 +114,6 @@ def make_record(
         latency_s=latency,
         nulls=nulls,
         mode=planned.mode,
-        pair=planned.pair,
-        side=planned.side,
         slot=planned.slot,
         window=planned.window,
         block=planned.block,

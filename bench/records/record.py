@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 
 MEASURED = "measured"
 
@@ -59,10 +59,6 @@ FIGURES = (
     "process_cpu_s",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
-
-
-ADDED = {"process_cpu_s": "the record was made by a version that did not have this figure"}
-"""Figures that lines of this schema may lack, each with the reason for its null."""
 
 
 class BadRecord(ValueError):
@@ -159,11 +155,9 @@ class Record:
     lag_s: Mapping[str, float] | None
     knee_rate: float | None
     nulls: Mapping[str, str]
-    # `solo`, `duet` (one `side` of a `pair`, started in `slot` 1 or 2), `null` (the null server, a control) or `turns`
-    # (one service of a `block`, all up side by side, each loaded in its turns; `slot` is its place in their order).
+    # `solo`, `null` (the null server, a control) or `turns` (one service of a `block`, all up side by side, each loaded
+    # in its turns; `slot` is its place in their order).
     mode: str = "solo"
-    pair: str | None = None
-    side: str | None = None
     slot: int | None = None
     window: int | None = None
     block: int | None = None
@@ -205,7 +199,6 @@ def from_line(line: str) -> Record:
         for name in ("command", "process_cpu_s"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
-        values["nulls"] |= {name: reason for name, reason in ADDED.items() if name not in values}
         return Record(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None

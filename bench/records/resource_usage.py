@@ -25,7 +25,6 @@ TICKS_PER_S = 100
 MIN_HOST_S = 1.0
 """The least CPU time, over all of the host's CPUs, of which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
-_SHARED = "both sides of the pair share the database"
 _SILENT = "tool.json does not say"
 _V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
 
@@ -43,8 +42,6 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             ("upstream", raw.upstream),
         )
     ]
-    if planned.mode == "duet" and not raw.own_database:
-        used[1] = (None, unmeasured or (_SHARED if planned.database else "the scenario does not use the database"))
     if evidence.turns is not None:
         used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
     (server_s, _), database, _ = used
@@ -78,8 +75,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             evidence.wall_s,
             [*used, (loadgen_s, no_tool)],
             no_tool,
-            alone=planned.mode != "duet",
-            ticks=evidence.turns.host_ticks if evidence.turns else None,
+            evidence.turns.host_ticks if evidence.turns else None,
         ),
     }
 
@@ -149,8 +145,7 @@ def _loadgen(
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
     # A tool cannot use more CPUs than it has threads; Go's tools have one for each CPU.
-    sides = 2 if planned.mode == "duet" else 1
-    usable = min(cpus, sides * {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
+    usable = min(cpus, {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
     busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))
@@ -186,9 +181,7 @@ def _host(
     wall_s: float | None,
     used: Sequence[tuple[float | None, str]],
     no_tool: str,
-    *,
-    alone: bool,
-    ticks: Sequence[int] | None = None,
+    ticks: Sequence[int] | None,
 ) -> Figures:
     """Shares of the host's CPU time: steal (taken by the hypervisor) and foreign (used by none of `used`).
 
@@ -210,8 +203,7 @@ def _host(
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
         return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
     steal = (spent[7] / sum(spent), "")
-    unknown = [] if alone else ["the other side of the pair used the host too"]
-    unknown += [reason for cpu_s, reason in used if cpu_s is None]
+    unknown = [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)

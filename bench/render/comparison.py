@@ -11,9 +11,8 @@ from typing import Any
 from jinja2 import Environment
 
 from bench.analysis.compare_runs import ComparedRun, RunComparison
-from bench.analysis.comparison import Metric
 from bench.analysis.run_diff import DIFFERS, CellDifference, CellFigure, Drift, count_words
-from bench.analysis.samples import GOODPUT, PAIR, PER_CORE
+from bench.analysis.samples import GOODPUT, PER_CORE
 from bench.analysis.trends import CHANGED, Trend
 from bench.core.formats import NOTHING, number
 from bench.core.templates import environment
@@ -21,23 +20,19 @@ from bench.render.table import Table, escape
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.change_points import LEAST_RUNS
 from bench.stats.estimates import percent_of
+from bench.stats.table_verdicts import MARGIN
 
-NAMES = {
-    GOODPUT: "goodput",
-    PER_CORE: "goodput per core",
-    PAIR[Metric.GOODPUT]: "goodput ratio",
-    PAIR[Metric.CPU]: "goodput per core ratio",
-}
+NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
 UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}
 MOST = 10
 """How many differences or conclusions are listed; the rest is counted."""
 NOTES = (
     "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
     "relative to the first; more is better.",
-    "Two runs are not measured side by side, so nothing here is called faster or slower. 'differs' is a change larger "
-    "than the host may have caused (by the null server) and than the noise floor of both runs (by their A/A pairs): "
-    "Welch's t test, with Benjamini and Hochberg's procedure at 5 % over all rows of two runs. Effects that the null "
-    "server does not show (memory, disk, program layout) are not excluded; --mode duet measures side by side.",
+    "Two runs share no second, so nothing here is called faster or slower. 'differs' is a change larger than the host "
+    "may have caused (by the null server), and than 3 %: Welch's t test, with Benjamini and Hochberg's procedure at "
+    "5 % over all rows of two runs. Effects that the null server does not show (memory, disk, program layout) are not "
+    "excluded; services of one run are compared in turns, and need no null server for it.",
 )
 
 TREND_NOTE = (
@@ -80,16 +75,16 @@ def shown(text: str) -> str:
 def _content(found: RunComparison) -> dict[str, Any]:
     compared = [other for other in found.compared if other.rows]
     # With trends, only the first and the last run are compared in full.
-    pairs = compared[-1:] if found.trends else compared
+    shown_runs = compared[-1:] if found.trends else compared
     names = [found.first, *(other.name for other in found.others)]
     title = f"{names[0]} and {names[1]}" if len(names) == 2 else f"{len(names)} runs, {names[0]} to {names[-1]}"
-    tables = [*_trend_tables(found.trends), *(table for other in pairs for table in _tables(other))]
+    tables = [*_trend_tables(found.trends), *(table for other in shown_runs for table in _tables(other))]
     return {
         "title": title,
         "first": found.first,
         "others": [other for other in found.others if other.verdict.differences],
         "alike": [other.name for other in found.others if not other.verdict.differences],
-        "conclusions": list(_conclusions(found, [row for other in pairs for row in other.rows])),
+        "conclusions": list(_conclusions(found, [row for other in shown_runs for row in other.rows])),
         "tables": tables,
         "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES) if tables else (),
         "MOST": MOST,
@@ -99,7 +94,7 @@ def _content(found: RunComparison) -> dict[str, Any]:
 def _conclusions(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
     for other in found.others:
         if not other.verdict.comparable:
-            yield f"{other.name} is not comparable with {found.first}: {other.cause}."
+            yield f"{other.name} is not comparable with {found.first}: {other.verdict.cause}."
     yield from _first(
         f"{_whose(trend)}: {_percent(change.ratio)} from {change.run} on."
         for trend in found.trends
@@ -127,18 +122,13 @@ def _first(sentences: Iterable[str]) -> Iterator[str]:
         yield f"{len(every) - MOST} more are in the tables below."
 
 
-def _titled(figure: str) -> str:
-    return NAMES[figure] + UNITS.get(figure, ", side b / side a of a pair")
-
-
 def _in_order(figures: Iterable[str]) -> list[str]:
     """The figures in a fixed order, goodput first."""
     return sorted(dict.fromkeys(figures), key=[*NAMES].index)
 
 
 def _whose(row: CellDifference | Trend) -> str:
-    beside = f" vs {row.beside}" if row.beside else ""
-    return f"{row.service}{beside}, {row.cell}, {NAMES[row.figure]}"
+    return f"{row.service}, {row.cell}, {NAMES[row.figure]}"
 
 
 def _tables(compared: ComparedRun) -> Iterator[Table]:
@@ -148,19 +138,18 @@ def _tables(compared: ComparedRun) -> Iterator[Table]:
         one, other = group[0].one, group[0].other
         columns = ("cell", "service", one, other, "change", "verdict", "remarks")
         lines = tuple(tuple(map(shown, _row(row))) for row in group)
-        title = f"{other} vs {one}: {_titled(figure)}"
+        title = f"{other} vs {one}: {NAMES[figure]}{UNITS[figure]}"
         yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "remarks"))
-    yield _controls(rows[0].one, compared)
+    yield _null_server(rows[0].one, compared)
 
 
-def _controls(one: str, other: ComparedRun) -> Table:
+def _null_server(one: str, other: ComparedRun) -> Table:
     """The change of the null server between the runs, and the smallest change that counts."""
     rows = [
         (f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", NAMES[drift.key.figure], _interval(drift))
         for drift in other.drifts
     ]
-    least = (f"{NAMES[figure]} {percent_of(other.deltas[figure]):.1f} %" for figure in (GOODPUT, PER_CORE))
-    notes = [f"Smallest change that counts (3 %, or the noise floor of both runs): {', '.join(least)}."]
+    notes = [f"Smallest change that counts: {percent_of(MARGIN):.0f} %."]
     if not rows:
         notes.insert(
             0, "The null server was not measured often enough in both runs, so changes of the host are unknown."
@@ -177,7 +166,6 @@ def _interval(drift: Drift) -> str:
 
 
 def _row(row: CellDifference) -> tuple[str, ...]:
-    service = f"{row.service} vs {row.beside}" if row.beside else row.service
     remarks = [row.reason] if row.reason else []
     remarks += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
     left = [
@@ -186,7 +174,7 @@ def _row(row: CellDifference) -> tuple[str, ...]:
         if side.value is not None and side.cause
     ]
     figures = (_figure(row.before), _figure(row.after), _change(row))
-    return row.cell, service, *figures, row.word, "; ".join(dict.fromkeys([*remarks, *left])) or NOTHING
+    return row.cell, row.service, *figures, row.word, "; ".join(dict.fromkeys([*remarks, *left])) or NOTHING
 
 
 def _figure(side: CellFigure) -> str:
@@ -212,16 +200,15 @@ def _trend_tables(trends: Sequence[Trend]) -> Iterator[Table]:
         group = [trend for trend in trends if trend.figure == figure]
         columns = ("cell", "service", "runs", "first", "last", "verdict", "level")
         rows = tuple(tuple(map(shown, _trend_row(trend))) for trend in group)
-        title = f"Trend over {len(group[0].runs)} runs: {_titled(figure)}"
+        title = f"Trend over {len(group[0].runs)} runs: {NAMES[figure]}{UNITS[figure]}"
         yield Table(title, columns, rows, labels=2, prose=("verdict", "level"))
 
 
 def _trend_row(trend: Trend) -> tuple[str, ...]:
     points = [point for point in trend.points if point.value is not None]
     ends = [_figure(points[index]) if points else NOTHING for index in (0, -1)]
-    service = f"{trend.service} vs {trend.beside}" if trend.beside else trend.service
     count = f"{len(points)} of {len(trend.points)}"
-    return trend.cell, service, count, *ends, trend.word, _levels(trend) or trend.reason or NOTHING
+    return trend.cell, trend.service, count, *ends, trend.word, _levels(trend) or trend.reason or NOTHING
 
 
 def _levels(trend: Trend) -> str:

@@ -1,7 +1,8 @@
 """The pull request comment, and whether a policy fails: `pr-comment`.
 
-For one run: the verdicts on its pairs, A being the base and B the head. For two runs there is no verdict, since they
-were not measured side by side: their figures are listed next to each other if the runs are comparable.
+For one run: the verdicts on its tables in turns, whose first service is the base, and every other one a head. For two
+runs there is no verdict, since they share no window: their figures are listed next to each other if the runs are
+comparable.
 """
 
 from __future__ import annotations
@@ -9,20 +10,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.analysis.cells import Cell, Context, cells_of
 from bench.analysis.compatibility import Compatibility, compatibility_of
-from bench.analysis.pair_analysis import Judged, PlannedPair, judge_pairs, pairs_of
+from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.ranking import Row as RankedRow
+from bench.analysis.run_diff import INVALID
 from bench.analysis.run_facts import read_facts
-from bench.analysis.verdicts import FASTER, INVALID, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Verdict
+from bench.analysis.table_analysis import judge_tables
+from bench.analysis.table_observations import tables_of
 from bench.core.errors import UserError
+from bench.core.formats import NOTHING, percent, rounds_words
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.run.reader import read_run, read_service
-from bench.stats.estimates import percent_of
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
 
 MOST_BYTES = 65_536
@@ -36,40 +42,76 @@ ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
-WHY_NO_VERDICT = "verdicts need base and head as pairs of one run (docs/ci.md)"
+WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A pair with its verdict, and those of its services that could not be measured."""
+    """Base and head of a table with the verdict on the head; `contrast` is None where it gives none.
 
-    pair: PlannedPair
-    found: Verdict
+    `failed` are those of them that could not be measured.
+    """
+
+    ranking: Ranking
+    base: RankedRow
+    head: RankedRow
+    contrast: Contrast | None
     failed: tuple[str, ...] = ()
 
     @property
+    def invalid(self) -> str:
+        """Why one of them has no figure; empty if both have, or if nothing was measured yet."""
+        lost = (
+            one
+            for one in (self.base, self.head)
+            if one.service in self.failed or (self.ranking.rounds and not one.windows)
+        )
+        return "; ".join(f"{one.service}: {one.note}" for one in lost)
+
+    @property
     def kind(self) -> str:
-        """The verdict without its cause."""
-        return INVALID if self.found.word.startswith(INVALID) else self.found.word
+        """The verdict, or `invalid`."""
+        if self.invalid:
+            return INVALID
+        return self.contrast.verdict if self.contrast else NOT_ENOUGH
+
+    @property
+    def slower_percent(self) -> float:
+        """By how many percent the head is slower than the base; negative if it is faster."""
+        return -100 * self.contrast.difference if self.contrast else 0.0
+
+    def remarks(self) -> Iterator[str]:
+        """What is missing for a verdict, and what is noted of either."""
+        ranking, one = self.ranking, self.contrast
+        if self.invalid:
+            yield self.invalid
+            return
+        if ranking.look is None:
+            yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
+        elif self.kind == NOT_ENOUGH and one and one.smallest_visible is not None:
+            yield f"a difference of {100 * one.smallest_visible:.1f} % would most likely have been called"
+        if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
+            yield f"{rounds_words(one.more_rounds)} more would most likely decide it"
+        yield from (f"{side.service}: {side.note}" for side in (self.base, self.head) if side.note)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What gives exit status 1; `slower` if B is slower by more than `percent`."""
+    """What gives exit status 1; `slower` if the head is slower by more than `percent`."""
 
     name: str
     percent: float = 0.0
 
     def violated_by(self, row: Row) -> bool:
-        """Whether one pair violates it; a service that could not be measured counts as invalid."""
+        """Whether one comparison violates it."""
         if self.name == SLOWER:
-            return row.kind == SLOWER and _slower(row.found) > self.percent
-        return self.name == row.kind.replace(" ", "-") or (self.name == INVALID and bool(row.failed))
+            return row.kind == SLOWER and row.slower_percent > self.percent
+        return self.name == row.kind.replace(" ", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """Its Markdown, and the number of pairs or cells that violate a policy."""
+    """Its Markdown, and the number of comparisons or cells that violate a policy."""
 
     text: str
     violations: int
@@ -84,40 +126,50 @@ def parse_policy(text: str) -> Policy:
 
 
 def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
-    """The comment on a run's pairs; UserError if it has none."""
+    """The comment on a run's tables in turns; UserError if it has none."""
     if any(policy.name == "not-comparable" for policy in policies):
         raise UserError("--fail-on not-comparable needs two runs, and one was given")
     source = read_run(str(folder))
-    judged = judge_pairs(pairs_of(source.facts), read_records(folder))
-    if not judged.pairs:
-        raise UserError(f"{folder.name} has no pairs and so no verdicts: measure with --mode duet (docs/ci.md)")
     failures = {name: failed for name in service_names(source) if (failed := read_service(source.path, name).failure)}
-    return verdict_comment(folder.resolve().name, judged, policies, failures)
+    absent = {name: ": ".join(failed) for name, failed in failures.items()}
+    rows = rows_of(judge_tables(source.facts, read_records(folder), absent), source.facts, absent)
+    if not rows:
+        raise UserError(
+            f"{folder.name} has no table in turns and so no verdicts: select two services, without --mode (docs/ci.md)"
+        )
+    return verdict_comment(folder.resolve().name, rows, policies, absent)
 
 
-def verdict_comment(
-    run: str, judged: Judged, policies: Sequence[Policy], failures: Mapping[str, tuple[str, str]]
-) -> Comment:
-    """Pure: a headline, a row per pair (those without a difference folded away), and the result of each policy.
+def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Row]:
+    """Every service of each table but the first, which is the base, in the order of the plan."""
+    rows = []
+    for ranking, table in zip(rankings, tables_of(facts), strict=True):
+        places = {row.service: row for row in ranking.rows}
+        contrasts = {(one.a, one.b): one for one in ranking.contrasts}
+        base, *heads = table.services
+        for head in heads:
+            failed = tuple(name for name in (base, head) if name in absent)
+            rows.append(Row(ranking, places[base], places[head], contrasts.get((base, head)), failed))
+    return rows
 
-    `failures` has outcome and detail of the services that could not be measured.
+
+def verdict_comment(run: str, every: Sequence[Row], policies: Sequence[Policy], absent: Mapping[str, str]) -> Comment:
+    """Pure: a headline, a row per comparison (those without a difference folded away), and the result of each policy.
+
+    `absent` says why services could not be measured.
     """
-    every = [
-        Row(pair, found, tuple(name for name in (pair.a, pair.b) if name in failures))
-        for pair, found in zip(judged.pairs, judged.verdicts, strict=True)
-    ]
     rows = {kind: [row for row in every if row.kind == kind] for kind in ORDER}
-    rows[SLOWER].sort(key=lambda row: -_slower(row.found))
+    rows[SLOWER].sort(key=lambda row: -row.slower_percent)
     counts = Counter({kind: len(group) for kind, group in rows.items()})
     head = [
         f"### {_headline(counts)}",
         "",
-        f"Run {code(run)}: head against base, measured side by side.",
+        f"Run {code(run)}: head against base, measured in turns.",
     ]
     if counts[INVALID] or counts[NOT_ENOUGH]:
-        head += ["`invalid` and `not enough data` are not verdicts: whether these pairs differ is unknown."]
+        head += ["`invalid` and `not enough data` are not verdicts: whether these services differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
-    head += [f"Not measured: {code(name)}, {code(': '.join(failures[name]))}." for name in [*lost][: MOST_ROWS[0]]]
+    head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(policy.violated_by(row) for row in every) for policy in policies}
     foot = [_policy_line(policy, count, counts) for policy, count in violations.items()]
     first = [row for kind in ORDER if kind != NO_DIFFERENCE for row in rows[kind]]
@@ -130,13 +182,13 @@ def verdict_comment(
 def _headline(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     by_kind = ", ".join(f"{counts[kind]} {kind}" for kind in ORDER if counts[kind])
-    return f"{total} {'pair' if total == 1 else 'pairs'}: {by_kind}"
+    return f"{total} comparison{'' if total == 1 else 's'}: {by_kind}"
 
 
 def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
     unknown = counts[INVALID] + counts[NOT_ENOUGH]
-    silent = f"; pairs without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
+    silent = f"; comparisons without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
@@ -145,7 +197,7 @@ def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Row]]], foot: 
     for most in MOST_ROWS:
         lines = [*head]
         for title, rows in parts:
-            table = [*_table(rows[:most]), *_more(rows, most, "pairs: see the run's report")]
+            table = [*_table(rows[:most]), *_more(rows, most, "comparisons: see the run's report")]
             if rows and title:
                 table = [f"<details><summary>{title}</summary>", "", *table, "", "</details>"]
             lines += ["", *table] if rows else []
@@ -162,12 +214,16 @@ def _text(lines: Sequence[str], foot: Sequence[str]) -> str:
 def _table(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
-    lines = ["| head | base | load | verdict | metric | remarks |", "| --- | --- | --- | --- | --- | --- |"]
+    columns = ("head", "base", "load", "verdict", "difference", "interval", "metric", "rounds", "remarks")
+    lines = [f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
     for row in rows:
-        pair, found = row.pair, row.found
-        remarks = "; ".join([*([found.reason] if found.reason else []), *found.flags])
-        words = code(found.words()) if row.kind == INVALID else found.words()
-        cells = [code(pair.b), code(pair.a), code(" ".join(pair.table)), words, str(found.metric), code(remarks)]
+        one, ranking = row.contrast, row.ranking
+        difference = percent(1 + one.difference) if one and not row.invalid else NOTHING
+        interval = NOTHING
+        if one and one.interval and not row.invalid:
+            interval = f"{percent(1 + one.interval[0])} to {percent(1 + one.interval[1])}"
+        cells = [code(row.head.service), code(row.base.service), code(" ".join(ranking.table)), row.kind, difference]
+        cells += [interval, str(ranking.metric), str(ranking.rounds), code("; ".join(row.remarks()))]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -190,7 +246,7 @@ def side_by_side(
     head = [
         f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
         "",
-        f"{code(names[0])} and {code(names[1])} were not measured side by side, so a difference may come from the"
+        f"{code(names[0])} and {code(names[1])} share no window, so a difference may come from the"
         f" host: {WHY_NO_VERDICT}.",
     ]
     solo = [[record for record in every if record.mode == "solo"] for every in records]
@@ -231,11 +287,6 @@ def _key(cell: Cell) -> tuple[str, str]:
 def _row(key: tuple[str, str], both: Iterable[Cell]) -> str:
     words = [cell.rate_words() if cell.goodput is not None else code(cell.state) for cell in both]
     return "| " + " | ".join([*map(code, key), *words]) + " |"
-
-
-def _slower(found: Verdict) -> float:
-    """By how many percent B is slower than A, as the verdict says it."""
-    return 0.0 if found.estimate is None else percent_of(-found.estimate.mean)
 
 
 def code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""report.md: conclusions, setup, missing results, verdicts, then the preset's tables."""
+"""report.md: conclusions, rankings, setup, missing results, then the preset's tables."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any
 from jinja2 import Template
 
 from bench.analysis.advice import advice
+from bench.analysis.already_running import already_running
 from bench.analysis.cells import Context
-from bench.analysis.conclusions import by_question, conclusions, noise_floor_words
+from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.own_app_answer import own_app_answers
-from bench.analysis.pair_analysis import Judged
+from bench.analysis.ranking import Ranking
 from bench.analysis.reference_results import reference_results
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
@@ -29,6 +30,7 @@ from bench.render.tables.four_tools import four_tools
 from bench.render.tables.knee import knee
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
+from bench.render.tables.null_server import null_table
 from bench.render.tables.open_loop import vegeta
 from bench.render.tables.own_app import own_app_tables
 from bench.render.tables.processes import process_table
@@ -38,7 +40,6 @@ from bench.render.tables.ranking import ranking_table
 from bench.render.tables.repeats import repeats
 from bench.render.tables.summary import summary
 from bench.render.tables.tldr import tldr
-from bench.render.tables.verdicts import NOTE, control_tables, verdict_tables
 from bench.render.tables.wrk_latency import wrk_latency
 from bench.run.reader import Run, ServiceFacts
 
@@ -66,7 +67,7 @@ def report_content(
     source: Run,
     services: Mapping[str, ServiceFacts],
     records: Sequence[Record],
-    judged: Judged,
+    rankings: Sequence[Ranking],
     latencies: Mapping[Key, Latencies],
 ) -> dict[str, Any]:
     """The content of the report, by the names that its templates use."""
@@ -79,13 +80,12 @@ def report_content(
     # For every preset: these tables are empty if the run has no such cells.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
     return {
-        "own_app": own_app_answers(facts, judged.rankings),
-        "own_app_tables": own_app_tables(facts, judged.rankings, records, services),
-        "conclusions": by_question(conclusions(judged, records)),
-        "noise_floor": noise_floor_words(judged),
-        "advice": advice(facts, judged, records),
+        "own_app": own_app_answers(facts, rankings),
+        "own_app_tables": own_app_tables(facts, rankings, records, services),
+        "conclusions": by_question(conclusions(rankings, records)),
+        "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [*_facts(facts, records), *_jit(facts, services)],
+        "facts": [*_facts(facts, records), *already_running(source), *_jit(facts, services)],
         "services": _services(facts, services, records),
         "reference": reference,
         "planned": len(records),
@@ -95,12 +95,10 @@ def report_content(
         "causes": _causes(records),
         "skipped": _skipped(facts),
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
-        "rankings": [ranking_table(ranking) for ranking in judged.rankings],
+        "rankings": [ranking_table(ranking) for ranking in rankings],
         "rankings_note": RANKING_NOTE,
-        "published": published_table(judged.rankings, reference, _stacks(facts)),
-        "verdicts": verdict_tables(judged),
-        "verdicts_note": NOTE,
-        "controls": control_tables(judged, records),
+        "published": published_table(rankings, reference, _stacks(facts)),
+        "controls": null_table(records),
         "costs": [
             *(costs(solo, context) or _costs_of_turns(records, context)),
             *process_table(alone, context, mapping(facts.get("knobs"))),

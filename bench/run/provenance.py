@@ -80,7 +80,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *(f"bench/{name}" for name in ("parse", "records", "stats", "validity")),
         *(
             f"bench/analysis/{name}.py"
-            for name in ("cells", "comparison", "knee", "latency", "pair_analysis", "verdicts")
+            for name in ("cells", "knee", "latency", "metric", "table_analysis", "table_observations")
         ),
     ),
 }

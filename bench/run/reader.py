@@ -18,8 +18,11 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
+from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.spoiled import SPOILED
 
+RUNNING_ANSWERS = "answers.json"
+"""Only a server that already runs has it among its files: its right answers."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
 """A container's counters: (before, after) a window."""
 
@@ -39,8 +42,6 @@ class Raw:
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """The counters of the database and the upstream, before and after."""
-    own_database: bool = False
-    """Whether the database's counters are this measurement's own: each side of a pair that uses one has its own."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
 
@@ -89,8 +90,12 @@ AGAIN = (f"raw/r*/*/*/*.{SPOILED}-*", f"raw/r*/blocks/*/*/*/*.{SPOILED}-*")
 """Where windows measured alone and in turns have what was measured first."""
 
 
+IN_PAIRS = "was measured in pairs, which this version no longer reads: use commit 6cb307d (git switch --detach 6cb307d)"
+"""What is said of a run of `--mode duet`, and of one with A/A pairs."""
+
+
 def read_run(path: str) -> Run:
-    """Read run.json and plan.jsonl; UserError where `path` is not a results folder."""
+    """Read run.json and plan.jsonl; UserError where `path` is not a results folder, or one of an older kind."""
     if not Path(path).is_dir():
         raise UserError(f"'{path}' is not a folder; choose one of: ls results/")
     settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
@@ -105,7 +110,10 @@ def read_run(path: str) -> Run:
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
             continue
-        entry = measurement_of(as_object(line))
+        value = as_object(line)
+        if mapping(value).get("mode") == "duet":
+            raise UserError(f"{Path(path).name} {IN_PAIRS}")
+        entry = measurement_of(value)
         if isinstance(entry, str):
             faults.append(f"plan.jsonl, line {number}: {entry}; its measurement is not in this report")
         elif planned.setdefault(entry.id, entry) is not entry:
@@ -146,13 +154,15 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         faults=tuple(faults),
         database=_ends(folder, "database"),
         upstream=_ends(folder, "upstream"),
-        own_database=os.path.exists(f"{folder}/database.before"),
     )
 
 
 def read_service(run: str, name: str) -> ServiceFacts:
     """The facts about a service in `raw/services/NAME`."""
     folder = f"raw/services/{name}"
+    if os.path.exists(f"{run}/{folder}/{RUNNING_ANSWERS}"):
+        failed = read_bytes(f"{run}/{folder}/failure.json")
+        return _already_running(name, None if failed is None else _failure(as_object(failed)))
     missing: dict[str, str] = {}
     image = read_bytes(f"{run}/{folder}/image.json")
     image_id, made = _image(image)
@@ -190,6 +200,13 @@ def read_service(run: str, name: str) -> ServiceFacts:
         idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
         start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
     )
+
+
+def _already_running(name: str, failure: tuple[str, str] | None) -> ServiceFacts:
+    """The facts about a server that already runs: there are none."""
+    facts = ("image_id", "base_label", "python_build", "packages_file", "packages_sha256", "limits")
+    idle = {"null": NO_COUNTERS}
+    return ServiceFacts(name=name, missing=dict.fromkeys(facts, NO_CONTAINER), idle=idle, failure=failure)
 
 
 def _seconds_between(data: bytes | None) -> float | None:

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 DEPENDENCIES = ("loadgen", "postgres", "upstream")
-SECOND_DATABASE = "postgres2"
 
 
-def services_file(
-    services: Mapping[str, Mapping[str, Any]], *, second_database: bool, own_app: Mapping[str, Any] | None = None
-) -> str:
+def services_file(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[str, Any] | None = None) -> str:
     """RUN/services.sh: names, images, bases, frameworks, settings and routes of the services, for bash to source."""
+    running = {name: facts["url"] for name, facts in services.items() if facts.get("url")}
+    services = {name: facts for name, facts in services.items() if name not in running}
     own = own_app["services"] if own_app else ()
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
-    dependencies += [SECOND_DATABASE] * second_database + [f"own-{name}" for name in own]
+    dependencies += [f"own-{name}" for name in own]
     return (
         _array("SERVICES", services)
         + _array("DEPENDENCIES", dependencies)
@@ -28,6 +27,7 @@ def services_file(
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})
         + _map("ROUTES_OF", {name: ",".join(facts["routes"]) for name, facts in services.items()})
+        + (_map("TARGET_OF", running) if running else "")
         + (_own(own_app) if own_app else "")
     )
 

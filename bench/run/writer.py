@@ -27,16 +27,12 @@ def write_run(
     facts: Mapping[str, Any],
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
-    second_database = any(one.pair and one.database for one in planned)
-    services_yml = run_services(matrix, services, second_database=second_database, locks=f"{folder}/{LOCKS}")
-    write_file(folder / "services.yml", services_yml)
+    services = [service for service in services if not service.url]
+    write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
-    write_file(
-        folder / "services.sh",
-        services_file(facts["services"], second_database=second_database, own_app=facts.get("own_app")),
-    )
+    write_file(folder / "services.sh", services_file(facts["services"], facts.get("own_app")))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
@@ -55,17 +51,11 @@ def run_facts(
         "tables": list(plan.preset.tables),
         "mode": plan.preset.mode,
         "rounds": plan.solo_rounds,
-        "duet_rounds": plan.duet_rounds,
         "max_time_s": options.max_time,
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(settings),
         **provenance(),
-        "pairs": [
-            {"name": p.name, "a": p.a.service.name, "b": p.b.service.name, "scenario": p.a.scenario}
-            | {"tool": p.a.tool, "level": p.a.level.name, "waits": p.a.route.waits}
-            for p in plan.pairs
-        ],
         "tables_in_turns": [
             {
                 "scenario": t.first.scenario,
@@ -98,7 +88,9 @@ def service_facts(
 ) -> dict[str, dict[str, Any]]:
     """run.json's entry of each service, with the routes to verify."""
     return {
-        s.name: {
+        s.name: _running(s)
+        if s.url
+        else {
             "stack": s.stack,
             "server": s.server.name,
             "framework": s.framework.name,
@@ -115,3 +107,10 @@ def service_facts(
         }
         for s in services
     }
+
+
+def _running(service: Service) -> dict[str, Any]:
+    """The entry of a server that already runs: `owned`, whether the user states that they own it."""
+    names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
+    made = {"python": service.python, "base": service.base, "package": None, "settings": None}
+    return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}

@@ -39,7 +39,7 @@ GRID = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 60.
 def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int, float]:
     """The confidence of the family's intervals at each planned look (in rounds): what they miss adds up to `alpha`.
 
-    As for pairs, each look may use an equal part of `alpha` (Bonferroni), which is valid for any stopping rule. The
+    Each look may use an equal part of `alpha` (Bonferroni), which is valid for any stopping rule. The
     looks must be planned before the first of them. ValueError if there is none, or they do not ascend.
     """
     looks = tuple(planned_looks)

@@ -2,7 +2,7 @@
 
 - `faster` / `slower`: the simultaneous interval of the difference excludes 0, and the estimate is at least `least`. At
   most 5 % of tables have a false one, over all looks together (see `table_family`).
-- `no difference shown`: the difference's own interval at the look's level lies inside +-margin. As for pairs: two
+- `no difference shown`: the difference's own interval at the look's level lies inside +-margin. Two
   services that differ by the margin or more get it in at most 2.5 % of cases over all looks.
 - `not enough data`: everything else.
 

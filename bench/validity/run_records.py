@@ -43,8 +43,8 @@ def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | Non
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
     """A record for each planned measurement, in the order of the plan, judged by itself.
 
-    Measuring a pair or a table ends with its verdicts: windows that never started have no record, nor have the
-    controls of rounds that were only for pairs.
+    Measuring a table ends with its verdicts: windows that never started have no record, nor has the null server where
+    it is only for tables.
     """
     harness = harness_of(source.facts)
     solo_rounds = whole(source.facts.get("rounds")) or 0
@@ -60,7 +60,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
     """Whether it was only for verdicts that are not there yet: what never started of it needs no record."""
-    spare_from = {"duet": 1, "turns": 2, "null": solo_rounds + 1}
+    spare_from = {"turns": 2, "null": solo_rounds + 1}
     return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
 

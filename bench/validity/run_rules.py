@@ -43,17 +43,8 @@ def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
     )
 
 
-def alone(record: Record) -> bool:
-    """Whether the service had the machine to itself for the whole window."""
-    return record.mode not in ("duet", "turns")
-
-
 def apply_run_rules(records: Iterable[Record], limits: NoiseLimits) -> list[Record]:
-    """The records of a run with the causes of the rules here added.
-
-    Noise affects both sides of a pair alike, so pairs are judged by the tool's ceiling only. Nor do they show noise:
-    each side is foreign load to the other.
-    """
+    """The records of a run with the causes of the rules here added."""
     every = list(records)
     ceilings = ceilings_of(every)
     return [_judged(record, ceilings, limits) for record in every]
@@ -96,7 +87,7 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
 
 def noise_of(record: Record, limits: NoiseLimits) -> str:
     """What else used the host during a window that had the machine to itself; empty if it was little, or is unknown."""
-    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and alone(record) else ""
+    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and record.mode != "turns" else ""
 
 
 def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
@@ -111,8 +102,7 @@ def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     # In turns, noise falls on all services of a window alike, and is in the intervals of its table.
     if record.outcome != MEASURED or record.service == NULL or record.mode == "turns":
         return record
-    starved = _starved(record, limits) if alone(record) else ()
-    bound = "; ".join((*_ceiling(record, ceilings), *starved))
+    bound = "; ".join((*_ceiling(record, ceilings), *_starved(record, limits)))
     causes = [Cause("loadgen-bound", bound)] if bound else []
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))

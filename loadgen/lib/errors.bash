@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How measure and pair end when something is wrong.
+# How measure ends when something is wrong.
 
 # fail STATUS MESSAGE: one line, and exit.
 fail() {

@@ -10,23 +10,21 @@ declare STDIN=''
 
 # Every key of a load in step.sh: times are in seconds, whole numbers have no fraction, '' is what the plan leaves out.
 LOAD_KEYS=(ID DIR URL METHOD BODY REQUESTS TARGETS TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP
-	KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE SLOT)
+	KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE)
 
-# need_loads RUN_DIR ARRAY...: fails unless RUN_DIR/step.sh, which the caller has sourced, has set these associative
-# arrays with all of their keys.
-need_loads() {
-	local file=$1/step.sh name key
-	for name in "${@:2}"; do
-		[[ $name =~ ^[A-Za-z0-9_]+$ && $(declare -p "$name" 2>/dev/null) == 'declare -A'* ]] || fail 2 "$file has no $name"
-		local -n from=$name
-		for key in "${LOAD_KEYS[@]}"; do [[ -v from[$key] ]] || fail 2 "$file has no $key in $name"; done
-	done
+# need_load RUN_DIR ARRAY: fails unless RUN_DIR/step.sh, which the caller has sourced, has set this associative array with all of
+# its keys.
+need_load() {
+	local file=$1/step.sh key
+	[[ $2 =~ ^[A-Za-z0-9_]+$ && $(declare -p "$2" 2>/dev/null) == 'declare -A'* ]] || fail 2 "$file has no $2"
+	local -n from=$2
+	for key in "${LOAD_KEYS[@]}"; do [[ -v from[$key] ]] || fail 2 "$file has no $key in $2"; done
 }
 
-# take_load RUN_DIR [NAME]: sets LOAD to the step's load, or to that of a pair's window and side.
+# take_load RUN_DIR [NAME]: sets LOAD to the step's load, or to the one of this name.
 take_load() {
 	local name=LOAD${2:+_$2} key
-	need_loads "$1" "$name"
+	need_load "$1" "$name"
 	local -n from=$name
 	declare -gA LOAD
 	for key in "${LOAD_KEYS[@]}"; do LOAD[$key]=${from[$key]}; done
@@ -35,8 +33,6 @@ take_load() {
 	LOAD[DIR]=$1/${LOAD[DIR]}
 	LOAD[BODY_FILE]=${LOAD[BODY]:+${LOAD[DIR]}/request-body}
 	take_headers "$1"
-	# The containers of a pair are addressed by IP: those of an A/A pair have one name.
-	[[ -z ${TARGET:-} ]] || LOAD[URL]=http://$TARGET:${LOAD[URL]#*://*:}
 }
 
 # take_headers RUN_DIR: sets HEADERS, as every tool takes them; for a user's own app its folder of REQUESTS has them, and the

@@ -10,15 +10,15 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # besides counters, and block_ended.
 # shellcheck disable=SC2034,SC2154 # block_ended is block.sh's; many.sh sets containers, compose.sh docker
 look_at_block() {
-	local name running killed restarts found
+	local name running killed restarts found=''
 	local format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}} {{.State.OOMKilled}} {{.RestartCount}}'
 	block_state=() block_ended=()
 	name_containers "$@"
-	found=$("$docker" inspect --format "$format" "${containers[@]}" 2>/dev/null) || true # of one that is gone there is no line
+	((${#containers[@]} == 0)) || found=$("$docker" inspect --format "$format" "${containers[@]}" 2>/dev/null) || true # of one that is gone there is no line
 	while read -r name running killed restarts; do
 		[[ ! $name ]] || block_state[$name]=$(printf 'running %s\noom_killed %s\nrestarts %s' "$running" "$killed" "$restarts")
 	done <<<"$found"
-	for name; do [[ ${block_state[$name]:-} == 'running true'* ]] || block_ended+=("$name"); done
+	for name; do is_target "$name" || [[ ${block_state[$name]:-} == 'running true'* ]] || block_ended+=("$name"); done
 }
 
 # save_block_states WHEN FOLDER NAME...: as server_state, of all of them, in FOLDER/NAME.WHEN.
@@ -26,9 +26,11 @@ save_block_states() {
 	local name
 	look_at_block "${@:3}"
 	for name in "${@:3}"; do
-		{
+		if is_target "$name"; then
+			target_state
+		else
 			counters "${block_pid[$name]:-0}"
 			printf '%s\n' "${block_state[$name]:-}"
-		} | save "$2/$name.$1"
+		fi | save "$2/$name.$1"
 	done
 }

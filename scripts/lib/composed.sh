@@ -17,19 +17,6 @@ start_log() { :; }
 is_running() { :; }
 save_provenance() { :; }
 
-# start_pair A B: of one service alone there is a second container, so that it can be paired with itself.
-# shellcheck disable=SC2034 # they are pair.sh's
-start_pair() {
-	local other=$2 found
-	side_pid=([a]='' [b]='') side_image=()
-	[[ $1 != "$2" ]] || other=twin
-	found=$(getent ahostsv4 "$1") || return
-	side_address[a]=${found%% *}
-	found=$(getent ahostsv4 "$other") || return
-	side_address[b]=${found%% *}
-}
-stop_pair() { :; }
-
 # shellcheck disable=SC2034 # block_up is block.sh's
 start_block() { block_up=("$@"); }
 pin_block() { :; }

@@ -10,10 +10,10 @@ source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
 # shellcheck source=scripts/lib/many.sh
 source "${BASH_SOURCE[0]%/*}/many.sh"
-# shellcheck source=scripts/lib/side_b.sh
-source "${BASH_SOURCE[0]%/*}/side_b.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
+# shellcheck source=scripts/lib/target.sh
+source "${BASH_SOURCE[0]%/*}/target.sh"
 
 # bench VERB...: where the load generator is up, in it: to start a container costs more than most verbs.
 bench() {
@@ -23,13 +23,17 @@ bench() {
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
 run_compose() { own_docker compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
 
-in_loadgen() { "$docker" exec "$project-loadgen-1" "$@"; }
+in_loadgen() { "$docker" exec "$project-$loadgen-1" "$@"; }
 
 # start_service NAME [loadgen]: a fresh container of it (and of the load generator).
 # shellcheck disable=SC2034 # image_id and started_ns are solo.sh's
 start_service() {
 	local log found started
 	image_id='' server_pid='' started_ns=''
+	if is_target "$1"; then
+		start_host_loadgen
+		return
+	fi
 	log=$(start_log "$1") || return
 	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$log" 2>&1 || return
 	found=$("$docker" inspect --format '{{.State.Pid}} {{.Image}} {{.State.StartedAt}}' "$project-$1-1") || return
@@ -39,15 +43,21 @@ start_service() {
 
 start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
-stop_service() { "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; }
+stop_service() {
+	if is_target "$1"; then stop_host_loadgen; else "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; fi
+}
 
-is_running() { [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
+is_running() { is_target "$1" || [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 
-server_log() { "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
+server_log() { is_target "$1" || "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
 
-# server_state NAME [PID]: its counters, and how its container is.
+# server_state NAME: its counters, and how its container is; of the one that was started last.
 server_state() {
-	counters "${2:-$server_pid}"
+	if is_target "$1"; then
+		target_state
+		return
+	fi
+	counters "$server_pid"
 	"$docker" inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"

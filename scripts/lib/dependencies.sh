@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What runs for as long as the run does: databases, upstream, load generator; their counters, and those of a service that has
+# What runs for as long as the run does: database, upstream, load generator; their counters, and those of a service that has
 # nothing to do. Only declares.
 
 # shellcheck source=scripts/lib/compose.sh
@@ -23,7 +23,7 @@ start_dependencies() {
 	fi
 	find_irq_time
 	for ((i = 0; i < 100; i++)); do
-		! databases_ready || ! find_dependencies || return 0
+		! database_ready || ! find_dependencies || return 0
 		sleep 0.1
 	done
 	words=$("$docker" logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
@@ -42,19 +42,16 @@ subnet_taken() {
 	{ "$docker" network inspect $names 2>/dev/null || true; } | in_tools python3 -m bench subnet-taken "$BENCH_SUBNET" "$project"
 }
 
-databases_ready() {
-	local name
-	for name in "${DEPENDENCIES[@]}"; do
-		[[ $name != postgres* ]] || "$docker" exec "$project-$name-1" /usr/local/bin/ready >/dev/null 2>&1 || return
-	done
+# database_ready: a user's own service of that name takes its place, and is not waited for here.
+database_ready() {
+	[[ " ${DEPENDENCIES[*]} " != *' postgres '* ]] || "$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1
 }
 
-# find_dependencies: their processes and addresses, looked up once.
+# find_dependencies: their processes, looked up once.
 find_dependencies() {
-	local name found format='{{.State.Pid}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'
+	local name
 	for name in "${DEPENDENCIES[@]}"; do
-		found=$("$docker" inspect --format "$format" "$project-$name-1") || return
-		read -r "dependency_pid[$name]" "dependency_address[$name]" <<<"$found"
+		dependency_pid[$name]=$("$docker" inspect --format '{{.State.Pid}}' "$project-$name-1") || return
 	done
 }
 

@@ -5,9 +5,12 @@
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
+# shellcheck source=scripts/lib/target.sh
+source "${BASH_SOURCE[0]%/*}/target.sh"
 
 # remove_run: its containers, volumes and networks.
 remove_run() {
+	stop_host_loadgen
 	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
 		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
 }

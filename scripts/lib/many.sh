@@ -10,20 +10,30 @@ source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
+# shellcheck source=scripts/lib/target.sh
+source "${BASH_SOURCE[0]%/*}/target.sh"
 
 # start_block NAME...: fresh containers of all of them and of the load generator. While they import their modules they may
 # use every CPU. Sets block_pid and block_up; fails where none of them starts.
 # shellcheck disable=SC2034 # block_pid and block_up are block.sh's
 start_block() {
 	local log name pid found format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Pid}}'
-	block_pid=() block_up=("$@")
+	local ours=() targets=()
+	for name; do if is_target "$name"; then targets+=("$name"); else ours+=("$name"); fi; done
+	block_pid=() block_up=("${ours[@]}")
 	log=$(start_log "$1") || return
-	describe_block "$@" | save "$run_dir/block.yml" || return
-	up_block "$log" "$@" loadgen || start_each "$@" || return
+	if ((${#ours[@]})); then
+		describe_block "${ours[@]}" | save "$run_dir/block.yml" || return
+		up_block "$log" "${ours[@]}" loadgen || start_each "${ours[@]}" || ((${#targets[@]})) || return
+	fi
 	name_containers "${block_up[@]}"
-	found=$("$docker" inspect --format "$format" "${containers[@]}") || return
-	while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
-	list_cgroups "$@" | save "$run_dir/containers.tsv"
+	if ((${#containers[@]})); then
+		found=$("$docker" inspect --format "$format" "${containers[@]}") || return
+		while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
+	fi
+	list_cgroups "${ours[@]}" | save "$run_dir/containers.tsv" || return
+	[[ ! $STEP_HOST_NETWORK ]] || start_host_loadgen "${block_up[@]}" || return
+	block_up+=("${targets[@]}")
 }
 
 # up_block LOG NAME...
@@ -45,10 +55,11 @@ start_each() {
 	((${#block_up[@]} > 0))
 }
 
-# name_containers NAME...: sets `containers`.
+# name_containers NAME...: sets `containers`, of those that are in one.
 name_containers() {
-	containers=("${@/#/"$project-"}")
-	containers=("${containers[@]/%/-1}")
+	local name
+	containers=()
+	for name; do is_target "$name" || containers+=("$project-$name-1"); done
 }
 containers=()
 
@@ -72,10 +83,11 @@ list_cgroups() {
 # pin_block NAME...: from now on each uses only the CPUs of the server.
 pin_block() {
 	name_containers "$@"
-	"$docker" update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
+	((${#containers[@]} == 0)) || "$docker" update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
 }
 
 stop_block() {
 	name_containers "$@"
-	"$docker" rm --force --volumes "${containers[@]}" >/dev/null 2>&1 || true
+	((${#containers[@]} == 0)) || "$docker" rm --force --volumes "${containers[@]}" >/dev/null 2>&1 || true
+	stop_host_loadgen
 }

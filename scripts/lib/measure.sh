@@ -4,15 +4,14 @@
 # (Docker) or composed.sh (`docker-compose up` has started them). The loop calls these functions of it:
 #
 #   start_service NAME [loadgen]    sets server_pid, image_id, started_ns; fails where it does not start
-#   start_pair A B                  sets side_pid, side_image, side_address; B's container is called side-b
 #   start_block NAME...             sets block_pid and block_up, and writes RUN/containers.tsv; fails where none starts
 #   pin_block NAME...               once they answer
 #   look_at_block NAME...           sets block_ended, those whose container does not run any more
 #   save_block_states WHEN FOLDER NAME...    what server_state says of each, in FOLDER/NAME.WHEN
-#   stop_service NAME, stop_pair A
+#   stop_service NAME, stop_block NAME...
 #   is_running NAME                 whether its container still runs
 #   server_log NAME                 its last lines, to standard output
-#   server_state NAME [PID], dependency_state NAME, service_limits NAME    `key value` lines, to standard output
+#   server_state NAME, dependency_state NAME, service_limits NAME    `key value` lines, to standard output
 #   save_provenance NAME, save_idle NAME                                   files under raw/services/NAME
 #   start_log NAME                  the file with what was said when it was started
 #   in_loadgen COMMAND...           a command in the load generator's container
@@ -20,8 +19,6 @@
 
 # shellcheck source=scripts/lib/block.sh
 source "${BASH_SOURCE[0]%/*}/block.sh"
-# shellcheck source=scripts/lib/pair.sh
-source "${BASH_SOURCE[0]%/*}/pair.sh"
 # shellcheck source=scripts/lib/progress.sh
 source "${BASH_SOURCE[0]%/*}/progress.sh"
 # shellcheck source=scripts/lib/solo.sh
@@ -65,11 +62,7 @@ measure_step() {
 	source "$run_dir/step.sh"
 	mkdir -p "$run_dir/$STEP_DIR"
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
-	case $STEP_MODE in
-	duet) measure_pair ;;
-	turns) measure_block ;;
-	*) measure_solo ;;
-	esac
+	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
 	facts+=("end_ns=$(now_ns)")
 	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
 }

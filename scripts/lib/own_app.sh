@@ -36,6 +36,7 @@ prepare_own_app() {
 	[[ ! ${own[before]:-} ]] || arguments+=(--before "${own[before]}")
 	for name in requirements targets expect env-file; do own_file "$name"; done
 	[[ ! ${own[compose]:-} ]] || [[ -f ${own[compose]} ]] || fail 2 "--compose: there is no file '${own[compose]}'"
+	[[ " $* " != *' --target '* ]] || in_tools python3 -m bench target-check "$@"
 	own_folder=$(mktemp -d -p "$root/results" .app-XXXXXX)
 	trap 'rm -rf "$own_folder"' EXIT
 	[[ ! ${own[compose]:-} ]] || resolve_compose

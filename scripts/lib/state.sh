@@ -7,17 +7,14 @@ run='' run_dir='' project=''
 SERVICES=() DEPENDENCIES=()
 OWN_APP='' OWN_FOLDER='' OWN_ENV_FILE='' OWN_BEFORE='' OWN_VARIABLES=()
 own_values=()
-declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=()
+declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=() TARGET_OF=()
 
 # measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
-STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_DATABASES=()
+STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=()
 facts=()
 
 # start_service
 server_pid='' image_id='' started_ns=''
-
-# start_pair, by side: a, b
-declare -gA side_pid=() side_image=() side_address=()
 
 # start_block: first processes by service, and the services that have started
 declare -gA block_pid=()
@@ -28,10 +25,13 @@ declare -gA block_state=()
 block_ended=()
 
 # find_dependencies, by name
-declare -gA dependency_pid=() dependency_address=()
+declare -gA dependency_pid=()
 
 # check_shutdown: a container's exit status
 stopped=''
+
+# From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
+STEP_HOST_NETWORK='' loadgen=loadgen
 
 # The exit status of the verifier where every failed check was an answer that came too late.
 only_late=3

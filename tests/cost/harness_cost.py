@@ -93,7 +93,7 @@ def _windows(folder: Path) -> Iterator[LoadWindow]:
     for path in sorted(folder.glob("raw/r*/*/*/*/meta.json")):
         meta, tool = json.loads(path.read_text()), json.loads((path.parent / "tool.json").read_text())
         if "warm_ns" not in meta:
-            # One side of a pair, whose rounds are another unit.
+            # Of a block, which is another unit.
             continue
         load, warm = tool["end_ns"] - tool["start_ns"], meta["warm_ns"] - meta["ready_ns"]
         fixed = meta["end_ns"] - meta["begin_ns"] - load - warm

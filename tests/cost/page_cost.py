@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.analysis.latency import merged_latencies
-from bench.analysis.pair_analysis import Judged
 from bench.core.errors import UserError
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
@@ -33,8 +32,8 @@ def page_cost(argv: Sequence[str]) -> int:
     records = reviewed(source, services, lambda raw: windows.append(window_details_of(raw)))
     latencies = merged_latencies(folder, records)
     begin = time.monotonic_ns()
-    words = report_content(source, services, records, Judged(), latencies)
-    page = html(source, services, records, Judged(), windows=windows, latencies=latencies, words=words)
+    words = report_content(source, services, records, (), latencies)
+    page = html(source, services, records, windows=windows, latencies=latencies, words=words)
     print(f"page=0,{time.monotonic_ns() - begin}")
     (Path(folder) / "index.html").write_text(page, encoding="utf-8")
     return 0

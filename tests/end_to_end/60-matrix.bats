@@ -80,11 +80,6 @@ teardown() { rm -rf results/20000101-*; }
 	scripts/export.sh gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=asgi/'
 }
 
-@test "a run without pairs has no verdicts to comment on" {
-	run -2 scripts/pr-comment.sh "$run_folder"
-	[[ $output == *"has no pairs and so no verdicts: measure with --mode duet"* ]]
-}
-
 @test "limits and sysctls are read back, as asked" {
 	local setting
 	for setting in '"nofile":16384' '"net.ipv4.tcp_tw_reuse":"1"'; do

@@ -46,7 +46,7 @@ everything() { find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -
 	local lock
 	run -0 --separate-stderr scripts/add-baseline.sh HEAD~1 framework starlette
 	[[ -z $stderr && ${#lines[@]} == 2 && ${lines[0]} == 'starlette-base is the framework starlette as it was.'* ]]
-	[[ ${lines[1]} == '  scripts/matrix.sh --stack SERVER-starlette-base,SERVER-starlette --python 3.13 --base debian '*' --mode duet' ]]
+	[[ ${lines[1]} == '  scripts/matrix.sh --stack SERVER-starlette-base,SERVER-starlette --python 3.13 --base debian '*' --level 32' ]]
 	local old=$BATS_TEST_TMPDIR/old others
 	mkdir "$old"
 	git archive HEAD~1 services | tar -x -C "$old"
@@ -67,9 +67,11 @@ everything() { find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -
 	[[ -z $stderr && ${lines[1]} == '  scripts/matrix.sh --stack uvicorn-base-FRAMEWORK,uvicorn-FRAMEWORK '* ]]
 	cmp <(git show HEAD~1:services/servers/uvicorn/start) services/servers/uvicorn-base/start
 	[[ -x services/servers/uvicorn-base/start ]]
-	python3 -m bench list --stack uvicorn-starlette,uvicorn-base-starlette --python 3.13 --base debian --scenario json \
-		--tool wrk --level 32 --mode duet >plan
-	[[ $(grep '^pair: ' plan) == 'pair: uvicorn-base-starlette-py313-debian  uvicorn-starlette-py313-debian  json  wrk  c32' ]]
+	python3 -m bench list --stack uvicorn-base-starlette,uvicorn-starlette --python 3.13 --base debian --scenario json \
+		--tool wrk --level 32 >plan
+	[[ $(head -n2 plan) == 'uvicorn-base-starlette-py313-debian  json  wrk  c32
+uvicorn-starlette-py313-debian  json  wrk  c32' ]]
+	grep -qx 'table in turns: json  wrk  c32  2 services' plan
 }
 
 @test "the name before does the same" {
@@ -104,14 +106,18 @@ everything() { find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -
 	refuses "services/matrix.toml already has 'starlette-base' in [frameworks]" HEAD~1 framework starlette
 }
 
-@test "the documented workflow plans one pair for each scenario, with the old version first" {
+@test "the documented workflow plans one table for each scenario, with the old version first" {
 	export SERVER=uvicorn NAME=starlette
 	scripts/add-baseline.sh HEAD~1 framework "$NAME"
 	# The selection as it is written there, its lines joined.
 	sed -n '/scripts\/matrix.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*matrix.sh --quiet \(.*\))$/\1/' >words
 	eval "python3 -m bench list $(<words)" >plan
-	[[ $(grep '^pair: ' plan) == 'pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  json  wrk  c32
-pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  queries-20-raw  wrk  c32' ]]
+	[[ $(head -n4 plan | cut -d' ' -f1,3) == 'uvicorn-starlette-base-py313-debian json
+uvicorn-starlette-py313-debian json
+uvicorn-starlette-base-py313-debian queries-20-raw
+uvicorn-starlette-py313-debian queries-20-raw' ]]
+	[[ $(grep '^table in turns: ' plan) == 'table in turns: json  wrk  c32  2 services
+table in turns: queries-20-raw  wrk  c32  2 services' ]]
 }
 
 @test "every script and policy that docs name is there" {
@@ -120,7 +126,7 @@ pair: uvicorn-starlette-base-py313-debian  uvicorn-starlette-py313-debian  queri
 	[[ $(wc -l <scripts.named) -ge 3 ]]
 	while read -r script; do [[ -x $script ]] || { echo "$script" && false; }; done <scripts.named
 	grep -ohE -- '--fail-on [^ `]+' docs/ci.md docs/github-actions.yml | sort -u >policies
-	sed -nE 's/^\| .([a-z:0-9%-]+). \| (a verdict|a pair|two runs) .*/\1/p' docs/ci.md >>policies
+	sed -nE 's/^\| .([a-z:0-9%-]+). \| (a verdict|one of|a comparison|two runs) .*/\1/p' docs/ci.md >>policies
 	[[ $(wc -l <policies) -ge 6 ]]
 	python3 -c 'import sys
 from bench.render.pr_comment import parse_policy

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# loadgen/measure, loadgen/pair and the adapters with fake load tools: no network, no container.
+# loadgen/measure and the adapters with fake load tools: no network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -67,17 +67,6 @@ line() {
 # Makes that line the step.
 plan() { line "$1" | write_step; }
 
-# A pair's round, whose lines differ from the usual by the JSON object given.
-plan_pair() {
-	local name
-	local -A slots=([a]=1 [b]=2)
-	for name in 1a 1b 2a 2b; do
-		line "$(jq -nc --arg name "$name" --argjson slot "${slots[${name:1}]}" --argjson change "$1" '{id: "r01-0001-\($name)",
-			unit: "r01-0001", mode: "duet", window: ($name[:1] | tonumber), side: $name[1:], slot: $slot,
-			dir: "raw/pair/\($name)"} + $change')"
-	done | write_step
-}
-
 command_of() {
 	plan "$1"
 	"$measure" command "$run_dir"
@@ -90,8 +79,8 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ $(command_of '{}') == 'wrk -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json' ]]
 }
 
-@test "wrk: threads, no keep-alive, another host" {
-	[[ $(TARGET=h command_of '{"threads":2,"keepalive":false}') == 'wrk -t 2 -c 64 -d 5s --timeout 10s --latency -H Connection:\ close http://h:8080/json' ]]
+@test "wrk: threads, no keep-alive" {
+	[[ $(command_of '{"threads":2,"keepalive":false}') == 'wrk -t 2 -c 64 -d 5s --timeout 10s --latency -H Connection:\ close http://svc:8080/json' ]]
 }
 
 @test "ab: a count, and a time with its count after it" {
@@ -162,7 +151,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ $output == "measure: $run_dir/step.sh has no LOAD_a b" ]]
 	whole=$(<"$run_dir/step.sh")
 	for key in ID DIR URL METHOD BODY TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP \
-		KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE SLOT; do
+		KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE; do
 		echo "${whole/"[$key]="/"[OTHER]="}" >"$run_dir/step.sh"
 		run -2 "$measure" command "$run_dir"
 		[[ $output == "measure: $run_dir/step.sh has no $key in LOAD" ]] || { echo "$key: $output" && false; }
@@ -170,10 +159,10 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	echo "${whole/"[TIMEOUT]=10"/"[TIMEOUT]=''"}" >"$run_dir/step.sh"
 	run -2 "$measure" command "$run_dir"
 	[[ $output == "measure: $run_dir/step.sh has an empty TIMEOUT in LOAD" ]]
-	plan_pair '{}'
+	plan '{"mode":"turns","unit":"r01-b1","round":1,"dir":"raw/r01/blocks/b1/json/wrk-c64/w1/svc"}'
 	run -2 "$measure" command "$run_dir"
 	[[ $output == "measure: $run_dir/step.sh has no LOAD" ]]
-	[[ $("$measure" command "$run_dir" 2b) == 'wrk '*/json ]]
+	[[ $("$measure" command "$run_dir" r01_0001) == 'wrk '*/json ]]
 }
 
 @test "an unexpected failure names file, line and command, and has status 1" {
@@ -535,51 +524,4 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	pretend python3 <<<'echo "bench: no" >&2; exit 2'
 	run -12 "$measure" prepare "$run_dir"
 	[[ ${lines[-1]} == 'measure: no' ]]
-}
-
-@test "pair: both sides at their addresses, what each says and its status in its folder" {
-	plan_pair '{}'
-	pretend wrk <<-EOS
-		[[ \$1 == -v ]] || { echo "\${!#}" && [[ \${!#} != *10.0.0.2* ]]; }
-	EOS
-	run -12 "$root/loadgen/pair" run "$run_dir" 2 10.0.0.1 10.0.0.2
-	[[ -z $output && $(<"$run_dir/raw/pair/2a/run.status") == 0 && $(<"$run_dir/raw/pair/2b/run.status") == 12 ]]
-	[[ ! -s $run_dir/raw/pair/2a/run.txt ]]
-	[[ $(<"$run_dir/raw/pair/2b/run.txt") == 'measure: wrk ended with status 1: http://10.0.0.2:8080/json' ]]
-	run -0 "$root/loadgen/pair" run "$run_dir" 2 10.0.0.1 10.0.0.1
-	[[ $(<"$run_dir/raw/pair/2b/run.status") == 0 ]]
-	[[ $(<"$run_dir/raw/pair/2a/output.txt") == http://10.0.0.1:8080/json && ! -e $run_dir/raw/pair/1a ]]
-}
-
-@test "pair: the side in slot 1 starts first" {
-	local other=$BATS_TEST_TMPDIR/loadgen
-	mkdir "$other" && cp -r "$root"/loadgen/{pair,lib} "$other/"
-	# The later a process was started, the greater its number.
-	printf '%s\n' '#!/usr/bin/env bash' "echo \"\$PPID\" >'$other/'\$TARGET" >"$other/measure"
-	chmod +x "$other/measure"
-	plan_pair '{}'
-	"$other/pair" run "$run_dir" 1 A B
-	(($(<"$other/A") < $(<"$other/B")))
-	sed -i 's/\[SLOT\]=1/[SLOT]=x/; s/\[SLOT\]=2/[SLOT]=1/; s/\[SLOT\]=x/[SLOT]=2/' "$run_dir/step.sh"
-	"$other/pair" run "$run_dir" 1 A B
-	(($(<"$other/A") > $(<"$other/B")))
-}
-
-@test "pair: wrong usage, a solo step, a side whose output is lost" {
-	plan '{}'
-	run -2 "$root/loadgen/pair" run "$run_dir" 1 A
-	[[ $output == 'pair: usage: '* ]]
-	run -2 "$root/loadgen/pair" run "$run_dir" 3 A B
-	[[ $output == 'pair: usage: '* ]]
-	run -2 "$root/loadgen/pair" run "$run_dir/none" 1 A B
-	[[ $output == 'pair: no readable step file at '* ]]
-	run -2 "$root/loadgen/pair" run "$run_dir" 1 A B
-	[[ $output == "pair: $run_dir/step.sh has no LOAD_1a" ]]
-	plan_pair '{"slot":null}'
-	run -2 "$root/loadgen/pair" run "$run_dir" 1 A B
-	[[ $output == "pair: $run_dir/step.sh has a SLOT of '' in LOAD_1a" ]]
-	plan_pair '{}'
-	mkdir -p "$run_dir/raw/pair/1a/prepare.txt"
-	run -1 "$root/loadgen/pair" prepare "$run_dir" 1 A B
-	[[ $output == *'pair: pair:'*' ended with status 1'* && ! -e $run_dir/raw/pair/1a/prepare.status ]]
 }

@@ -11,13 +11,9 @@ make_run() {
 	{
 		cat - <(echo) && cat <<-'MAKE'
 			folder, made = Path("results") / sys.argv[1], Path("made")
-			pairs = {line["pair"]: line for line in plan if line.get("mode") == "duet" and line["side"] == "b"}
-			firsts = {line["pair"]: line["service"] for line in plan if line.get("side") == "a"}
-			names = ("scenario", "tool", "level")
-			listed = [{"name": n, "a": firsts[n], "b": b["service"]} | {k: b[k] for k in names} for n, b in pairs.items()]
 			blocks = [line for line in plan if line.get("mode") == "turns"]
 			for place in (folder, made):
-			    write_run(place, plan, pairs=listed, tables_in_turns=tables_of(blocks))
+			    write_run(place, plan, tables_in_turns=tables_of(blocks))
 			for line, rate in zip(plan, rates):
 			    if not rate:
 			        continue
@@ -29,7 +25,7 @@ make_run() {
 			        (made / line["dir"] / name).unlink()
 		MAKE
 	} >make.py
-	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom loop_runs import block, null, pair, solo, tables_of, write_window\nfrom make_run import output_of, write_measurement, write_run' make.py
+	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom loop_runs import block, null, solo, tables_of, write_window\nfrom make_run import output_of, write_measurement, write_run' make.py
 	PYTHONPATH=$PROJECT:$PROJECT/tests/support python3 make.py "$1"
 	cat >loop <<-'LOOP'
 		set -Eeuo pipefail
@@ -37,7 +33,6 @@ make_run() {
 		source "$PROJECT/scripts/lib/measure.sh"
 		source "$PROJECT/scripts/lib/run.sh"
 		docker=$BENCH_DOCKER run=a-run run_dir=$PWD/results/a-run project=bench-a-run
-		dependency_address=([postgres2]=198.18.0.9)
 		trap_errors
 		measure_run() {
 			say "building 5 services"

@@ -7,31 +7,16 @@ bats_require_minimum_version 1.5.0
 load loop
 
 setup_file() {
-	made_run solo <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
+	mkdir "$BATS_FILE_TMPDIR/made"
+	cd "$BATS_FILE_TMPDIR/made" || return
+	make_run a-run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
 rates = [3000, 4000]'
-	made_run pair <<<'plan = pair(1, a="aiohttp", b="tornado")
-rates = [3000, 4000, 3000, 4000]'
-	made_run pair-with-databases <<<'plan = [line | {"database": True} for line in pair(1, a="aiohttp", b="aiohttp")]
-rates = [3000, 4000, 3000, 4000]'
-}
-
-# made_run KIND <<<PYTHON: as make_run has it, for use_run to copy.
-made_run() {
-	mkdir "$BATS_FILE_TMPDIR/$1"
-	cd "$BATS_FILE_TMPDIR/$1" || return
-	make_run a-run
 }
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	export FAKE=$PWD
-	use_run solo
-}
-
-# use_run KIND: that one, and nothing of another one.
-use_run() {
-	rm -rf results made calls
-	cp -r "$BATS_FILE_TMPDIR/$1/." .
+	cp -r "$BATS_FILE_TMPDIR/made/." .
 }
 
 # stopped WORDS: status 1, and one line that says what happened, what is kept and how to go on.
@@ -73,34 +58,6 @@ measure run
 bench next' ]]
 }
 
-@test "a pair: both in containers of their own, two windows by address, both removed" {
-	use_run pair
-	run -0 bash loop
-	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: tornado-py313-debian}' ]]
-	[[ $(calls | sed -n 2,8p) == "compose --project-name bench-a-run --file $PWD/results/a-run/compose.yml --file $PWD/results/a-run/side_b.yml up --detach --no-deps --no-build --force-recreate --timeout 0 aiohttp-py313-debian side-b loadgen
-exec loadgen loadgen/pair prepare results/a-run 1 10.0.0.20 10.0.0.6
-exec loadgen loadgen/pair run results/a-run 1 10.0.0.20 10.0.0.6
-exec loadgen loadgen/pair run results/a-run 2 10.0.0.20 10.0.0.6
-rm --force --volumes aiohttp-py313-debian
-rm --force --volumes side-b
-exec loadgen python3 -m bench next a-run"* ]]
-	[[ $(metas) == $'r01/pairs/p001/1a measured\nr01/pairs/p001/1b measured\nr01/pairs/p001/2a measured\nr01/pairs/p001/2b measured' ]]
-	[[ $(<results/a-run/raw/r01/pairs/p001/2b/run.txt) == 'said of b' ]]
-	[[ -s results/a-run/raw/r01/pairs/p001/1b/server.before && ! -e results/a-run/raw/r01/pairs/p001/1a/database.before ]]
-	grep -q '"image_id": "sha256:side-b"' results/a-run/raw/r01/pairs/p001/2b/meta.json
-}
-
-@test "an A/A pair whose answers need a database: each side has its own" {
-	use_run pair-with-databases
-	run -0 bash loop
-	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: aiohttp-py313-debian}\n    extra_hosts: [\'postgres:198.18.0.9\']' ]]
-	[[ -s results/a-run/raw/r01/pairs/p001/2a/database.after && -s results/a-run/raw/r01/pairs/p001/2b/database.after ]]
-	use_run pair-with-databases
-	sed -i 's/"slot": 1/"slot": 3/; s/"slot": 2/"slot": 1/; s/"slot": 3/"slot": 2/' results/a-run/plan.jsonl
-	run -0 bash loop
-	[[ $(<results/a-run/side_b.yml) == $'services:\n  side-b:\n    extends: {file: compose.yml, service: aiohttp-py313-debian}\n  aiohttp-py313-debian:\n    extra_hosts: [\'postgres:198.18.0.9\']' ]]
-}
-
 @test "a service that does not start, and a load that fails, are outcomes: the run goes on" {
 	echo "no such image" >up-fails
 	run -0 bash loop
@@ -113,16 +70,6 @@ exec loadgen python3 -m bench next a-run"* ]]
 	[[ $(metas) == 'r01/aiohttp-py313-debian/json/wrk-c64 died
 r01/tornado-py313-debian/json/wrk-c64 load tool failed' ]]
 	grep -q '^last words of' results/a-run/raw/r01/aiohttp-py313-debian/json/wrk-c64/server.log
-}
-
-@test "a side of a pair that fails ends the round" {
-	use_run pair
-	echo 12 >run
-	run -0 bash loop
-	metas
-	calls
-	[[ $(metas | grep -c 'load tool failed') == 4 && $(grep -c 'loadgen/pair run' calls) == 1 ]]
-	grep -q '"detail": "said of b"' results/a-run/raw/r01/pairs/p001/2a/meta.json
 }
 
 @test "a planner that fails stops the run: the first time it is asked, and later" {
@@ -166,13 +113,6 @@ full_disk() {
 	rm -r bin
 	run -0 bash loop
 	[[ $(metas | grep -c ' measured$') == 2 ]]
-}
-
-@test "a full disk in a pair stops the run" {
-	use_run pair
-	full_disk server.after
-	stopped "scripts/lib/pair.sh:"
-	[[ $(metas) == '' ]]
 }
 
 @test "a folder that cannot be made stops the run" {

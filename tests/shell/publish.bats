@@ -41,6 +41,18 @@ make_run() {
 	diff -r results/published/first results/published/second
 }
 
+@test "verdicts of more than 1 MiB are in the archive" {
+	make_run one
+	echo small >results/one/verdicts.jsonl
+	scripts/publish.sh one small
+	[[ $(<results/published/small/verdicts.jsonl) == small ]]
+	head -c 1048577 /dev/zero >results/one/verdicts.jsonl
+	scripts/publish.sh one large
+	[[ ! -e results/published/large/verdicts.jsonl ]]
+	python3 -c 'import sys, tarfile; sys.exit(tarfile.open(sys.argv[1]).getmember("verdicts.jsonl").size != 1048577)' \
+		results/published/large/raw.tar.xz
+}
+
 @test "nothing is published of a run that lacks something, or under a name that is taken" {
 	make_run one
 	run -2 scripts/publish.sh nope first

@@ -8,23 +8,44 @@ prints the figures for about TABLES tables in each line (default 300); the tests
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from math import log
+from collections.abc import Callable, Sequence
+from math import log, sqrt
 
 import numpy as np
-from simulate_verdicts import Noise, normal, skewed, sticky, wild
 
-from bench.analysis.comparison import Thresholds
 from bench.analysis.run_diff import run_differences
 from bench.analysis.samples import GOODPUT, Key, Sample, Samples
 from bench.analysis.trends import CHANGED, Trend, trends_of
 from bench.stats.change_points import LEAST_RUNS
 
-NULL = Key("json", "wrk", "c64", "null", None, GOODPUT)
+Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+"""Values of mean 0 and standard deviation 1; the last axis is the rounds."""
+NULL = Key("json", "wrk", "c64", "null", GOODPUT)
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.normal(size=shape)
+
+
+def wild(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Student's t with 3 degrees of freedom."""
+    return rng.standard_t(3, shape) / sqrt(3)
+
+
+def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.exponential(size=shape) - 1
+
+
+def sticky(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Each round keeps 0.3 of the one before: what the rounds' independence is there to prevent."""
+    values = rng.normal(size=shape)
+    for index in range(1, shape[-1]):
+        values[..., index] = 0.3 * values[..., index - 1] + sqrt(1 - 0.09) * values[..., index]
+    return values
 
 
 def key(number: int) -> Key:
-    return Key("json", "wrk", "c64", f"service-{number}", None, GOODPUT)
+    return Key("json", "wrk", "c64", f"service-{number}", GOODPUT)
 
 
 def sample(values: Sequence[float], **facts: object) -> Sample:
@@ -44,7 +65,7 @@ def made_up(
     """A run of cells at these levels (logarithms), all of them and the null server moved by `drift`."""
     values = spread * noise(rng, (len(levels) + 1, rounds)) + drift
     cells = {key(number): sample(row + level) for number, (row, level) in enumerate(zip(values, levels, strict=False))}
-    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])}, limits={GOODPUT: Thresholds()})
+    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])})
 
 
 def compared(

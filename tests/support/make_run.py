@@ -280,8 +280,6 @@ def write_measurement(
     (saved / "server.before").write_text(_lines(counters))
     (saved / "server.after").write_text(_lines(counters | used | dict(after or {})))
     beside = {"database": DATABASE_S, "upstream": UPSTREAM_S}
-    if line.get("mode") == "duet":
-        beside = {"database": DATABASE_S} if line["database"] else {}
     for name, used_s in beside.items():
         used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "database" else {})
         (saved / f"{name}.before").write_text(_lines({"cpu_usage_ns": 10**9}))

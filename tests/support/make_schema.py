@@ -37,7 +37,7 @@ def schema() -> dict[str, Any]:
         "properties": {"schema": {"const": SCHEMA}, **properties},
         "required": ["schema", *properties],
         "additionalProperties": False,
-        "allOf": [*_reasons(), *_verdict(), _pairs()],
+        "allOf": [*_reasons(), *_verdict()],
         "$defs": {
             "Cause": {
                 "type": "object",
@@ -72,7 +72,6 @@ def _exact(name: str, found: dict[str, Any]) -> dict[str, Any]:
         "lag_s": _object({key: {"type": "number"} for key in LAGS}) | {"type": ["object", "null"]},
         "nulls": _object({key: {"type": "string"} for key in reasoned()}) | {"required": []},
         "mode": found | {"enum": list(MODES)},
-        "side": found | {"enum": ["a", "b", None]},
     }
     return exact.get(name, found | {"minimum": 1} if name in LEAST_ONE else found)
 
@@ -108,10 +107,3 @@ def _verdict() -> list[dict[str, Any]]:
             "else": {"properties": {"causes": {"minItems": 1}}},
         }
     ]
-
-
-def _pairs() -> dict[str, Any]:
-    """A duet has a pair and its side."""
-    text = {"type": "string"}
-    duet = {"properties": {"mode": {"const": "duet"}}}
-    return {"if": duet, "then": {"properties": {"pair": text, "side": text}}}

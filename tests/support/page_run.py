@@ -31,13 +31,6 @@ SPEEDS = {
 PYTHONS = {"3.12": 0.93, "3.13": 1.0, "3.14": 1.09}
 VARIED = ("uvicorn-asgi", "aiohttp", "tornado", "gunicorn-gevent-flask", "gunicorn-sync-flask", "werkzeug-flask")
 KNEES = {"uvicorn-asgi": 3000, "aiohttp": 2000}
-DUETS = (
-    ("aa1", "aiohttp", "aiohttp", 1.002),
-    ("p1", "gunicorn-sync-flask", "gunicorn-gevent-flask", 1.09),
-    ("p2", "uvicorn-asgi", "uvicorn-blacksheep", 0.8),
-    ("p3", "aiohttp", "tornado", 0.998),
-    ("p4", "bjoern-wsgi", "gunicorn-sync-wsgi", 1.015),
-)
 NULL = {"service": "null", "server": "null", "framework": "null", "python": "null", "base": "null", "mode": "null"}
 
 
@@ -52,6 +45,7 @@ def solo_lines() -> list[dict[str, Any]]:
     lines = []
     for round_number in range(1, ROUNDS + 1):
         order = random.Random(round_number).sample(cells, len(cells))
+        order += [(stack, "3.13", "plaintext", "wrk", "c16") for stack in SPEEDS]
         for number, (stack, python, scenario, tool, level) in enumerate(order, 1):
             lines.append(entry(stack, scenario, tool, level, python=python, number=number, round=round_number))
         place = {"dir": f"raw/r{round_number:02}/null/plaintext/wrk-c64"} | NULL
@@ -59,38 +53,14 @@ def solo_lines() -> list[dict[str, Any]]:
     return lines
 
 
-def pair_lines(rounds: int = 8) -> list[dict[str, Any]]:
-    lines = []
-    for number, (name, a, b, _) in enumerate(DUETS, 500):
-        for round_number in range(1, rounds + 1):
-            for side, stack in (("a", a), ("b", b)):
-                unit = f"r{round_number:02}-{number:04}"
-                place = {"id": f"{unit}-1{side}", "unit": unit, "mode": "duet", "pair": name, "side": side, "window": 1}
-                place |= {"slot": 1, "dir": f"raw/r{round_number:02}/pairs/{name}/1{side}"}
-                lines.append(entry(stack, "json", "wrk", "c64", number=number, round=round_number, **place))
-    return lines
-
-
 def write(folder: Path) -> Path:
-    solo, duets = solo_lines(), pair_lines()
-    names = {line["pair"]: {} for line in duets}
-    for line in duets:
-        names[line["pair"]][line["side"]] = line["service"]
-    cell = {"scenario": "json", "tool": "wrk", "level": "c64", "waits": False}
-    pairs = [{"name": name} | sides | cell for name, sides in names.items()]
+    solo = solo_lines()
     settings = {"WORKERS": "1", "SERVER_CPUS": "0", "MAX_FOREIGN_CPU": "5", "MAX_STEAL": "1"}
     tables = ["tldr", "summary", "levels", "vegeta", "wrk-latency"]
-    write_run(folder, [*solo, *duets], pairs=pairs, title="A made-up run for the page", tables=tables, knobs=settings)
+    write_run(folder, solo, title="A made-up run for the page", tables=tables, knobs=settings)
     rng, clock = random.Random(3), Clock()
     for line in solo:
         _write_solo(folder, line, rng, clock)
-    for line in duets:
-        factor = next(ratio for name, _, _, ratio in DUETS if name == line["pair"]) if line["side"] == "b" else 1.0
-        spread = 0.03 if line["pair"] == "p4" else 0.004
-        cpu_s = 0.9 / factor * (1 + rng.gauss(0, spread))
-        write_measurement(
-            folder, line, output_of(line, 3000.0 * (1 + rng.gauss(0, 0.01))), cpu_s=cpu_s, tool=clock.window(rng)
-        )
     for line in solo[:3]:
         checks = [{"route": "json", "check": "Status", "ok": True, "expected": None, "got": None}]
         saved = folder / "raw/services" / line["service"] / "verify.json"

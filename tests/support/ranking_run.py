@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,7 +20,7 @@ from make_run import entry, output_of, write_measurement, write_run
 
 from bench.analysis.judged_run import judge_run
 from bench.records.record import Record
-from bench.render.page import data, document
+from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import report_content
 
@@ -121,14 +120,11 @@ def page(folder: Path, rankings: Sequence[Mapping[str, Any]], **facts: Any) -> P
         speed = DELAY[stack] or 45 if line["scenario"] == "delay-20" else 1e6 / JSON_US[stack]
         write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
     windows: list[WindowDetails] = []
-    source, services, records, judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-    words = report_content(source, services, records, judged, {})
+    source, services, records, found = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+    words = report_content(source, services, records, found, {})
     records = list(map(_in_turns, records))
     file = folder / "index.html"
-    with patch.object(data, "MODES", (*data.MODES, "turns")):
-        made = document.html(
-            source, services, records, judged, windows=windows, latencies={}, words=words, rankings=rankings
-        )
+    made = document.html(source, services, records, windows=windows, latencies={}, words=words, rankings=rankings)
     file.write_text(made)
     return file
 

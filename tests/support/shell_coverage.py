@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-STARTS = ("scripts/matrix.sh", "loadgen/bench", "loadgen/measure", "loadgen/pair")
+STARTS = ("scripts/matrix.sh", "loadgen/bench", "loadgen/measure")
 COMMANDS = frozenset({"CallExpr", "DeclClause", "TestClause", "ArithmCmd", "LetClause"})
 SOURCED = re.compile(r"^\s*# shellcheck source=(?!/dev/null)(\S+)", re.MULTILINE)
 TRACED = re.compile(rb"^\++([^:\n]+):(\d+):", re.MULTILINE)

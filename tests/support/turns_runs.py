@@ -9,7 +9,6 @@ from typing import Any
 
 from make_run import entry, write_run
 
-from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Ranking
 from bench.analysis.table_analysis import judge_tables
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
@@ -126,8 +125,8 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
     write_run(folder, lines, tables_in_turns=list(tables), mode="turns", rounds=0, **facts)
     source = read_run(str(folder))
     services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
-    judged = Judged(rankings=judge_tables(source.facts, records))
-    return markdown(report_content(source, services, records, judged, {}))
+    rankings = judge_tables(source.facts, records)
+    return markdown(report_content(source, services, records, rankings, {}))
 
 
 def write_turns(folder: Path) -> str:

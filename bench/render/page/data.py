@@ -1,4 +1,4 @@
-"""The page's data: cells, measurements, services, pairs and controls as columns, ready for JSON.
+"""The page's data: cells, measurements and services as columns, ready for JSON.
 
 Statistics are computed here: the page's scripts only filter, sort and draw. Repeated words (services, causes) are
 stored once in `words`, and columns hold their index in it.
@@ -14,10 +14,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from bench.analysis.cells import Cell, natural
-from bench.analysis.comparison import Metric
 from bench.analysis.knee import confirmed
 from bench.analysis.latency import Key, Latencies, key_of
-from bench.analysis.pair_analysis import Judged
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.plan.levels import SEARCHED
@@ -53,7 +51,6 @@ def page_data(
     records: Sequence[Record],
     windows: Sequence[WindowDetails],
     *,
-    judged: Judged,
     latencies: Mapping[Key, Latencies],
     rankings: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
@@ -73,21 +70,19 @@ def page_data(
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
         "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
-        "pairs": [*judged.lines()],
-        "floor": _noise_floor(judged),
         "rankings": loads_of(rankings),
     }
     return rounded(facts | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
 
 
 def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
-    """Cells with the indices of their records; each side of a pair is its own cell, and so is the null server."""
-    groups: dict[tuple[str | None, ...], list[tuple[int, Record]]] = {}
+    """Cells with the indices of their records; those in turns and the null server have cells of their own."""
+    groups: dict[tuple[str, ...], list[tuple[int, Record]]] = {}
     for place, record in enumerate(records):
-        key = (record.mode, record.pair, record.side, record.scenario, record.tool, record.level, record.service)
+        key = (record.mode, record.scenario, record.tool, record.level, record.service)
         groups.setdefault(key, []).append((place, record))
     # Solo windows first.
-    order = sorted(groups, key=lambda key: (MODES.index(str(key[0])), *(natural(word or "") for word in key)))
+    order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, key)))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
 
 
@@ -153,17 +148,14 @@ def _cells(
         first = cell.first
         values = [record.goodput for record in cell.valid if record.goodput is not None]
         ceiling = ceilings.of(first)
-        # Each side of a pair has half of the CPUs: its rate and latency are not figures of the service.
-        own = first.mode != "duet"
-        bounds = (own and interval(values)) or (None, None)
-        p99 = _p99(cell, latencies) if own else (None, None, None, False)
+        bounds = interval(values) or (None, None)
+        p99 = _p99(cell, latencies)
         rows.append(
             {
                 **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
-                "pair": None if first.pair is None else words(f"{first.pair} {first.side}"),
                 "rate": first.rate,
                 "open": first.connections is None,
-                "goodput": cell.goodput if own else None,
+                "goodput": cell.goodput,
                 "low": bounds[0],
                 "high": bounds[1],
                 "valid": len(values),
@@ -247,7 +239,7 @@ def _measurements(
             "cpu_s": record.cpu_per_success_s,
             "memory_bytes": record.memory_peak_bytes,
             "steal": record.steal_ratio,
-            "foreign": None if record.mode == "duet" else record.foreign_ratio,
+            "foreign": record.foreign_ratio,
             "pressure": window.pressure_ratio,
             "noisy": int(bool(noise_of(record, limits))),
             "at_s": None if first is None or window.start_ns is None else (window.start_ns - first) / 1e9,
@@ -266,15 +258,6 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, La
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
             found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found
-
-
-def _noise_floor(judged: Judged) -> dict[str, float]:
-    """The noise floor by metric: the largest difference of an A/A pair, as a ratio minus 1."""
-    found: dict[Metric, float] = {}
-    for _, metric, difference, _ in judged.controls:
-        if difference is not None:
-            found[metric] = max(found.get(metric, 0.0), math.expm1(min(abs(difference.mean), 50.0)))
-    return {str(metric): value for metric, value in found.items()}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -18,7 +18,6 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from bench.analysis.latency import Key, Latencies
-from bench.analysis.pair_analysis import Judged
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data
@@ -39,7 +38,6 @@ def html(
     source: Run,
     services: Mapping[str, ServiceFacts],
     records: Sequence[Record],
-    judged: Judged,
     *,
     windows: Sequence[WindowDetails],
     latencies: Mapping[Key, Latencies],
@@ -51,17 +49,11 @@ def html(
     With `rankings`, the tables measured in turns as JSON, the page begins with them.
     """
     tables = tables_of(rankings)
-    data = page_data(source, services, records, windows, judged=judged, latencies=latencies, rankings=tables)
+    data = page_data(source, services, records, windows, latencies=latencies, rankings=tables)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
     styles = ["style.css", *(["rankings.css"] if tables else [])]
-    content = {
-        **words,
-        "answers": rankings_of(tables),
-        # Without a pair the tables in turns are all that can be concluded.
-        "show_conclusions": not tables or bool(words["verdicts"]),
-    }
     bare = _template().render(
-        **content,
+        **{**words, "answers": rankings_of(tables)},
         run=data["name"],
         data=json_block(data),
         parts=[],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from bench.analysis.comparison import Metric
+from bench.analysis.metric import Metric
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, number
 from bench.render.page.ranking_words import (

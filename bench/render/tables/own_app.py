@@ -56,7 +56,7 @@ def _row(facts: Mapping[str, Any], row: Row, idle: int | None, start_s: float | 
         str(row.tier or NOTHING),
         str(entry.get("server", row.service)),
         str(entry.get("model") or NOTHING),
-        workers_of(facts),
+        NOTHING if entry.get("url") else workers_of(facts),
         str(entry.get("python") or NOTHING),
         NOTHING if row.goodput is None else number(row.goodput.mean),
         NOTHING if not cpu else number(1e6 / cpu),

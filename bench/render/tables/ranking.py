@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.analysis.comparison import rounds_words
 from bench.analysis.order_words import percent_words
 from bench.analysis.ranking import TURN_BIAS, Figure, Ranking, Row
 from bench.analysis.scenario_words import explained
-from bench.analysis.verdicts import NOT_ENOUGH
-from bench.core.formats import NOTHING, number, percent
+from bench.core.formats import NOTHING, number, percent, rounds_words
 from bench.render.table import Table
 from bench.render.tables.costs import MB
+from bench.stats.table_verdicts import NOT_ENOUGH
 
 NOTE = (
     "The services of a table get the CPU in turns: each is alone while it is loaded,"

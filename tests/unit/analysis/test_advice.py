@@ -8,7 +8,6 @@ import pytest
 from turns_runs import measured, ranking_of
 
 from bench.analysis.advice import advice
-from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Contrast, Ranking
 
 FACTS = {"run": "RUN", "expected": ["Other programs use 34 % of the CPUs: stop them."]}
@@ -26,7 +25,7 @@ def with_open(ranking: Ranking, *more_rounds: int | None) -> Ranking:
 
 
 def lines(ranking: Ranking, facts: dict[str, object] | None = None) -> tuple[str, ...]:
-    return advice(facts or {"run": "RUN"}, Judged(rankings=(ranking,)), [])
+    return advice(facts or {"run": "RUN"}, (ranking,), [])
 
 
 def test_nothing_is_said_where_everything_is_decided() -> None:
@@ -58,7 +57,7 @@ def test_noise_is_named_where_it_is_the_reason() -> None:
 
 def test_tables_share_a_line() -> None:
     ranking = with_open(ranking_of(SPEEDS, 6, 6), 3)
-    (line,) = advice({}, Judged(rankings=(ranking, ranking)), [])
+    (line,) = advice({}, (ranking, ranking), [])
     assert line == "2 tables: 2 of 6 differences have no verdict; --rounds 9 would most likely settle all of them."
 
 
@@ -76,12 +75,12 @@ def test_what_was_expected_is_said_again_and_noise_that_came_later() -> None:
         replace(one, foreign_ratio=0.2, nulls={name: why for name, why in one.nulls.items() if name != "foreign_ratio"})
         for one in measured(SPEEDS, 2)
     ]
-    found = advice({"run": "RUN"}, Judged(rankings=(ranking,)), noisy)
+    found = advice({"run": "RUN"}, (ranking,), noisy)
     assert found[-1].startswith("Other programs or the hypervisor took CPU in 12 of 12 windows")
 
 
 def test_a_run_without_a_comparison_repeats_what_was_expected() -> None:
-    assert advice({"expected": ["--mode solo measures alone"]}, Judged(), []) == ("--mode solo measures alone",)
+    assert advice({"expected": ["--mode solo measures alone"]}, (), []) == ("--mode solo measures alone",)
 
 
 def test_the_rounds_come_from_the_fit() -> None:

@@ -111,7 +111,7 @@ HARNESS = FACTS["harness"]
         ("duration_s of json wrk c32", replanned(duration_s=3.0), {}),
         ("warmup_s of json vegeta r200", replanned(warmup_s=2.0), {}),
         ("loads", replanned(scenario="plaintext"), {}),
-        ("loads", replanned(mode="duet"), {}),
+        ("loads", replanned(mode="null"), {}),
         ("Python of aiohttp-py313-debian", in_services("python.txt", "Python 3.13.2"), {}),
         ("limits of aiohttp-py313-debian", in_services("limits.txt", "nofile 64\n"), {}),
         ("image of aiohttp-py313-debian", image_of("ef"), {}),

@@ -12,7 +12,7 @@ from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.plan import list_verb, plan_of, wanted_of
 
-WANTED = Wanted(mode="turns", services=8, compared=2, prepared_s=30.0, first_look_s=120.0)
+WANTED = Wanted(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
 QUIET = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
 
 
@@ -25,15 +25,14 @@ def test_a_run_that_will_answer_says_nothing() -> None:
     assert expectations(QUIET, WANTED) == ()
     assert expectations(HostState(), WANTED) == ()
     assert expectations(QUIET, wanted(max_time_s=151.0)) == ()
-    assert expectations(QUIET, wanted(mode="duet", compared=1)) == ()
 
 
 @pytest.mark.parametrize(
     ("changes", "says", "helps"),
     [
-        ({"services": 1, "compared": 0}, "Only one service is selected", "select two (--stack A,B)"),
-        ({"mode": "solo", "compared": 0}, "no verdict on a difference", "without --mode"),
-        ({"compared": 0}, "No load of this selection can be compared", "--level 16"),
+        ({"services": 1, "tables": 0}, "Only one service is selected", "select two (--stack A,B)"),
+        ({"mode": "solo", "tables": 0}, "no verdict on a difference", "without --mode"),
+        ({"tables": 0}, "No load of this selection can be compared", "--level 16"),
         (
             {"max_time_s": 60.0},
             "--max-time 1 ends before the first look, which is expected after about 3 min (0.5 of them",
@@ -44,7 +43,7 @@ def test_a_run_that_will_answer_says_nothing() -> None:
             "--max-time 1.5 suffices for the first look at 1 of 2 tables, which come",
             "--max-time 4",
         ),
-        ({"max_time_s": 149.0, "mode": "duet", "compared": 14}, "at 13 of 14 pairs, which come first", "--max-time 4"),
+        ({"max_time_s": 149.0, "tables": 14}, "at 13 of 14 tables, which come first", "--max-time 4"),
     ],
 )
 def test_a_selection_that_cannot_answer_has_one_line(changes: dict[str, object], says: str, helps: str) -> None:
@@ -101,7 +100,7 @@ def test_what_is_wanted_is_read_from_the_plan(monkeypatch: pytest.MonkeyPatch) -
     plan, _, _ = plan_of(options)
     here = {service.image + ":latest" for service in plan.services}
     ready, missing = wanted_of(plan, 60.0, here), wanted_of(plan, None, set())
-    assert (ready.mode, ready.services, ready.compared, ready.max_time_s) == ("turns", 2, 1, 60.0)
+    assert (ready.mode, ready.services, ready.tables, ready.max_time_s) == ("turns", 2, 1, 60.0)
     assert missing.prepared_s > ready.prepared_s > 0 and ready.first_look_s > 0
     assert wanted_of(plan, None, None) == wanted_of(plan, None, here)
 

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from simulate_runs import NULL, compared, key, made_up, sample
 
-from bench.analysis.comparison import DELTA, Comparison, Metric, Thresholds
-from bench.analysis.pair_analysis import Judged, PlannedPair
 from bench.analysis.run_diff import DIFFERS, LEAST_ROUNDS, CellDifference, Shift, run_differences
-from bench.analysis.samples import PAIR, Key, Samples, samples_of
-from bench.analysis.verdicts import verdicts
+from bench.analysis.samples import Samples
+from bench.stats.table_verdicts import MARGIN
 
 TEN = log(1.1)
 
@@ -32,7 +30,7 @@ def a_run(
 ) -> Samples:
     cells = {key(1): replace(sample(rounds(level, seed=seed)), **facts)}  # type: ignore[arg-type]
     nulls = {} if null is None else {NULL: sample(rounds(null, seed=seed + 1))}
-    return Samples(name=name, cells=cells, null=nulls, limits={NULL.figure: Thresholds()})
+    return Samples(name=name, cells=cells, null=nulls)
 
 
 def one_row(one: Samples, other: Samples) -> CellDifference:
@@ -59,7 +57,7 @@ def test_exchanging_the_runs_only_turns_the_sign() -> None:
 
 
 @pytest.mark.parametrize("change", [0.0, 0.01, -0.01])
-def test_an_interval_within_delta_is_no_difference(change: float) -> None:
+def test_an_interval_within_3_percent_is_no_difference(change: float) -> None:
     assert one_row(a_run(), a_run(change, seed=7)).word == "no difference shown"
 
 
@@ -79,7 +77,7 @@ def test_a_host_that_moved_is_not_compared() -> None:
 
 
 def test_what_the_null_server_leaves_to_the_host_is_no_change_of_the_cell() -> None:
-    """It moved by less than delta; its interval says how much of a change may be the host's."""
+    """It moved by less than 3 %; its interval says how much of a change may be the host's."""
     wide = {NULL: sample(rounds(0.01, spread=0.12, seed=3))}
     row = one_row(a_run(), replace(a_run(TEN, seed=7), null=wide))
     assert row.margin is not None and row.margin > 0.05
@@ -104,13 +102,6 @@ def test_another_tools_null_server_is_a_guard_where_the_own_has_none() -> None:
     assert one_row(one, other).word == DIFFERS
     moved = replace(other, null=other.null | {NULL: sample(rounds(TEN))})
     assert one_row(replace(one, null=one.null | {NULL: sample(rounds(0.0))}), moved).word == "not comparable: host"
-
-
-def test_a_change_below_the_noise_floor_is_no_difference() -> None:
-    floor = {NULL.figure: Thresholds(0.12, 0.12)}
-    row = one_row(a_run(), replace(a_run(TEN, seed=7), limits=floor))
-    assert row.word == "no difference shown"
-    assert row.margin == pytest.approx(math.expm1(0.12))
 
 
 @pytest.mark.parametrize("few", [1, 2, LEAST_ROUNDS - 1])
@@ -149,17 +140,6 @@ def test_a_service_limited_by_the_target_rate_has_no_verdict() -> None:
 def test_identical_rounds_have_no_verdict() -> None:
     row = one_row(a_run(values=(0.0,) * 10), a_run(seed=7, values=(0.5,) * 10))
     assert (row.word, row.reason, row.low) == ("not enough data", "all rounds are identical", None)
-
-
-def test_a_pairs_ratio_needs_no_null_server() -> None:
-    """Both sides of it were measured in the same seconds, whatever the host did between the runs."""
-    pair = Key("json", "wrk", "c64", "b", "a", PAIR[Metric.CPU])
-    runs = [
-        Samples(name=n, cells={pair: sample(rounds(level, seed=s))}, null={}, limits={pair.figure: Thresholds()})
-        for n, level, s in (("one", 0.0, 0), ("other", TEN, 7))
-    ]
-    row = one_row(*runs)
-    assert (row.word, row.beside, row.margin) == (DIFFERS, "a", pytest.approx(math.expm1(DELTA)))
 
 
 def test_incompatible_runs_have_no_ratio() -> None:
@@ -204,8 +184,8 @@ def test_a_change_of_ten_percent_is_found() -> None:
     assert found >= 0.9 and false <= 0.05, words
 
 
-def test_a_change_of_delta_is_not_denied() -> None:
-    _, _, words = compared(40, [DELTA, -DELTA, 0.05], spread=0.01)
+def test_a_change_of_3_percent_is_not_denied() -> None:
+    _, _, words = compared(40, [MARGIN, -MARGIN, 0.05], spread=0.01)
     assert words.get("no difference shown", 0.0) <= 0.05, words
 
 
@@ -231,17 +211,3 @@ def test_false_differences_would_be_seen() -> None:
     steady = replace(other, null=one.null | {NULL: sample(rounds(0.0, seed=9))})
     assert {row.word for row in run_differences(one, steady)} == {DIFFERS}
     assert {row.word for row in run_differences(one, other)} == {"not comparable: host"}
-
-
-def test_a_pair_gives_its_rounds_up_to_the_first_interim_look() -> None:
-    """How many follow depends on their result."""
-    planned = PlannedPair("p1", "a", "b", "json", "wrk", "c64", waits=False)
-    pair = Comparison(a="a", b="b", metric=Metric.CPU, values=rounds(0.1, n=16), limits=Thresholds())
-    floor = {Metric.CPU: Thresholds(0.05, 0.05)}
-    judged = Judged((planned,), (pair,), verdicts([pair]), ({},), limits=floor)
-    found = samples_of("run", [], [], judged)
-    name = Key("json", "wrk", "c64", "b", "a", PAIR[Metric.CPU])
-    assert {key: value.values for key, value in found.cells.items()} == {name: pair.values[:8]}
-    assert found.limits[name.figure].delta == 0.05 and found.limits[PAIR[Metric.GOODPUT]].delta == DELTA
-    broken = replace(judged, comparisons=(replace(pair, cause="errors"),))
-    assert samples_of("run", [], [], broken).cells[name].invalid

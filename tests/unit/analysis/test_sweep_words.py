@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from test_table_words import place, ranking
 
-from bench.analysis.comparison import Metric
 from bench.analysis.conclusions import Coordinates
+from bench.analysis.metric import Metric
 from bench.analysis.quota_words import limits_words
 from bench.analysis.ranking import Ranking
 from bench.analysis.setting_words import setting_words

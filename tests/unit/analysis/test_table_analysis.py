@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pair_runs import SAME, steady, write_pairs
+from make_run import write_run
 from turns_runs import facts_of, measured, ranking_of, record, service_of, table
 
 from bench.analysis.judged_run import judge_run
@@ -20,10 +20,8 @@ from bench.analysis.table_analysis import judge_tables, settled_tables
 from bench.analysis.table_observations import PlannedTable, tables_of
 from bench.plan.interim_looks import table_looks
 from bench.records.record import Cause
-from bench.run.reader import read_run
 from bench.stats.table_fit import TableFit
 from bench.stats.table_verdicts import Difference, differences
-from bench.validity.run_records import reviewed
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
@@ -273,22 +271,12 @@ def test_malformed_tables_of_run_json_are_left_out() -> None:
     assert tables_of({}) == ()
 
 
-def test_a_run_saves_the_answers_of_its_tables_after_its_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = [("p001", "aiohttp", "tornado", SAME, steady(3800, 0.9))]
-    folder = write_pairs(tmp_path / "a-run", pairs, 8, 8)
-    judge_run(folder)
-    before = (folder / "verdicts.jsonl").read_text()
-    assert json.loads(before)["pair"] == "p001" and "kind" not in json.loads(before)
-    facts = json.loads((folder / "run.json").read_text())
-    facts |= {"tables_in_turns": [table(map(service_of, FIVE))]}
-    (folder / "run.json").write_text(json.dumps(facts))
-    of_pairs = reviewed(read_run(str(folder)), {})
-    monkeypatch.setattr("bench.analysis.judged_run.reviewed", lambda *_: [*of_pairs, *measured(FIVE, 8)])
-    judged = judge_run(folder)[3]
-    after = (folder / "verdicts.jsonl").read_text()
-    assert after.startswith(before)
-    lines = [json.loads(line) for line in after[len(before) :].splitlines()]
-    assert lines == json.loads(json.dumps([*judged.rankings[0].lines()])) and len(lines) == 15
+def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run(tmp_path / "a-run", [], tables_in_turns=[table(map(service_of, FIVE))])
+    monkeypatch.setattr("bench.analysis.judged_run.reviewed", lambda *_: measured(FIVE, 8))
+    (ranking,) = judge_run(folder)[3]
+    lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
+    assert lines == json.loads(json.dumps([*ranking.lines()])) and len(lines) == 15
 
 
 def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:

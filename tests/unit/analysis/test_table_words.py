@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from turns_runs import facts_of, measured, ranking_of, service_of, table
 
-from bench.analysis.comparison import Metric
 from bench.analysis.conclusions import Coordinates, conclusions
+from bench.analysis.metric import Metric
 from bench.analysis.order_words import Gap, Told
-from bench.analysis.pair_analysis import Judged
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.scenario_words import explained
 from bench.analysis.table_analysis import judge_tables
@@ -299,8 +298,8 @@ def test_conclusions_of_a_run_begin_with_its_tables() -> None:
     records: list[Record] = measured(speeds, 8)
     rankings = judge_tables(facts_of(table(map(service_of, speeds))), records)
     solo = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
-    (found,) = conclusions(Judged(rankings=rankings), [*solo, *records])
+    (found,) = conclusions(rankings, [*solo, *records])
     assert (found.question, found.where) == ("Which server and framework? (Python 3.13, debian)", "json under wrk c16")
     assert found.decided and found.sentence.startswith("aiohttp is fastest, ")
     assert len(found.more) == 1
-    assert not conclusions(Judged(rankings=judge_tables(facts_of(table(["a", "b"])), [])), [])[0].decided
+    assert not conclusions(judge_tables(facts_of(table(["a", "b"])), []), [])[0].decided

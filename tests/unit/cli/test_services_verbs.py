@@ -71,7 +71,7 @@ def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
     varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
-    text = services_file({"svc-a": facts, "svc-b": varied}, second_database=True)
+    text = services_file({"svc-a": facts, "svc-b": varied})
     (tmp_path / "services.sh").write_text(text)
     show = (
         'load() { source "$0"; }; load; printf "%s\\n" "${SERVICES[*]}" "${DEPENDENCIES[*]}" "${IMAGE_OF[svc-a]}" '
@@ -81,7 +81,7 @@ def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", show, tmp_path / "services.sh"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "svc-a svc-b",
-        "loadgen postgres upstream postgres2",
+        "loadgen postgres upstream",
         "bench/it's $HOME",
         "python:3.13",
         "--concurrent --sequential",
@@ -90,4 +90,3 @@ def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
         "svc-c",
         "|WORKERS=2 THREADS=1",
     ]
-    assert "postgres2" not in services_file({}, second_database=False)

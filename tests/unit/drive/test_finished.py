@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import block, pair, solo
+from loop_runs import block, solo
 
 from bench.core.errors import UserError
 from bench.drive.finished import metas, read_facts, record_step
 from bench.drive.steps import Step
 
 ONE = Step((solo("aiohttp", 1),))
-TWO = Step(tuple(pair(1)))
 STARTED = {"start_status": "0", "prepare_status": "0"}
 
 
@@ -50,45 +49,29 @@ def test_outcomes(facts: dict[str, str], said: dict[str, str], outcome: str, det
     assert outcome_of(tmp_path, facts, **said) == (outcome, detail)
 
 
+def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
+    running = {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
+    facts = {"start_status": "0", "prepare_status": "10", "alive": "yes"}
+    alone = Step((solo("aiohttp", 1) | running,))
+    (tmp_path / alone.dir).mkdir(parents=True)
+    (tmp_path / alone.dir / "prepare.txt").write_text("measure: no answer in 30 s\n")
+    [(_, meta)] = metas(tmp_path, alone, facts)
+    assert (meta["outcome"], meta["detail"]) == ("does not answer", "measure: no answer in 30 s")
+    lines = block(1, ("aiohttp", "tornado"))
+    lines[1] |= running
+    services = tmp_path / Step(tuple(lines)).dir / "services"
+    services.mkdir(parents=True)
+    for line in lines:
+        (services / f"{line['service']}.status").write_text("10\n")
+    found = [meta["outcome"] for _, meta in metas(tmp_path, Step(tuple(lines)), {"start_status": "0"})]
+    assert found == ["did not start", "does not answer"]
+
+
 def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> None:
     log = tmp_path / "raw/services/aiohttp-py313-debian/start.log"
     log.parent.mkdir(parents=True)
     log.write_text("Container starting\nno such \x1b[31mimage\n")
     assert outcome_of(tmp_path, {"start_status": "1", "alive": "no"}) == ("did not start", "no such  [31mimage")
-
-
-def pair_of(run: Path, facts: dict[str, str], **said: str) -> list[tuple[str, str]]:
-    """Outcomes and details of a round of which VERB_WINDOW_SIDE left `STATUS WORDS`."""
-    for name, text in said.items():
-        verb, window, side = name.split("_")
-        folder = run / TWO.dir / f"{window}{side}"
-        folder.mkdir(parents=True, exist_ok=True)
-        status, _, words = text.partition(" ")
-        (folder / f"{verb}.status").write_text(f"{status}\n" if status else "")
-        (folder / f"{verb}.txt").write_text(f"{words}\n")
-    record_step(run, TWO, {"id": TWO.id, **facts})
-    return [(meta["outcome"], meta["detail"]) for _, meta in metas(run, TWO, facts)]
-
-
-PREPARED = {"prepare_1_a": "0 ready 1", "prepare_1_b": "0 ready 2"}
-
-
-def test_a_window_that_failed_leaves_the_one_before_it(tmp_path: Path) -> None:
-    facts = {"prepare_1_status": "0", "run_1_status": "0", "run_2_status": "12", "alive_a": "yes", "alive_b": "yes"}
-    said = {"run_1_a": "0", "run_1_b": "0", "run_2_a": "0 fine", "run_2_b": "12 measure: wrk ended with 1\n"}
-    found = pair_of(tmp_path, facts, **PREPARED, **said)
-    assert found == [("measured", "")] * 2 + [("load tool failed", "measure: wrk ended with 1")] * 2
-
-
-def test_a_side_that_died_is_known_by_its_own_container(tmp_path: Path) -> None:
-    facts = {"prepare_1_status": "0", "run_1_status": "12", "alive_a": "yes", "alive_b": "no"}
-    found = pair_of(tmp_path, facts, **PREPARED, run_1_a="0", run_1_b="11 gone")
-    assert found == [("died", "gone")] * 4
-
-
-def test_a_load_generator_that_ended_is_a_tool_that_failed(tmp_path: Path) -> None:
-    facts = {"prepare_1_status": "137", "alive_a": "yes", "alive_b": "yes"}
-    assert pair_of(tmp_path, facts, prepare_1_a=" ready 1") == [("load tool failed", "ready 1")] * 4
 
 
 def test_facts_are_lines_of_key_and_value(tmp_path: Path) -> None:

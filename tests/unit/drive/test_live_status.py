@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from loop_runs import SIDES, pair, solo
+from loop_runs import solo
 from make_run import output_of, write_measurement, write_run
 
 from bench.drive.live_status import LONGEST, LiveStatus, live_status
@@ -36,21 +35,6 @@ def test_what_is_refused_has_a_cause_and_no_figure(tmp_path: Path) -> None:
     assert found.short == "invalid: errors"
     assert found.words.startswith("invalid: errors: ")
     assert "requests/s" not in found.words
-
-
-@pytest.mark.parametrize("wrong", [None, *SIDES])
-def test_a_pair_has_both_sides_or_a_cause(wrong: tuple[int, str] | None, tmp_path: Path) -> None:
-    lines = pair(1)
-    write_run(tmp_path, lines)
-    for line in lines:
-        bad = 3000 if (line["window"], line["side"]) == wrong else 0
-        write_measurement(tmp_path, line, output_of(line, 3000 if line["side"] == "a" else 4000, bad))
-    found = status_of(tmp_path)
-    if wrong is None:
-        assert (found.valid, found.words) == (True, "3,000 and 4,000 requests/s")
-    else:
-        assert not found.valid
-        assert "requests/s" not in found.words
 
 
 def test_nothing_that_was_measured_controls_the_terminal(tmp_path: Path) -> None:

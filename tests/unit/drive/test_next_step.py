@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, can_be_loaded, finish, null, pair, solo, step_id, went_well
+from loop_runs import ask, finish, null, solo, step_id
 from make_run import output_of, write_measurement, write_run
-from pair_runs import SAME, steady, write_pairs
 
 Capture = pytest.CaptureFixture[str]
 
@@ -93,8 +92,8 @@ def test_a_step_that_ended_before_the_loop_was_cut_is_not_repeated(tmp_path: Pat
 
 
 def test_a_service_that_failed_is_not_loaded(tmp_path: Path, capsys: Capture) -> None:
-    one, two, three = solo("aiohttp", 1), solo("tornado", 2), pair(3, a="tornado", b="aiohttp")
-    folder = a_run(tmp_path, one, two, *three)
+    one, two, three = solo("aiohttp", 1), solo("tornado", 2), solo("aiohttp", 3, level="c8", dir="raw/r01/three")
+    folder = a_run(tmp_path, one, two, three)
     (folder / "raw/services/aiohttp-py313-debian/failure.json").write_text('{"outcome": "build failed", "detail": ""}')
     status, said = ask(folder, capsys, 0, "--begin")
     assert (status, step_id(folder)) == (0, two["id"])
@@ -102,9 +101,7 @@ def test_a_service_that_failed_is_not_loaded(tmp_path: Path, capsys: Capture) ->
     finish(folder, [two], [3000])
     status, said = ask(folder, capsys, 20)
     assert status == 3
-    assert said[1].startswith(
-        "[3/3] tornado-py313-debian and aiohttp-py313-debian json wrk c64: not loaded; 2 not valid"
-    )
+    assert said[1].startswith("[3/3] aiohttp-py313-debian json wrk c8: not loaded; 2 not valid")
 
 
 def test_the_time_is_up(tmp_path: Path, capsys: Capture) -> None:
@@ -152,60 +149,6 @@ def test_a_control_counts_as_soon_as_it_was_measured(tmp_path: Path, capsys: Cap
     assert ": 4,000 requests/s; 0 not valid" in ask(folder, capsys, 1)[1][0]
     finish(folder, [two], [3000])
     assert ": invalid: loadgen-bound: " in ask(folder, capsys, 2)[1][0]
-
-
-def test_a_pair_is_one_step(tmp_path: Path, capsys: Capture) -> None:
-    lines = pair(1)
-    folder = a_run(tmp_path, *lines)
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == "r01-0001"
-    finish(folder, lines, [3000, 4000, 3000, 4000])
-    status, said = ask(folder, capsys, 10)
-    assert status == 3
-    assert said[0].startswith("[1/1] aiohttp-py313-debian and tornado-py313-debian json wrk c64: 3,000 and 4,000 req")
-    metas = [json.loads((folder / line["dir"] / "meta.json").read_text()) for line in lines]
-    assert [meta["id"] for meta in metas] == [line["id"] for line in lines]
-    assert [meta["image_id"] for meta in metas] == ["sha256:a", "sha256:b"] * 2
-    assert [(meta["begin_ns"], meta["end_ns"]) for meta in metas] == [(1, 2), (1, 2), (1, 3), (1, 3)]
-
-
-def test_only_pairs_without_a_verdict_are_measured_on(tmp_path: Path, capsys: Capture) -> None:
-    slow, hazy = steady(3000, 0.9), steady(4000, 0.9, 0.08)
-    pairs = [
-        ("aa1", "aiohttp", "aiohttp", SAME, SAME),
-        ("p001", "aiohttp", "tornado", SAME, slow),
-        ("p002", "aiohttp", "uvicorn-asgi", SAME, hazy),
-    ]
-    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 16, 8))
-    assert ask(folder, capsys, 0, "--begin", "--columns", "200")[1][0].startswith("[0/16] ")
-    state = json.loads((folder / "loop.json").read_text())
-    assert {step[0]["pair"] for step in state["queue"]} == {"aa1", "p002"}
-    assert {step[0]["round"] for step in state["queue"]} == {9}
-
-
-def test_verdicts_are_looked_at_between_rounds_alone(tmp_path: Path, capsys: Capture) -> None:
-    pairs = [("aa1", "aiohttp", "aiohttp", SAME, SAME), ("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9))]
-    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 9, 8))
-    lines = [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]
-    eighth = [line for line in lines if line["round"] == 8 and line["pair"] == "p001"]
-    kept = {line["id"]: (folder / line["dir"] / "meta.json").read_text() for line in eighth}
-    for line in eighth:
-        (folder / line["dir"] / "meta.json").unlink()
-    # The eighth round of the pair is open: so are all of the ninth.
-    assert ask(folder, capsys, 0, "--begin", "--columns", "200")[1][0].startswith("[0/3] ")
-    assert step_id(folder) == eighth[0]["unit"]
-    for line in eighth:
-        (folder / line["dir"] / "meta.json").write_text(kept[line["id"]])
-    went_well(folder / "raw/r08/pairs/p001")
-    (folder / "finished.env").write_text(f"id={eighth[0]['unit']}\nstart_status=0\nend_1_ns=1\nend_2_ns=2\n")
-    # With it, the pair has its verdict, and nothing is left for its control either.
-    assert ask(folder, capsys, 10)[0] == 3
-
-
-def test_when_all_pairs_are_decided_nothing_is_left_to_do(tmp_path: Path, capsys: Capture) -> None:
-    pairs = [("aa1", "aiohttp", "aiohttp", SAME, SAME), ("p001", "aiohttp", "tornado", SAME, steady(3000, 0.9))]
-    folder = can_be_loaded(write_pairs(tmp_path / "a-run", pairs, 30, 8))
-    assert ask(folder, capsys, 0, "--begin") == (3, [])
 
 
 def test_a_step_without_an_end_is_an_error(tmp_path: Path, capsys: Capture) -> None:

@@ -72,7 +72,7 @@ def sourced(folder: Path, text: str, names: Sequence[str] = ()) -> tuple[dict[st
         source "$1"
         shift
         printf '%s\0' "$STEP_ID" "$STEP_MODE" "$STEP_LABEL" "$STEP_DIR"
-        for array in STEP_SERVICES STEP_DATABASES STEP_LOADS; do
+        for array in STEP_SERVICES STEP_LOADS; do
             declare -n values=$array
             printf '%s\0' "${#values[@]}" "${values[@]}"
         done
@@ -92,29 +92,30 @@ def sourced(folder: Path, text: str, names: Sequence[str] = ()) -> tuple[dict[st
     assert not done.stderr
     words = iter(done.stdout.decode().split("\0")[:-1])
     step: dict[str, Any] = {name: next(words) for name in ("id", "mode", "label", "dir")}
-    for name in ("services", "databases", "loads"):
+    for name in ("services", "loads"):
         step[name] = [next(words) for _ in range(int(next(words)))]
     loads = {name: {next(words): next(words) for _ in range(int(next(words)))} for name in names}
     assert next(words, None) is None
     return step, loads
 
 
-def duet(**change: Any) -> list[dict[str, Any]]:
+def block(**change: Any) -> list[dict[str, Any]]:
+    """Two windows of two services."""
     return [
         {
             **SOLO,
-            "id": f"r01-0007-{window}{side}",
-            "unit": "r01-0007",
-            "mode": "duet",
-            "service": f"svc-{side}",
+            "id": f"r01-b1-json-wrk-c32-w{window}-{slot}",
+            "unit": "r01-b1",
+            "mode": "turns",
+            "service": f"svc-{slot}",
+            "round": 1,
             "window": window,
-            "side": side,
-            "slot": 2 if side == "a" else 1,
-            "dir": f"raw/r01/pairs/p001/{window}{side}",
+            "slot": slot,
+            "dir": f"raw/r01/blocks/b1/json/wrk-c32/w{window}/svc-{slot}",
             **change,
         }
         for window in (1, 2)
-        for side in "ab"
+        for slot in (1, 2)
     ]
 
 
@@ -126,7 +127,6 @@ def test_a_solo_step(tmp_path: Path) -> None:
         "label": "svc-a json wrk c32",
         "dir": "raw/r01/svc-a/json/wrk-c32",
         "services": ["svc-a"],
-        "databases": [""],
         "loads": [""],
     }
     assert loads["LOAD"] == {
@@ -150,40 +150,31 @@ def test_a_solo_step(tmp_path: Path) -> None:
         "DEADLINE": "17",
         "KNEE_P99": "",
         "KNEE_SHARE": "",
-        "SLOT": "",
     }
 
 
-def test_a_round_of_a_pair(tmp_path: Path) -> None:
-    names = ["LOAD_1a", "LOAD_1b", "LOAD_2a", "LOAD_2b"]
-    step, loads = sourced(tmp_path, step_file(duet(database=True)), names)
+def test_a_block(tmp_path: Path) -> None:
+    names = [f"LOAD_r01_b1_json_wrk_c32_w{window}_{slot}" for window in (1, 2) for slot in (1, 2)]
+    step, loads = sourced(tmp_path, step_file(block()), names)
     assert step == {
-        "id": "r01-0007",
-        "mode": "duet",
-        "label": "svc-a and svc-b json wrk c32",
-        "dir": "raw/r01/pairs/p001",
-        "services": ["svc-a", "svc-b"],
-        "databases": ["postgres2", "postgres"],
-        "loads": ["1a", "1b", "2a", "2b"],
+        "id": "r01-b1",
+        "mode": "turns",
+        "label": "round 1, 2 services in turns: json wrk c32",
+        "dir": "raw/r01/blocks/b1",
+        "services": ["svc-1", "svc-2"],
+        "loads": [name.removeprefix("LOAD_") for name in names],
     }
-    assert [(loads[n]["ID"], loads[n]["DIR"][-2:], loads[n]["SLOT"]) for n in names] == [
-        ("r01-0007-1a", "1a", "2"),
-        ("r01-0007-1b", "1b", "1"),
-        ("r01-0007-2a", "2a", "2"),
-        ("r01-0007-2b", "2b", "1"),
+    assert [(loads[n]["ID"][-4:], loads[n]["URL"]) for n in names] == [
+        ("w1-1", "http://svc-1:8080/json"),
+        ("w1-2", "http://svc-2:8080/json"),
+        ("w2-1", "http://svc-1:8080/json"),
+        ("w2-2", "http://svc-2:8080/json"),
     ]
 
 
-def test_an_aa_pair_is_two_sides_of_one_service(tmp_path: Path) -> None:
-    step, _ = sourced(tmp_path, step_file(duet(service="svc")))
-    assert (step["services"], step["databases"], step["label"]) == (["svc", "svc"], ["", ""], "svc json wrk c32")
-
-
-def test_modes_and_databases_of_one_service(tmp_path: Path) -> None:
+def test_the_null_server_has_a_mode_of_its_own(tmp_path: Path) -> None:
     step, _ = sourced(tmp_path, step_file([{**SOLO, "mode": "null", "service": "null"}]))
-    assert (step["mode"], step["databases"]) == ("null", [""])
-    step, _ = sourced(tmp_path, step_file([{**SOLO, "database": True}]))
-    assert step["databases"] == ["postgres"]
+    assert (step["mode"], step["services"]) == ("null", ["null"])
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -255,7 +246,12 @@ def test_a_rate_is_shared_by_the_connections() -> None:
 
 
 def test_lines_that_are_not_one_step_are_refused() -> None:
-    for lines in ([SOLO, SOLO], [SOLO, {**SOLO, "id": "r01-0004"}], [*duet(), duet()[0]], [*duet(), *duet(unit="x")]):
+    for lines in (
+        [SOLO, SOLO],
+        [SOLO, {**SOLO, "id": "r01-0004"}],
+        [*block(), block()[0]],
+        [*block(), *block(unit="x")],
+    ):
         with pytest.raises(UserError, match="are not one step"):
             step_file(lines)
 
@@ -265,6 +261,6 @@ def test_a_line_without_a_timeout_is_refused() -> None:
         step_file([{**SOLO, "timeout_s": None}])
 
 
-def test_lines_may_come_straight_from_json(tmp_path: Path) -> None:
-    lines = [json.loads(json.dumps(line, separators=(",", ":"))) for line in duet(database=True)]
-    assert step_file(lines) == step_file(duet(database=True))
+def test_lines_may_come_straight_from_json() -> None:
+    lines = [json.loads(json.dumps(line, separators=(",", ":"))) for line in block()]
+    assert step_file(lines) == step_file(block())

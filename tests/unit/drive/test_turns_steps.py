@@ -65,31 +65,25 @@ def test_tables_and_services_are_left_out_of_a_block() -> None:
 
 def test_settled_and_measured_tables_are_not_loaded_again() -> None:
     steps = steps_of([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
-    (second,) = open_steps(steps, steps[0].ids, (), 0, settled=[JSON])
+    (second,) = open_steps(steps, steps[0].ids, settled=[JSON])
     assert {line["scenario"] for line in second.lines} == {"db-raw"}
     # One service that failed is no reason to load all others again.
-    assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")], (), 0)) == []
-    (raw,) = open_steps(steps[:1], [line["id"] for line in steps[0].lines if line["scenario"] == "json"], (), 0)
+    assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")])) == []
+    (raw,) = open_steps(steps[:1], [line["id"] for line in steps[0].lines if line["scenario"] == "json"])
     assert {line["scenario"] for line in raw.lines} == {"db-raw"}
     # Not in the same call, whatever came of it.
-    assert list(open_steps(steps[:1], ["r01-b1"], (), 0)) == []
+    assert list(open_steps(steps[:1], ["r01-b1"])) == []
 
 
 def test_the_step_file_has_a_load_for_each_window_of_each_service() -> None:
     lines = block(1, tuple(f"{n}" for n in STACKS), ("json", "db-raw"), windows=2)
-    text = step_file([line | {"database": line["scenario"] == "db-raw"} for line in lines])
+    text = step_file(lines)
     assert f"STEP_SERVICES=({' '.join(NAMES)})" in text
-    assert "STEP_DATABASES=(postgres postgres postgres)" in text
     assert "STEP_LOADS=(r01_b1_json_wrk_c16_w1_1 " in text
     for line in lines:
         assert f"declare -A LOAD_{load_name(line)}=([ID]={line['id']} [DIR]={line['dir']} " in text
     # A tool in turns is told to end.
     assert text.count("[DURATION]=3600 ") == len(lines) == 12
-
-
-def test_many_services_that_need_the_database_share_one() -> None:
-    lines = [line | {"database": True} for line in block(1, (*STACKS, "bjoern-wsgi", "cherrypy"), ("db-raw",))]
-    assert "STEP_DATABASES=(postgres postgres postgres postgres postgres)" in step_file(lines)
 
 
 def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> None:

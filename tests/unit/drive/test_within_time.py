@@ -1,12 +1,11 @@
-"""With --max-time, what is begun gets its look: tables and pairs that cannot have one in the time are put off."""
+"""With --max-time, what is begun gets its look: tables that cannot have one in the time are put off."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from loop_runs import ask, block, finish_block, pair, tables_of
+from loop_runs import ask, block, finish_block, tables_of
 from make_run import write_run
 
 from bench.drive.steps import Step, steps_of
@@ -18,15 +17,6 @@ STACKS = ("aiohttp", "tornado")
 def tables(rounds: int) -> list[Step]:
     """Two tables in the same blocks: 10 s a round, 5 for each."""
     return list(steps_of(line for number in range(1, rounds + 1) for line in block(number, STACKS, ("json", "db-raw"))))
-
-
-def pairs(rounds: int, count: int) -> list[Step]:
-    """10 s for a round of each pair."""
-    lines: list[dict[str, Any]] = []
-    for number in range(1, rounds + 1):
-        for place in range(1, count + 1):
-            lines += [line | {"pair": f"p{place}"} for line in pair(place, number)]
-    return list(steps_of(lines))
 
 
 def scenarios(steps: tuple[Step, ...]) -> set[str]:
@@ -50,13 +40,6 @@ def test_what_is_begun_comes_before_what_is_not() -> None:
     # db-raw has three rounds, and one to go; json had its look after four.
     assert scenarios(in_time(steps, left, 14)) == {"db-raw"}
     assert scenarios(in_time(steps, left, 15)) == {"json", "db-raw"}
-
-
-def test_thirteen_pairs_in_the_time_of_two() -> None:
-    steps = pairs(30, 13)
-    kept = in_time(steps, steps, 2 * 80 + 70)
-    assert {step.pair for step in kept} == {"p1", "p2"}
-    assert len(kept) == 2 * 30
 
 
 def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(

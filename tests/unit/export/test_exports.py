@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from loop_runs import block, write_window
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 from turns_runs import measured
@@ -28,12 +29,14 @@ from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
 
 DOC = ROOT / "docs/exports.md"
+WRONG = "r03-b1-json-wrk-c16-w2-2"
+"""A window of a table that is not valid."""
 RATES = {"aiohttp": 3000, "uvicorn-asgi": 4000, "bjoern-wsgi": 5000}
 
 
 @pytest.fixture(scope="module")
 def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three rounds: bjoern, the fastest, gives errors; a rate that is asked; a pair; the null server; hostile words."""
+    """Three rounds: bjoern, the fastest, gives errors; a rate that is asked; a table; the null server; odd words."""
     loads = (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
     plan = [
         entry(stack, "queries-20-raw", tool, level, number=number, round=round)
@@ -43,17 +46,17 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for round in (1, 2, 3):
         null = entry("aiohttp", "json", number=20, round=round) | {"mode": "null", "service": "null"}
         plan.append(null | {"dir": f"raw/r{round:02}/null/json/wrk-c64"})
-        for window, (side, stack) in ((w, s) for w in (1, 2) for s in (("a", "aiohttp"), ("b", "uvicorn-asgi"))):
-            line = entry(stack, "json", number=21, round=round) | {"id": f"r{round:02}-0021-{window}{side}"}
-            line |= {"mode": "duet", "unit": f"r{round:02}-0021", "pair": "p001", "side": side, "window": window}
-            plan.append(line | {"slot": 1, "dir": f"raw/r{round:02}/pairs/p001/{window}{side}"})
+        plan += block(round, ("aiohttp", "uvicorn-asgi"), windows=2)
     folder = write_run(tmp_path_factory.mktemp("exports") / "a-run", plan)
     for line in plan:
         stack = "null" if line.get("mode") == "null" else line["service"].removesuffix("-py313-debian")
         rps = 500 if line["rate"] else {**RATES, "null": 20000}[stack] + 10 * line["round"]
-        # One window of a pair is not valid in the third round.
-        wrong = stack == "bjoern-wsgi" or line["id"] == "r03-0021-2b"
-        write_measurement(folder, line, output_of(line, rps, 40 if wrong else 0))
+        if line.get("mode") == "turns":
+            write_window(folder, line, rps, bad=40 if line["id"] == WRONG else 0)
+            meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
+            (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+        else:
+            write_measurement(folder, line, output_of(line, rps, 40 if stack == "bjoern-wsgi" else 0))
     hostile = plan[0]
     detail = 'exit 139, "=cmd|"; DROP TABLE\n<script>\u202e'
     write_measurement(folder, hostile, output_of(hostile, 100), meta={"outcome": "died", "detail": detail})
@@ -131,7 +134,7 @@ def test_the_line_in_the_docs_answers_its_question(
     Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
     with duckdb.connect() as database:
         answer = database.sql(question).fetchall()
-    # The median of three rounds, the pair's windows and what is not valid left out: bjoern would lead.
+    # The median of three rounds, what is not valid left out: bjoern would lead.
     wrk = [row for row in answer if row[1:4] == ("queries-20-raw", "wrk", "c64")]
     assert [(row[0], row[4]) for row in wrk] == [("uvicorn-asgi-py313-debian", 4020), ("aiohttp-py313-debian", 3025)]
     assert [row[5] for row in wrk] == [3, 2]
@@ -143,12 +146,11 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     lines = export("gobench", a_run, capfdbinary).decode().splitlines()
     benchmarks = [line.split("\t") for line in lines if line.startswith("Benchmark")]
     solo = [record for record in records if record.mode == "solo"]
-    # A side's two windows are one line; the third round's have one pair of windows left.
+    # A service's two windows of a round are one line; of uvicorn the third round has one window left.
     assert len(benchmarks) == sum(record.valid for record in solo) + 2 * 3
     assert f"# left out, not valid: {sum(not r.valid for r in records)} of {len(records)} measurements" in lines
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
     assert {f"# left out, {cause}: {count}" for cause, count in causes.items()} <= set(lines)
-    assert "# left out, window of a pair whose other side is not valid: 1" in lines
     assert "# left out, the null server, a control: 3" in lines
     assert not [name for name, *_ in benchmarks if "bjoern" in name or re.search(r"-[0-9]+$", name)]
     by_name = {name: fields for name, *fields in benchmarks}
@@ -223,8 +225,8 @@ def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> No
     rows = benchstat(*filters, "-row", ".name", "-col", "/server@(aiohttp uvicorn)", str(file))
     figures = next(row for row in rows if row[:1] == ["Queries20Raw"])
     assert (float(figures[1]), float(figures[3])) == (pytest.approx(3025), pytest.approx(4020))
-    # Pairs: three samples a side, and more is better.
-    rows = benchstat("-filter", ".unit:req/s /pair:p001", "-row", "/pair", "-col", "/side", str(file))
+    # In turns: three samples of a service, and more is better.
+    rows = benchstat("-filter", ".unit:req/s .name:Json", "-row", ".name", "-col", "/server", str(file))
     assert any("n=3" in cell for row in rows for cell in row)
     # A run and itself share one table; with another harness there are two tables and no comparison.
     other = tmp_path / "other.txt"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -289,3 +289,43 @@ def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
         assert fake.told(name, 1, "delay-20") is not None
     asked = (fake.folder / "asked").read_text().splitlines()
     assert asked.count(f"prepare {NAMES[0]}") == 2, "they are warm"
+
+
+def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = make()
+    lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
+    write_step(fake.run, lines, {})
+    (fake.run / "containers.tsv").write_text("".join(f"{n}\t/{n}\n" for n in (NAMES[0], NAMES[2], "postgres")))
+    asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
+
+    def address_of(name: str) -> str:
+        asked.append(name)
+        return "127.0.0.1"
+
+    def connections_to(peer: tuple[str, int]) -> Connections:
+        peers.append(peer)
+        return Connections(0)
+
+    def wanted(_retries: object, _window: object, taken: Sequence[object]) -> bool:
+        counted.append(len(taken))
+        return False
+
+    monkeypatch.setattr(block_module, "address_of", address_of)
+    monkeypatch.setattr(turns_module, "connections_to", connections_to)
+    monkeypatch.setattr("bench.load.noisy_windows.Retries.wanted", wanted)
+    fake.tool(0)
+    (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
+    fake.measure()
+    assert asked == [NAMES[0], "127.0.0.1", NAMES[2]]
+    assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 8000)}
+    told = fake.told(NAMES[1])
+    assert told is not None
+    assert told["turns"]["missing"] == {NAMES[1]: "no counters: not a container of this project"}
+    assert NAMES[1] not in told["turns"]["cpu_ns"]
+    other = fake.told(NAMES[0])
+    assert other is not None
+    assert other["turns"]["missing"] == {}
+    # Noise cannot be told from what it uses.
+    assert counted == [2]

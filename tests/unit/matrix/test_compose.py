@@ -30,14 +30,14 @@ def test_every_service_that_is_not_skipped_is_in_the_compose_file_and_no_other()
     wanted = [s.name for s in MATRIX.services if not s.skip]
     found = SERVICE.findall(compose_file(MATRIX))
     assert len(found) == len(set(found))
-    assert set(found) == {*wanted, "gunicorn-worker-flask-py313-debian", "twin", "bench"}
+    assert set(found) == {*wanted, "gunicorn-worker-flask-py313-debian", "bench"}
     for base in MATRIX.bases:
         assert sum(name.endswith(f"-{base}") for name in wanted) >= 400
 
 
 def test_bench_reads_its_own_services_alone() -> None:
     found = SERVICE.findall(bench_file(MATRIX))
-    assert len(found) == 8 + 2
+    assert len(found) == 8 + 1
     assert "gunicorn-sync-flask-py313-debian" not in found
     assert "profiles" not in bench_file(MATRIX)
 

@@ -16,28 +16,29 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 
-OF_PAIRS = {"mode", "unit", "pair", "side", "window", "slot", "block", "turn_s"}
+OF_BLOCKS = {"mode", "unit", "window", "slot", "block", "turn_s"}
 
 
 @pytest.fixture(scope="module")
 def planned() -> list[Measurement]:
-    wanted = Selection(preset="latency", mode="both", rounds=2, scenarios=("json", "echo", "db-raw"))
+    wanted = Selection(preset="latency", rounds=2, scenarios=("json", "echo", "db-raw"))
     plan = make_plan(load_matrix(ROOT / "services/matrix.toml"), wanted, {}, lambda service: service.base == "debian")
     return measurements(plan, 1)
 
 
 def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planned: list[Measurement]) -> None:
-    assert {one.mode for one in planned} == {"solo", "duet", "null"}
+    assert {one.mode for one in planned} == {"solo", "turns", "null"}
     assert [measurement_of(json.loads(one.to_line())) for one in planned] == planned
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only --vary gives settings.
-    every = [field.name for field in fields(Measurement) if field.name != "settings"]
+    # Only --vary gives settings, and only --target the others.
+    rare = {"settings", "url", "host_network"}
+    every = [field.name for field in fields(Measurement) if field.name not in rare]
     for mode, left_out in (
-        ("duet", {"block", "turn_s"}),
-        ("solo", OF_PAIRS),
-        ("null", OF_PAIRS - {"mode"} | {"database", "knee_p99_s", "knee_share"}),
+        ("turns", {"knee_p99_s", "knee_share"}),
+        ("solo", OF_BLOCKS),
+        ("null", OF_BLOCKS - {"mode"} | {"database", "knee_p99_s", "knee_share"}),
     ):
         keys = {tuple(json.loads(one.to_line())) for one in planned if one.mode == mode}
         assert keys == {tuple(name for name in every if name not in left_out | {"requests", "targets"})}
@@ -65,9 +66,7 @@ def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:
         ({"duration_s": -5}, "duration_s is not a positive number"),
         ({"warmup_s": -1}, "warmup_s is not a number"),
         ({"database": 1}, "database is not true or false"),
-        ({"mode": "trio"}, "'trio' is not a mode, or a pair's side is missing"),
-        ({"mode": "duet", "pair": "p001"}, "'duet' is not a mode, or a pair's side is missing"),
-        ({"mode": "duet", "side": "a"}, "'duet' is not a mode, or a pair's side is missing"),
+        ({"mode": "trio"}, "'trio' is not a mode"),
         ({"tool": "curl"}, "the output of 'curl' cannot be read"),
         ({"dir": "/etc"}, "'/etc' is not a folder of this run"),
         ({"dir": "raw/../../etc"}, "'raw/../../etc' is not a folder of this run"),

@@ -1,4 +1,4 @@
-"""Rounds, pairs and controls of a plan, in random order."""
+"""Rounds, tables and the null server of a plan, in random order."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
     }
 
 
-def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() -> None:
+def test_every_round_has_the_null_server_for_each_closed_loop() -> None:
     made = plan(preset="quick", mode="solo", rounds=2)
     lines = measurements(made, 1)
     for number in (1, 2):
@@ -70,39 +70,7 @@ def test_every_round_has_an_a_a_pair_and_the_null_server_for_each_closed_loop() 
         assert sorted(m.tool for m in nulls) == ["ab", "hey", "wrk"]
         assert {m.service for m in nulls} == {"null"}
         assert {m.scenario for m in nulls} <= {"json", "plaintext"}
-        (unit,) = {m.unit for m in here if m.mode == "duet"}
-        sides = [m for m in here if m.unit == unit]
-        assert sorted((m.window, m.side) for m in sides) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
-        assert len({m.service for m in sides}) == 1
     assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
-
-
-def test_a_duet_compares_each_cell_with_the_first_of_its_table() -> None:
-    made = plan(
-        stacks=("aiohttp", "uvicorn-asgi", "tornado"),
-        pythons=("3.13",),
-        bases=("debian",),
-        scenarios=("json", "delay-20"),
-        tools=("wrk", "vegeta"),
-        levels=("64", "r500"),
-        mode="duet",
-    )
-    compared = [p for p in made.pairs if not p.control]
-    # An open loop and a load by count have no pairs; the first service of the matrix's order is the baseline.
-    assert [(p.a.scenario, p.a.tool, p.a.level.name) for p in compared] == [
-        ("json", "wrk", "c64"),
-        ("json", "wrk", "c64"),
-        ("delay-20", "wrk", "c64"),
-        ("delay-20", "wrk", "c64"),
-    ]
-    assert len({p.a.service.name for p in compared}) == 1
-    assert {p.a.route.waits for p in made.pairs if p.control} == {True, False}
-    assert made.solo_rounds == 0
-    assert made.rounds == 30
-    lines = measurements(made, 1)
-    assert not [m for m in lines if m.mode == "solo"]
-    first = {m.side for m in lines if m.pair == "p001" and m.slot == 1}
-    assert first == {"a", "b"}, "the slot is random"
 
 
 def test_a_table_is_measured_in_blocks_that_each_round_draws_anew() -> None:

@@ -198,20 +198,19 @@ def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
     assert noise_limits_of(read_settings({}, ROOT)) == NoiseLimits()
 
 
-def test_where_only_one_service_has_an_a_a_copy_the_pair_is_of_it() -> None:
-    twin, other = "uvicorn-asgi-py313-debian", "aiohttp-py313-debian"
-    assert {pair.a.service.name for pair in plan(preset="quick", mode="solo", twin=other).pairs} == {other}
-    assert {pair.a.service.name for pair in plan(preset="quick", mode="solo").pairs} == {twin}
-    assert plan(preset="quick", mode="solo", stacks=("aiohttp",), twin=twin).pairs == ()
+def test_services_are_in_the_order_of_their_selection() -> None:
+    """The first one is what a pull request's comment compares with."""
+    for stacks in (("tornado", "aiohttp"), ("aiohttp", "tornado")):
+        (table,) = plan(stacks=stacks).tables
+        assert [cell.service.stack for cell in table.cells] == [*stacks]
+    (table,) = plan(stacks=("uvicorn-*", "aiohttp"), frameworks=("asgi", "aiohttp")).tables
+    assert [cell.service.stack for cell in table.cells][-1] == "aiohttp"
 
 
-def test_where_the_presets_twin_is_left_out_the_a_a_pair_is_of_the_first_service() -> None:
-    for stacks, first in (
-        (("aiohttp",), "aiohttp"),
-        (("aiohttp", "bjoern-wsgi"), "bjoern-wsgi"),
-        (("bjoern-wsgi", "uvicorn-asgi"), "uvicorn-asgi"),
-    ):
-        assert {pair.a.service.stack for pair in plan(preset="quick", mode="solo", stacks=stacks).pairs} == {first}
+@pytest.mark.parametrize("mode", ["duet", "both"])
+def test_a_mode_that_is_gone_says_what_to_use(mode: str) -> None:
+    with pytest.raises(UserError, match=rf"--mode {mode} is gone: .*--stack A,B.* in turns"):
+        plan(mode=mode)
 
 
 def test_an_unknown_mode_is_a_user_error() -> None:

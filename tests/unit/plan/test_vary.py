@@ -75,14 +75,12 @@ def test_what_none_reads_is_an_error_that_names_those_that_do() -> None:
         plan("NOBODY=1,8", stacks=("uvicorn-asgi",))
 
 
-def test_a_knob_twice_too_many_combinations_and_a_quota_in_a_duet_are_errors() -> None:
+def test_a_knob_twice_and_too_many_combinations_are_errors() -> None:
     with pytest.raises(UserError, match="--vary THREADS is given twice"):
         plan("THREADS=1", "THREADS=8", stacks=(GTHREAD,))
     with pytest.raises(UserError, match="100 combinations"):
         ten = ",".join(map(str, range(1, 11)))
         plan(f"THREADS={ten}", f"WORKERS={ten}", stacks=(GTHREAD,))
-    with pytest.raises(UserError, match="--mode turns or solo"):
-        plan("CPU_QUOTA=0.5,1", stacks=(GTHREAD,), mode="duet")
 
 
 def test_a_published_comparison_is_not_put_beside_services_of_one_stack() -> None:
@@ -130,7 +128,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
     routes = {service.name: ["json"] for service in made.services}
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, routes)
     assert [facts[s.name]["concurrent"] for s in made.services] == [False, True]
-    text = services_file(facts, second_database=False)
+    text = services_file(facts)
     name = "gunicorn-gthread-flask-py313-debian"
     assert f"[{name}-threads1]={name} [{name}-threads8]={name}" in text
     assert f"[{name}-threads1]=THREADS=1" in text

@@ -199,28 +199,3 @@ def test_a_process_that_is_gone_after_the_window_is_a_lost_worker(pids: str, fou
     assert [(cause.cause, cause.detail) for cause in record.causes] == (
         [("server", "lost 1 of its processes")] if found else []
     )
-
-
-def test_a_pairs_sides_have_a_database_each_and_share_the_load_generator(tmp_path: Path) -> None:
-    line = entry(scenario="db-raw", mode="duet", pair="p001", side="a", slot=1, window=1, unit="r01-0001")
-    facts = {"limits": {"cpus": "4", "host_cpus": "1"}}
-    record = measured(tmp_path, line, tool=facts)
-    assert (record.server_cpu_s, record.database_cpu_s, record.successes) == (1.0, 0.3, 20_000)
-    assert record.cpu_per_success_s == 1.3 / 20_000
-    assert record.nulls["foreign_ratio"] == "the other side of the pair used the host too"
-    # 1.5 s of CPU in 6 s, by two tools with a thread each.
-    assert record.loadgen_busy_ratio == pytest.approx(0.125)
-    alone = measured(tmp_path / "json", dict(line, scenario="json", database=False))
-    assert alone.cpu_per_success_s == 1.0 / 20_000 and alone.foreign_ratio is None
-    assert alone.nulls["database_cpu_s"] == "the scenario does not use the database"
-
-
-def test_where_a_pairs_sides_share_the_database_neither_is_charged_with_it(tmp_path: Path) -> None:
-    line = entry(scenario="db-raw", mode="duet", pair="p001", side="a", slot=1, window=1, unit="r01-0001")
-    measured(tmp_path, line)
-    for when in ("before", "after"):
-        (tmp_path / line["dir"] / f"database.{when}").unlink()
-    record = rebuilt(tmp_path)
-    assert record.server_cpu_s == 1.0
-    for name in ("database_cpu_s", "cpu_per_success_s", "goodput_per_core"):
-        assert record.nulls[name] == "both sides of the pair share the database"

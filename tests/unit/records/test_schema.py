@@ -32,7 +32,7 @@ def validator() -> jsonschema.Draft202012Validator:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Records of every golden run, and of one over all tools, with pairs and the null server."""
+    """Records of every golden run, and of one over all tools, with the null server, turns, and two not run."""
     found = []
     for make in FORMS:
         folder = tmp_path_factory.mktemp(make.__name__)
@@ -42,7 +42,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("many")
     plan = [*many(60)]
     plan[3] |= {"mode": "null", "service": "null"}
-    plan[4:6] = [plan[4] | {"id": f"r01-0005-1{side}", "mode": "duet", "pair": "p001", "side": side} for side in "ab"]
+    plan[4] |= {"mode": "turns", "unit": "r01-b1", "block": 1, "window": 1, "slot": 1, "turn_s": 0.1}
     write_run(folder, plan)
     for line in plan[:-2]:
         write_measurement(folder, line, output_of(line, 500 if line["rate"] else 2000))
@@ -67,7 +67,7 @@ def test_records_are_valid(lines: list[str]) -> None:
     assert not [error.message for line in lines for error in check.iter_errors(json.loads(line))]
     outcomes = {json.loads(line)["outcome"] for line in lines}
     assert {"measured", "not run", "died", "build failed"} <= outcomes
-    assert {json.loads(line)["mode"] for line in lines} == {"solo", "duet", "null"}
+    assert {json.loads(line)["mode"] for line in lines} == {"solo", "turns", "null"}
 
 
 def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
@@ -84,7 +84,7 @@ def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
     yield "valid with a cause", lambda r: r.update(causes=[{"cause": "errors", "detail": "40"}])
     yield "not valid without a cause", lambda r: r.update(valid=False)
     yield "valid though not measured", lambda r: r.update(outcome="died")
-    yield "another schema", lambda r: r.update(schema=2)
+    yield "another schema", lambda r: r.update(schema=99)
     yield "no schema", lambda r: r.pop("schema")
     yield "a field more", lambda r: r.update(mood="good")
     yield "a cause without facts", lambda r: r.update(valid=False, causes=[{"cause": "errors"}])

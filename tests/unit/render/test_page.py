@@ -21,8 +21,7 @@ def test_conclusions_come_first_and_every_chart_is_drawn(made: Path, opened: Ope
     page = opened(made)
     main = page.locator("main").inner_text()
     assert main.startswith("Conclusions")
-    assert "gunicorn-gevent is faster than gunicorn-sync: 8.6 % more successful responses per CPU second" in main
-    assert "Not enough data to compare bjoern and gunicorn-sync" in main
+    assert "No verdict: each service was measured alone (solo)" in main
     draw_all(page)
     for name in CHARTS:
         chart = page.locator(f"#chart-{name} .plot > *")
@@ -42,13 +41,11 @@ def test_results_that_are_not_valid_are_marked_and_not_ranked(made: Path, opened
     assert all("werkzeug" in line or "tornado · 3.12" in line for line in table[-4:])
 
 
-def test_floor_ceiling_knee_and_a_discarded_round_are_drawn(made: Path, opened: Opened) -> None:
+def test_ceiling_knee_and_a_discarded_round_are_drawn(made: Path, opened: Opened) -> None:
     page = opened(made)
     draw_all(page)
     ranked = page.locator("#chart-ranked")
     assert ranked.locator("text", has_text=re.compile(r"^null server 16,\d{3}/s, 2\.\d × the best")).count() == 1
-    assert "is the noise floor: the largest difference of this run's A/A pairs" in ranked.inner_text()
-    assert ranked.locator("[fill='var(--band)']").count() >= 1
     assert page.locator("#chart-timeline text", has_text="noise in round 2").count() == 1
     page.select_option("#filter-load", label="json, vegeta, knee (p99 ≤ 50 ms)")
     draw_all(page)
@@ -64,11 +61,10 @@ def test_a_chart_without_data_is_replaced_by_a_line_that_says_why(tmp_path: Path
     write_measurement(tmp_path, lines[0], output_of(lines[0], 4000))
     page = opened(built(tmp_path))
     draw_all(page)
-    for name in ("verdicts", "latency", "pythons"):
+    for name in ("latency", "pythons"):
         assert page.locator(f"#chart-{name} svg:visible").count() == 0
         assert page.locator(f"#chart-{name} .left-out").inner_text().startswith("Not shown: ")
     assert "No verdict" in page.locator("#conclusions").inner_text()
-    assert "this run has no valid A/A pair" in page.locator("#chart-ranked").inner_text()
 
 
 @pytest.mark.parametrize("width", [400, 1200])

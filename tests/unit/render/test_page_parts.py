@@ -16,11 +16,9 @@ from typing import Any
 import lint_page
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
-from page_run import pair_lines
 from scipy.stats import t
 
 from bench.analysis.latency import DRAWN, Distribution, merge
-from bench.analysis.pair_analysis import Judged
 from bench.cli.report import build_verb
 from bench.plan.measurement import Measurement
 from bench.records.record import Record
@@ -164,26 +162,14 @@ def test_a_measurement_with_endless_words_stays_small(tmp_path: Path) -> None:
     assert len(json.dumps(inflated(parts(records, windows, 1 << 30)))) < 20_000
 
 
-def test_one_side_of_a_pair_has_no_rate_of_its_own(tmp_path: Path) -> None:
-    lines = [line for line in pair_lines(2) if line["pair"] == "p1"]
-    write_run(tmp_path, lines)
-    for line in lines:
-        write_measurement(tmp_path, line, output_of(line, 3000))
-    source, windows = read_run(str(tmp_path)), list[WindowDetails]()
-    records = reviewed(source, {}, lambda raw: windows.append(window_details_of(raw)))
-    data = page_data(source, {}, records, windows, judged=Judged(), latencies={})
-    assert data["cells"]["goodput"] == [None, None] and data["cells"]["p99_s"] == [None, None]
-    assert data["cells"]["valid"] == [2, 2]
-
-
 @pytest.mark.parametrize(
     "figures, noisy",
-    [({}, 0), ({"foreign_ratio": 0.2}, 1), ({"steal_ratio": 0.2}, 1), ({"foreign_ratio": 0.2, "mode": "duet"}, 0)],
+    [({}, 0), ({"foreign_ratio": 0.2}, 1), ({"steal_ratio": 0.2}, 1), ({"foreign_ratio": 0.2, "mode": "turns"}, 0)],
 )
-def test_a_noisy_window_is_marked_unless_it_is_a_pairs(figures: dict[str, Any], noisy: int, tmp_path: Path) -> None:
+def test_a_noisy_window_is_marked_unless_it_is_in_turns(figures: dict[str, Any], noisy: int, tmp_path: Path) -> None:
     records, windows = made(tmp_path, 1)
     changed = [replace(records[0], **figures)]
-    data = page_data(read_run(str(tmp_path)), {}, changed, windows, judged=Judged(), latencies={})
+    data = page_data(read_run(str(tmp_path)), {}, changed, windows, latencies={})
     assert data["measurements"]["noisy"] == [noisy]
 
 

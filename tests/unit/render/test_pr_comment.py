@@ -4,59 +4,110 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loop_runs import block, finish_block, tables_of
 from make_run import entry, output_of, write_measurement, write_run
-from pair_runs import SAME, steady, write_pairs
 
 from bench.__main__ import main
-from bench.analysis.comparison import Metric
-from bench.analysis.pair_analysis import Judged, PlannedPair
-from bench.analysis.verdicts import Verdict
+from bench.analysis.metric import Metric
+from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.ranking import Row as RankedRow
 from bench.cli.report import build_verb
-from bench.render.pr_comment import MOST_BYTES, Policy, code, parse_policy, verdict_comment
-from bench.stats.estimates import Estimate, Interval
+from bench.render.pr_comment import MOST_BYTES, Policy, Row, code, parse_policy, verdict_comment
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
 
-def verdict(word: str, mean: float | None = None, **changes: Any) -> Verdict:
-    found = None if mean is None else Estimate((mean - 0.001, mean + 0.001))
-    interval = None if mean is None else Interval(mean - 0.01, mean + 0.01, 0.98)
-    values = {"word": word, "metric": Metric.CPU, "rounds": 8, "estimate": found, "interval": interval}
-    values |= {"p": 1.0, "adjusted_p": 1.0, "reason": "", "flags": ()}
-    return Verdict(**values | changes)  # type: ignore[arg-type]
+def service(name: str, note: str = "", windows: int = 8) -> RankedRow:
+    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
+    return RankedRow(service=name, label=name, windows=windows, left_out=0, note=note, **none)  # type: ignore[arg-type]
 
 
-def judged(*found: Verdict, name: str = "svc") -> Judged:
-    pairs = [
-        PlannedPair(f"p{n:03}", f"{name}-was", f"{name}-{n}", "json", "wrk", "c64", False) for n in range(len(found))
-    ]
-    return Judged(pairs=tuple(pairs), verdicts=found)
+def verdict(
+    word: str,
+    difference: float = 0.0,
+    *,
+    note: str = "",
+    head: str = "svc-head",
+    rounds: int = 8,
+    visible: float = 0.04,
+) -> Row:
+    """The head of a table of two; where the word is `invalid`, it has no figure."""
+    invalid = word == "invalid"
+    contrast = (
+        None
+        if invalid or not rounds
+        else Contrast(
+            a="svc-was",
+            b=head,
+            verdict=word,
+            difference=difference,
+            interval=(difference - 0.01, difference + 0.01) if rounds >= 4 else None,
+            smallest_visible=visible if word == "not enough data" else None,
+            more_rounds=3 if word == "not enough data" else None,
+        )
+    )
+    looks = (4, 6, 8, 12)
+    ranking = Ranking(
+        scenario="json",
+        tool="wrk",
+        level="c64",
+        metric=Metric.CPU,
+        rounds=rounds,
+        looks=looks,
+        look=max((look for look in looks if look <= rounds), default=None),
+        confidence=0.9875,
+        settled=False,
+        question="",
+        rows=(),
+        contrasts=(),
+    )
+    windows = 0 if invalid or not rounds else 8
+    return Row(ranking, service("svc-was", windows=8 if rounds else 0), service(head, note, windows), contrast)
 
 
-def comment(*found: Verdict, policies: tuple[str, ...] = (), **changes: Any) -> tuple[str, int]:
-    made = verdict_comment("a-run", judged(*found, **changes), [parse_policy(text) for text in policies], {})
+def comment(*found: Row, policies: tuple[str, ...] = ()) -> tuple[str, int]:
+    made = verdict_comment("a-run", found, [parse_policy(text) for text in policies], {})
     return made.text, made.violations
 
 
 def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
-    text, _ = comment(
-        verdict("no difference shown", 0.001),
-        verdict("faster", 0.1),
-        verdict("slower", -0.03),
-        verdict("not enough data", -0.2, reason="too wide"),
-        verdict("invalid: errors"),
-        verdict("slower", -0.3),
-    )
-    assert text.startswith("### 6 pairs: 1 invalid, 2 slower, 1 not enough data, 1 faster, 1 no difference shown\n")
+    words = ("no difference shown", "faster", "slower", "not enough data", "invalid", "slower")
+    sizes = (0.001, 0.1, -0.03, -0.2, 0.0, -0.3)
+    found = [verdict(word, size, head=f"svc-{n}") for n, (word, size) in enumerate(zip(words, sizes, strict=True))]
+    text, _ = comment(*found)
+    head = "### 6 comparisons: 1 invalid, 2 slower, 1 not enough data, 1 faster, 1 no difference shown\n"
+    assert text.startswith(head)
     order = re.findall(r"^\| `svc-(\d)` ", text, re.MULTILINE)
     assert order == ["4", "5", "2", "3", "1", "0"]
     assert text.index("<details>") < text.index("`svc-0`") < text.index("</details>")
-    assert "`too wide`" in text
-    assert "not verdicts: whether these pairs differ is unknown" in text
+    assert "not verdicts: whether these services differ is unknown" in text
+
+
+def test_a_row_has_the_difference_by_the_tables_metric_with_its_interval_and_what_is_missing() -> None:
+    text, _ = comment(
+        verdict("slower", -0.05, note="2 of 8 windows left out: errors"), verdict("not enough data", -0.02)
+    )
+    slower, open_one = (line for line in text.splitlines() if line.startswith("| `svc-head`"))
+    assert slower == (
+        "| `svc-head` | `svc-was` | `json wrk c64` | slower | -5.0 % | -6.0 % to -4.0 % | CPU per request | 8 |"
+        " `svc-head: 2 of 8 windows left out: errors` |"
+    )
+    assert "`a difference of 4.0 % would most likely have been called; 3 rounds more would most likely decide it`" in (
+        open_one
+    )
+    early, _ = comment(verdict("not enough data", -0.02, rounds=3))
+    assert "| -2.0 % | – | CPU per request | 3 | `3 of the 4 rounds before the first look; " in early
+
+
+def test_what_was_not_begun_has_no_verdict_and_is_not_invalid() -> None:
+    text, violations = comment(verdict("not enough data", rounds=0), policies=("invalid",))
+    assert violations == 0
+    assert "| not enough data | – | – | CPU per request | 0 | `0 of the 4 rounds before the first look` |" in text
 
 
 @pytest.mark.parametrize(
@@ -64,9 +115,8 @@ def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
     [
         ("slower", -0.021, 1),
         ("slower:5%", -0.03, 0),
-        # 5.00 % and 5.01 %, as the verdict's own words have it.
-        ("slower:5%", -0.04879, 0),
-        ("slower:5%", -0.0489, 1),
+        ("slower:5%", -0.05, 0),
+        ("slower:5%", -0.0501, 1),
         ("slower:0.5%", -0.021, 1),
     ],
 )
@@ -74,23 +124,23 @@ def test_slower_fails_beyond_its_percentage(policy: str, mean: float, violations
     assert comment(verdict("slower", mean), policies=(policy,))[1] == violations
 
 
-@pytest.mark.parametrize("word", ["faster", "no difference shown", "not enough data", "invalid: errors"])
+@pytest.mark.parametrize("word", ["faster", "no difference shown", "not enough data", "invalid"])
 def test_only_the_verdict_slower_is_slower(word: str) -> None:
     """However large the estimate is: the data does not support a verdict."""
     text, violations = comment(verdict(word, -0.5), policies=("slower",))
     assert violations == 0
     unknown = word.startswith(("invalid", "not enough"))
-    assert ("; pairs without a verdict are not covered: 1." in text) == unknown
-    assert ("whether these pairs differ is unknown" in text) == unknown
+    assert ("; comparisons without a verdict are not covered: 1." in text) == unknown
+    assert ("whether these services differ is unknown" in text) == unknown
 
 
 @pytest.mark.parametrize(
     ("policy", "word", "violations"),
     [
-        ("invalid", "invalid: errors", 1),
+        ("invalid", "invalid", 1),
         ("invalid", "not enough data", 0),
         ("not-enough-data", "not enough data", 1),
-        ("not-enough-data", "invalid: errors", 0),
+        ("not-enough-data", "invalid", 0),
         ("invalid", "slower", 0),
     ],
 )
@@ -99,10 +149,12 @@ def test_what_has_no_verdict_can_fail_too(policy: str, word: str, violations: in
 
 
 def test_a_service_that_was_not_measured_is_reported_and_invalid() -> None:
-    failures = {"svc-0": ("failed verification", "not ok 3 echo")}
-    found = verdict("not enough data", rounds=0)
-    made = verdict_comment("a-run", judged(found), [Policy("invalid")], failures)
-    assert "Not measured: `svc-0`, `failed verification: not ok 3 echo`." in made.text
+    absent = {"svc-head": "failed verification: not ok 3 echo"}
+    row = replace(verdict("not enough data", note=absent["svc-head"], rounds=0), failed=("svc-head",))
+    made = verdict_comment("a-run", [row], [Policy("invalid")], absent)
+    assert "Not measured: `svc-head`, `failed verification: not ok 3 echo`." in made.text
+    words = "| invalid | – | – | CPU per request | 0 | `svc-head: failed verification: not ok 3 echo` |"
+    assert words in made.text
     assert made.violations == 1
 
 
@@ -131,8 +183,8 @@ def test_a_policy_is_read_strictly(text: str, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "give one run with pairs, or two runs"),
-        (["a", "b", "c"], "give one run with pairs, or two runs"),
+        ([], "give one run with a table in turns, or two runs"),
+        (["a", "b", "c"], "give one run with a table in turns, or two runs"),
         (["a", "--fail-on"], "expected one argument"),
         (["a", "--fail"], "unrecognized arguments"),
         (["a"], "'a' is not a results folder"),
@@ -146,7 +198,7 @@ def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys:
 
 
 def test_hostile_words_are_spans_of_code() -> None:
-    text, _ = comment(verdict("not enough data", -0.1, reason=HOSTILE), verdict(f"invalid: {HOSTILE}"), name=HOSTILE)
+    text, _ = comment(*(verdict(word, -0.1, note=HOSTILE, head=HOSTILE) for word in ("not enough data", "invalid")))
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == 2
     outside = re.sub(r"`[^`]*`", "", text)
@@ -154,34 +206,83 @@ def test_hostile_words_are_spans_of_code() -> None:
         assert word not in outside
     assert not set("\u202e\x1b\n") & set(code(HOSTILE))
     for row in rows:
-        assert row.count("|") == 7
+        assert row.count("|") == 10
 
 
 def test_a_comment_always_fits() -> None:
     wide = "\U0001f40d" * 300
-    found = [verdict(word, -0.1, reason=wide, flags=(wide,)) for word in ("slower", "no difference shown") * 2000]
-    text, violations = comment(*found, policies=("slower",), name=wide)
+    found = [verdict(word, -0.1, note=wide, head=wide) for word in ("slower", "no difference shown") * 2000]
+    text, violations = comment(*found, policies=("slower",))
     assert len(text.encode()) <= MOST_BYTES
     assert violations == 2000
-    assert "4000 pairs: 2000 slower, 2000 no difference shown" in text
-    assert "more pairs: see the run's report." in text
+    assert "4000 comparisons: 2000 slower, 2000 no difference shown" in text
+    assert "more comparisons: see the run's report." in text
     assert "violated by 2000" in text
 
 
+def in_turns(folder: Path, rates: dict[str, float], rounds: int = 4, stacks: tuple[str, ...] = ()) -> Path:
+    """From raw files: services with these successes in a second of turns, all of the same CPU time."""
+    stacks = stacks or tuple(rates)
+    lines = [line for number in range(1, rounds + 1) for line in block(number, stacks)]
+    write_run(folder, lines, tables_in_turns=tables_of(lines))
+    for number in range(1, rounds + 1):
+        own = [line for line in lines if line["round"] == number]
+        spread = 1 + 0.002 * number
+        named = {entry(stack)["service"]: rate * spread**place for place, (stack, rate) in enumerate(rates.items())}
+        finish_block(folder, own, named)
+        for line in own:
+            if line["service"] in named:
+                meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
+                (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+    (folder / "finished.env").unlink()
+    return folder
+
+
 def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From raw files: B does 20 % less in the same CPU time."""
-    pairs = [("aa1", "aiohttp", "aiohttp", SAME, SAME), ("p001", "aiohttp", "tornado", SAME, steady(3200, 0.9))]
-    folder = write_pairs(tmp_path / "a-run", pairs, 30, 8)
+    """The head does 20 % less in the same CPU time, and comes second as it was selected second."""
+    folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200})
     build_verb([str(folder)])
     assert main(["pr-comment", str(folder), "--fail-on", "slower:10%", "--fail-on", "invalid"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("### 1 pair: 1 slower\n")
-    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower 2" in out
+    assert out.startswith("### 1 comparison: 1 slower\n")
+    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | -19." in out
     assert "`--fail-on slower:10%`: violated by 1." in out
     assert "`--fail-on invalid`: passed." in out
     assert main(["pr-comment", "--fail-on=slower:50%", str(folder)]) == 0
     assert main(["pr-comment", str(folder)]) == 0
     assert main(["pr-comment", str(folder), "--fail-on", "not-comparable"]) == 2
+
+
+def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = in_turns(tmp_path / "a-run", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
+    build_verb([str(folder)])
+    assert main(["pr-comment", str(folder), "--fail-on", "slower"]) == 0
+    rows = re.findall(r"^\| `(\S+)` \| `(\S+)` ", capsys.readouterr().out, re.MULTILINE)
+    base = "tornado-py313-debian"
+    assert sorted(rows) == [("aiohttp-py313-debian", base), ("uvicorn-asgi-py313-debian", base)]
+
+
+def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
+    build_verb([str(folder)])
+    assert main(["pr-comment", str(folder), "--fail-on", "not-enough-data"]) == 1
+    assert "2 of the 4 rounds before the first look" in capsys.readouterr().out
+    assert main(["pr-comment", str(folder), "--fail-on", "slower", "--fail-on", "invalid"]) == 0
+    assert "comparisons without a verdict are not covered: 1." in capsys.readouterr().out
+
+
+def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000}, stacks=("aiohttp", "tornado"))
+    failure = {"outcome": "build failed", "detail": "no wheel"}
+    (folder / "raw/services/tornado-py313-debian/failure.json").write_text(json.dumps(failure))
+    build_verb([str(folder)])
+    assert main(["pr-comment", str(folder), "--fail-on", "invalid"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("### 1 comparison: 1 invalid\n")
+    assert "Not measured: `tornado-py313-debian`, `build failed: no wheel`." in out
+    assert main(["pr-comment", str(folder), "--fail-on", "slower"]) == 0
 
 
 def solo(folder: Path, rate: float, *, bad: int = 0, **facts: Any) -> str:
@@ -204,7 +305,7 @@ def test_two_runs_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["pr-comment", base, head, "--fail-on", "invalid"]) == 1
     for policy in ("slower", "slower:5%", "not-enough-data"):
         assert main(["pr-comment", base, head, "--fail-on", policy]) == 2
-        assert "verdicts need base and head as pairs of one run" in capsys.readouterr().err
+        assert "verdicts need base and head in one run" in capsys.readouterr().err
 
 
 def test_incompatible_runs_show_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,15 +320,24 @@ def test_incompatible_runs_show_no_figure(tmp_path: Path, capsys: pytest.Capture
     assert main(["pr-comment", base, head, "--fail-on", "not-comparable"]) == 1
 
 
-def test_a_run_without_pairs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pr-comment", solo(tmp_path / "base", 3000)]) == 2
-    assert "measure with --mode duet" in capsys.readouterr().err
+    assert "has no table in turns and so no verdicts: select two services" in capsys.readouterr().err
 
 
-def test_a_service_that_failed_is_read_from_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_pairs(tmp_path / "a-run", [("p001", "aiohttp", "tornado", SAME, SAME)], 30, 0)
-    failure = {"outcome": "build failed", "detail": "no wheel"}
-    (folder / "raw/services/tornado-py313-debian/failure.json").write_text(json.dumps(failure))
-    build_verb([str(folder)])
-    assert main(["pr-comment", str(folder), "--fail-on", "invalid"]) == 1
-    assert "Not measured: `tornado-py313-debian`, `build failed: no wheel`." in capsys.readouterr().out
+def test_a_run_in_pairs_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By none of the commands that read runs; the line says which version does."""
+    lines = [entry("aiohttp"), entry("tornado", number=2, mode="duet", pair="p001", side="b")]
+    folder = str(write_run(tmp_path / "old", lines))
+    other = solo(tmp_path / "base", 3000)
+    for argv in (
+        ["pr-comment", folder],
+        ["pr-comment", other, folder],
+        ["build", folder],
+        ["compare", folder, other],
+        ["export", "csv", folder],
+    ):
+        assert main(argv) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert "old was measured in pairs, which this version no longer reads: use commit 6cb307d" in err

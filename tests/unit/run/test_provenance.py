@@ -92,18 +92,6 @@ def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeyp
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == wanted
 
 
-@pytest.mark.parametrize(
-    ("mode", "scenario", "found"), [("duet", "db-raw", True), ("duet", "json", False), ("solo", "db-raw", False)]
-)
-def test_a_second_database_runs_beside_pairs_that_ask_one(
-    mode: str, scenario: str, found: bool, tmp_path: Path
-) -> None:
-    wanted = ["--stack", "uvicorn-starlette,uvicorn-asgi", "--scenario", scenario, "--mode", mode]
-    options = parse_selection([*wanted, "--controls", "none"])
-    make_run(options, tmp_path / "run")
-    assert ("  postgres2:\n" in (tmp_path / "run/services.yml").read_text()) == found
-
-
 def test_words_and_what_only_shows_figures_do_not_change_the_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +111,7 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
     ("name", "text", "stage"),
     [
         ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
-        ("bench/analysis/verdicts.py", "DELTA = 2\n", "judge"),
+        ("bench/analysis/table_observations.py", "LEAST = 2\n", "judge"),
         ("scripts/lib/solo.sh", "#!/bin/sh\nload 2\n", "measure"),
         ("scripts/lib/solo.sh", "#!/bin/bash\nload 1\n", "measure"),
         ("bench/drive/knee_search.py", "START = 100\n", "measure"),

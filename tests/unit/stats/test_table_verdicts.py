@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from bench.analysis.comparison import DELTA, LEAST_DIFFERENCE
 from scipy import stats
 from simulate_tables import Spread, observations
 
-from bench.analysis.comparison import DELTA, LEAST_DIFFERENCE
 from bench.stats.table_family import _quantiles, family_intervals, look_levels, projected_rounds
 from bench.stats.table_fit import Observation, TableFit, fit_table
 from bench.stats.table_verdicts import (

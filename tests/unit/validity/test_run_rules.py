@@ -116,15 +116,10 @@ def test_the_detail_says_how_much(plain: Record) -> None:
     assert judged[0].causes[0].detail == "steal 10.0%, foreign CPU 20.0%"
 
 
-def test_noise_falls_on_both_sides_of_a_pair_and_on_all_services_in_turns(plain: Record) -> None:
-    for mode in ("duet", "turns"):
-        shared = dataclasses.replace(plain, mode=mode, foreign_ratio=0.9, steal_ratio=0.5)
-        assert apply_run_rules([shared], LIMITS)[0].valid
-        assert noise_of(shared, LIMITS) == ""
-    duet = dataclasses.replace(plain, mode="duet", loadgen_wait_ratio=0.9, loadgen_busy_ratio=0.9)
-    assert apply_run_rules([duet], LIMITS)[0].valid
-    # The tool's own ceiling is a ceiling for both sides.
-    assert [record.valid for record in apply_run_rules([duet, null(plain, 7_999)], LIMITS)] == [False, True]
+def test_in_turns_noise_falls_on_all_services_alike(plain: Record) -> None:
+    shared = dataclasses.replace(plain, mode="turns", foreign_ratio=0.9, steal_ratio=0.5)
+    assert apply_run_rules([shared], LIMITS)[0].valid
+    assert noise_of(shared, LIMITS) == ""
 
 
 def test_what_was_not_measured_is_not_judged(plain: Record) -> None:

@@ -46,7 +46,6 @@ const rate = (value) => known(value, (v) => `${number(v)}/s`);
 const milliseconds = (seconds) => known(seconds, (v) => `${number(v * 1e3)} ms`);
 const megabytes = (bytes) => known(bytes, (v) => `${number(v / 1e6)} MB`);
 const share = (ratio) => known(ratio, (v) => `${(v * 100).toFixed(1)} %`);
-const signed = (ratio) => known(ratio, (v) => `${v < 0 ? "−" : "+"}${Math.abs(v * 100).toFixed(1)} %`);
 const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
 
 /** Sorts c8 before c16. */

@@ -20,9 +20,9 @@ const inBrackets = (text) => (text ? ` (${text})` : "");
 
 const CELLS = rowsOf(DATA.cells);
 for (const cell of CELLS) {
-  for (const name of [...COORDINATES, "service", "mode", "pair", "state"]) cell[name] = word(cell[name]);
+  for (const name of [...COORDINATES, "service", "mode", "state"]) cell[name] = word(cell[name]);
   cell.load = [cell.scenario, cell.tool, cell.level, ...(cell.mode === "turns" ? ["turns"] : [])].join(" ");
-  cell.id = [cell.service, cell.load, ...(cell.pair ? [cell.pair] : [])].join(" ");
+  cell.id = `${cell.service} ${cell.load}`;
   const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
   cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";

@@ -1,4 +1,4 @@
-/* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server and noise floor. */
+/* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server. */
 
 const MOST_ROWS = 60;
 
@@ -98,13 +98,11 @@ function rankedLayout(width, shown, ranked, label) {
   };
 }
 
-/** Grid, the noise floor as a band left of the best, and the null server's rate. */
+/** Grid, and the null server's rate. */
 function rankedBackground({ best, ceiling, near, top, narrow }, ranked) {
   const marks = [hatch("hatch-ranked")];
   if (!ranked.length) return marks;
   marks.push(Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1 }));
-  const floor = DATA.floor.goodput;
-  if (floor !== undefined) marks.push(Plot.rect([0], { x1: best / (1 + floor), x2: best, fill: "var(--band)" }));
   if (!ceiling) return marks;
   const beyond = narrow ? " ▸" : `, ${(ceiling / best).toFixed(1)} × the best, off this scale ▸`;
   marks.push(
@@ -198,7 +196,6 @@ const narrowNames = ({ width, marginRight, names }, shown) =>
 
 function rankedNotes(cells, ranked, shown) {
   const [first] = cells;
-  const floor = DATA.floor.goodput;
   const notes = [`Shown: ${loadText(first)}.`];
   if (ranked.length && ranked.every((cell) => cell.low === null))
     notes.push("No intervals: an interval needs at least two valid rounds with different results.");
@@ -207,11 +204,6 @@ function rankedNotes(cells, ranked, shown) {
       `Services that reach the target rate of ${rate(first.rate)} are held there, so the chart shows no difference between them.`,
     );
   if (!ranked.length) notes.push("No measurement under this load is valid, so there is no ranking and no scale.");
-  else if (floor !== undefined)
-    notes.push(
-      `The shaded band left of the best service is the noise floor: the largest difference of this run's A/A pairs, ${share(floor)}. Smaller differences are treated as noise.`,
-    );
-  else if (!DATA.rankings.length) notes.push("No noise floor: this run has no valid A/A pair.");
   if (!first.ceiling) notes.push(`No ceiling: the null server has no valid result with ${first.tool} in this run.`);
   else
     notes.push(

@@ -85,7 +85,7 @@ function noisyRounds(kept, x, padding) {
   );
   return [...noisy.keys()].map((round) => {
     const own = kept
-      .filter((one) => one.round === round && !["duet", "turns"].includes(CELLS[one.cell].mode))
+      .filter((one) => one.round === round && CELLS[one.cell].mode !== "turns")
       .map((one) => x.get(one.index));
     return { round, from: Math.min(...own), to: Math.max(...own) + padding };
   });
@@ -173,12 +173,10 @@ function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   if (noisy.length) notes.push(`Noise above a limit: ${roundList(noisy)}. ✕ marks the measurements.`);
   else notes.push("No noise above the limits.");
   if (!noisy.length && exceeded)
-    notes.push("✕ marks measurements of pairs above a limit. Noise affects both sides of a pair alike, so they count.");
+    notes.push("✕ marks windows in turns above a limit. Noise falls on all services of a window alike, so they count.");
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)
     notes.push(`${plural(kept.length, "measurement")} in ${BINS} time steps; each step shows its highest value.`);
-  if (kept.some((one) => CELLS[one.cell].mode === "duet"))
-    notes.push("Foreign CPU is not shown for pairs: each side would count the other one as foreign.");
   if (absent.length)
     notes.push(`Not shown: ${absent.map(({ title }) => title.split(",")[0]).join(", ")}, which no measurement has.`);
   return notes;

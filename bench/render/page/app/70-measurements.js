@@ -140,7 +140,7 @@ function cellRows(cell) {
   };
   const name = isAlone(cell)
     ? cell.server + (cell.package ? ` (${cell.package})` : "")
-    : `${cell.server} (${cell.mode === "null" ? "control" : `pair ${cell.pair}`})`;
+    : `${cell.server} (control)`;
   const opener = make(
     "button",
     { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `Rounds of ${cell.id}` },

@@ -62,13 +62,6 @@ function cellDetails(cell) {
           make("p", {}, service.packages.join(", ")),
         )
       : null,
-    cell.pair
-      ? make(
-          "p",
-          { class: "note" },
-          "Each side of a pair has half of the CPUs. These results are the basis of the pair's verdict and do not show what the service can do on its own.",
-        )
-      : null,
     tableOf(`Rounds of ${cell.id}`, columns, rows),
     ...rounds.map(roundDetails),
   ].filter(Boolean);

@@ -18,7 +18,6 @@ const CSV_COLUMNS = [
   "tool",
   "level",
   "mode",
-  "pair",
   "goodput",
   "low",
   "high",

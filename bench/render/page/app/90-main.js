@@ -33,8 +33,8 @@ function drawCharts() {
   section.hidden = false;
   const grid = make("div", { class: "grid" });
   section.append(grid);
-  // Where the page begins with rankings, what says nothing about them is left out, and noise comes last.
-  const frames = charts.filter(({ id }) => id !== "verdicts" || answered(false, true) || DATA.pairs.length).map(frame);
+  // Where the page begins with rankings, noise comes last.
+  const frames = charts.map(frame);
   for (const one of frames) {
     if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
     else grid.append(one.figure);

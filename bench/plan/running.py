@@ -1,0 +1,160 @@
+"""A server that already runs, as one more row of a run (--target): its address, and its place in a plan.
+
+It is no container of this project. What a container is limited to, and what its counters say, is unknown of it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, urlsplit
+
+from bench.core.errors import UserError
+from bench.matrix.model import Framework, Matrix, Route, Server, Service
+from bench.matrix.preset import Load, Preset
+from bench.own_app.targets import Target, slug
+
+UNKNOWN = "unknown"
+"""Its Python and base."""
+MODEL = "a server that already runs"
+NO_CONTAINER = "not a container of this project"
+NO_COUNTERS = f"no counters: {NO_CONTAINER}"
+OWNED = "--i-own-this-target"
+TOOLS, LEVELS, ROUNDS = ("wrk",), ("c16",), 3
+TABLES = ("summary", "wrk-latency")
+"""The load of a run of such servers alone, unless asked otherwise, and its tables."""
+_LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
+_PATH = re.compile(r"[\x21-\x7e]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server that already runs; `path` is empty where the URL names none. `owned`: it is not on this machine."""
+
+    host: str
+    port: int
+    path: str = ""
+    owned: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Its URL without a path."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    @property
+    def name(self) -> str:
+        """Its service's."""
+        host = f"ipv6{self.host.replace(':', '-')}" if ":" in self.host else self.host
+        return f"target-{host}-{self.port}"
+
+    @property
+    def request(self) -> Target:
+        """What it is asked when it is measured without services of this project."""
+        path = self.path or "/"
+        return Target(slug("GET", path), path=path)
+
+    def service(self) -> Service:
+        """It as a service of a plan, which offers every route."""
+        server = Server(self.name, (UNKNOWN,), UNKNOWN, concurrent=True, packages={}, model=MODEL)
+        framework = Framework(self.name, (UNKNOWN,), lacks={})
+        return Service(self.name, self.name, server, framework, UNKNOWN, UNKNOWN, url=self.origin, owned=self.owned)
+
+
+def parse_running(text: str, *, owned: bool) -> RunningServer:
+    """The server of a URL; UserError for one that may not be loaded, or not be meant so."""
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError as error:
+        raise UserError(f"--target {text!r} is no URL: {error}") from None
+    host = url.hostname or ""
+    if "@" in url.netloc:
+        raise UserError("--target: no credentials in the URL: they would be in the results")
+    if problem := _problem(text, url, host):
+        raise UserError(f"--target {text!r}: {problem}")
+    if port == 0:
+        raise UserError(f"--target {text!r}: port 0 is none")
+    host = "127.0.0.1" if host == "localhost" else host
+    here = is_loopback(host)
+    if not here and not owned:
+        raise UserError(
+            f"--target {text!r}: {host} is not this machine (127.0.0.0/8, ::1, localhost), and to load another one is"
+            f" an attack unless its owner wants it: if you own it, say so with {OWNED}"
+        )
+    path = url.path + (f"?{url.query}" if url.query else "")
+    return RunningServer(host, port or 80, "" if path == "/" else path, owned=not here)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is one of this machine alone; a name is not looked up."""
+    address = _address(host)
+    if address is None:
+        return False
+    return address in _LOOPBACK if address.version == 4 else address == ipaddress.IPv6Address("::1")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return None if "%" in host else ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _problem(text: str, url: SplitResult, host: str) -> str:
+    """What is wrong with a URL; empty if nothing is."""
+    if url.scheme != "http":
+        return "give a URL such as http://127.0.0.1:8000/path" + (" (https is not measured)" * (url.scheme == "https"))
+    if "#" in text:
+        return "a fragment (#...) is never sent to a server"
+    if not _HOST.match(host) and _address(host) is None:
+        return f"'{host}' is no host"
+    if not _PATH.match(url.path + url.query):
+        return "the path must be percent-encoded"
+    return ""
+
+
+def check_running(servers: Sequence[RunningServer], *, alone: bool) -> None:
+    """UserError where servers are named twice, or are asked what the others of the run are not."""
+    names = [one.name for one in servers]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"--target: {twice.removeprefix('target-')} is given twice")
+    with_path = next((one for one in servers if one.path), None)
+    if with_path and not alone:
+        raise UserError(
+            f"--target {with_path.origin}{with_path.path}: beside services it is asked what they are asked; give"
+            f" {with_path.origin}, and what to ask by --targets (of --app) or --scenario"
+        )
+
+
+def with_running(
+    matrix: Matrix, preset: Preset, servers: Sequence[RunningServer], *, alone: bool, scenarios: bool
+) -> tuple[Matrix, Preset]:
+    """The matrix with what these servers are asked, and the preset with their loads.
+
+    `alone`: no service of this project is measured beside them; `scenarios`: the command line says what is asked.
+    """
+    names = tuple(one.name for one in servers)
+    if not alone:
+        loads = tuple(replace(load, stacks=(*load.stacks, *names)) if load.stacks else load for load in preset.loads)
+        return matrix, replace(preset, loads=loads)
+    preset = replace(preset, name="target", rounds=ROUNDS, tables=TABLES)
+    if scenarios:
+        return matrix, preset
+    routes: dict[str, Route] = {}
+    asked: dict[str, list[str]] = {}
+    for one in servers:
+        request = one.request
+        # Two paths may make the same words.
+        scenario = next(s for s in _scenarios(request.name) if s not in routes or routes[s].path == request.path)
+        routes[scenario] = Route(scenario, scenario, request.path, waits=True)
+        asked.setdefault(scenario, []).append(one.name)
+    loads = tuple(Load((scenario,), TOOLS, LEVELS, stacks=tuple(who)) for scenario, who in asked.items())
+    return replace(matrix, routes={**matrix.routes, **routes}), replace(preset, loads=loads)
+
+
+def _scenarios(name: str) -> Sequence[str]:
+    return [name, *(f"{name}-{number}" for number in range(2, 100))]

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Two services in turns: a difference that is there is found, and ends the measuring. The time ends it first, and it goes
+# on.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	# A request that costs more than half as much again: the first look is enough, beside all other tests too.
+	cat >>services/matrix.local.toml <<-'LIST'
+		[selftests.synthetic-slower-150us]
+		app = "synthetic"
+		environment = { SLOWER_US = "150" }
+		interface = "asgi"
+		lacks = { "*" = "only for this test" }
+	LIST
+	scripts/matrix.sh --quiet --stack uvicorn-synthetic,uvicorn-synthetic-slower-150us --scenario busy-50 --tool wrk \
+		--level 8 --rounds 6 --controls none --max-time 0.05 >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+	cp "$(the_run)/report.md" "$BATS_FILE_TMPDIR/early.md"
+	scripts/pr-comment.sh "$(the_run)" --fail-on not-enough-data >"$BATS_FILE_TMPDIR/early-comment" || touch "$BATS_FILE_TMPDIR/failed"
+	scripts/matrix.sh --resume "$(the_run)" 2>"$BATS_FILE_TMPDIR/resume.log" || {
+		cat "$BATS_FILE_TMPDIR/resume.log"
+		return 1
+	}
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+@test "an end by --max-time leaves a report and a comment that say what is open" {
+	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
+	# Nothing else is said.
+	[[ $(<"$BATS_FILE_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_FILE_TMPDIR/log") == 1 ]]
+	grep -qE "^- busy-50 wrk c8: 1 round of the 4 before the first look; scripts/matrix.sh --resume ${run_folder##*/} goes on\.$" "$BATS_FILE_TMPDIR/early.md"
+	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 not enough data'* ]]
+}
+
+@test "the slower of two is found by its CPU, and then not measured on" {
+	cat "$run_folder/verdicts.jsonl"
+	grep -q '"kind": "contrast".*"judge": "CPU per request".*"b": "uvicorn-synthetic-slower-150us-py313-debian", "verdict": "slower".*"settled": true' "$run_folder/verdicts.jsonl"
+	grep -qE '^\| 2 \| uvicorn-synthetic-slower-150us \| -[0-9.]+ % \(' "$run_folder/report.md"
+	local rounds=("$run_folder"/raw/r*/blocks)
+	((${#rounds[@]} == 4 || ${#rounds[@]} == 6)) # after a look
+}
+
+@test "the comment for a pull request says so, and fails where it is asked to" {
+	run -1 scripts/pr-comment.sh "$run_folder" --fail-on slower
+	[[ $output == '### 1 comparison: 1 slower'* ]]
+	[[ $output == *'| `uvicorn-synthetic-slower-150us-py313-debian` | `uvicorn-synthetic-py313-debian` | `busy-50 wrk c8` | slower | -'* ]]
+	run -0 scripts/pr-comment.sh "$run_folder" --fail-on invalid
+}
+
+@test "no turn of one service begins before the last one of the other has ended" {
+	local window windows=("$run_folder"/raw/r*/blocks/b1/busy-50/wrk-c8/w1)
+	((${#windows[@]} >= 4))
+	for window in "${windows[@]}"; do
+		turns_of "$window" >"$BATS_TEST_TMPDIR/turns"
+		(($(wc -l <"$BATS_TEST_TMPDIR/turns") >= 20))
+		awk -F ', *' '$1 < ended { exit 1 } { ended = $2 }' "$BATS_TEST_TMPDIR/turns"
+	done
+	[[ $(count '"outcome": *"not run"' "$run_folder/records.jsonl") == 0 ]]
+}
+
+# turns_of WINDOW: begin and end of each turn of both services in nanoseconds, in the order of time.
+turns_of() {
+	cat "$1"/*/tool.json | grep -oE '"each_ns": *\[(\[[0-9]+, *[0-9]+\](, *)?)*' | grep -oE '[0-9]+, *[0-9]+' | sort -n
+}
+
+@test "no container of a run is left" {
+	[[ -z $(containers_of "$(the_run)") ]]
+}

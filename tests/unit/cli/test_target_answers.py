@@ -1,0 +1,144 @@
+"""A server that already runs: it answers before anything is measured, and later as it did first."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, write_run
+
+from bench.__main__ import main
+from bench.own_app.answers import Right, as_json
+from bench.own_app.app import OwnApp, write_app
+from bench.own_app.targets import Target
+from bench.run.reader import read_service
+
+
+class Server(HTTPServer):
+    status, body, asked = 200, b"hello", 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.send_response(self.server.status if self.path == "/x" else 404)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as found:
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join()
+
+
+def make(folder: Path, port: int, **changes: Any) -> tuple[Path, str]:
+    """A run with such a server."""
+    name = f"target-127.0.0.1-{port}"
+    line = entry("aiohttp", "get-x") | {"service": name, "path": "/x", "url": f"http://127.0.0.1:{port}"} | changes
+    return write_run(folder / "a-run", [line, entry("tornado", number=2)]), name
+
+
+def ask(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    status = main(["target-answers", str(run), name])
+    said = capsys.readouterr()
+    return status, (said.out + said.err).strip()
+
+
+def test_what_it_answers_first_is_right_from_then_on(
+    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, name = make(tmp_path, server.server_port)
+    assert ask(run, name, capsys) == (0, "GET /x: 200 text/plain, 5 bytes")
+    assert server.asked == 3
+    assert ask(run, name, capsys) == (0, "")
+    server.body = b"hello, again"
+    status, said = ask(run, name, capsys)
+    words = "GET /x: first 200 text/plain, 5 bytes; here 200 text/plain, 12 bytes"
+    assert (status, said) == (1, f"{name}: failed verification: {words}")
+    assert read_service(str(run), name).failure == ("failed verification", words)
+    server.body = b"other"
+    assert ask(run, name, capsys) == (0, "")
+    assert read_service(str(run), name).failure is None
+
+
+@pytest.mark.parametrize(("status", "words"), [(500, "GET /x gives 500: hello"), (302, "GET /x gives 302: hello")])
+def test_an_error_or_a_redirect_is_no_answer_to_measure(
+    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str], status: int, words: str
+) -> None:
+    run, name = make(tmp_path, server.server_port)
+    server.status = status
+    url = f"http://127.0.0.1:{server.server_port}"
+    assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: {words}")
+    assert not (run / "raw/services" / name / "answers.json").exists()
+
+
+def test_one_that_does_not_answer_ends_a_run_that_begins_and_fails_in_one_that_goes_on(
+    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, name = make(tmp_path, 1)
+    url = "http://127.0.0.1:1"
+    words = "GET /x: connection refused"
+    assert ask(run, name, capsys) == (2, f"bench: --target {url} does not answer: {words}")
+    going_on, other = make(tmp_path / "on", server.server_port)
+    assert ask(going_on, other, capsys)[0] == 0
+    plan = (going_on / "plan.jsonl").read_text().replace(f":{server.server_port}", ":1")
+    (going_on / "plan.jsonl").write_text(plan)
+    assert ask(going_on, other, capsys) == (1, f"{other}: does not answer: {words}")
+    saved = json.loads((going_on / "raw/services" / other / "failure.json").read_text())
+    assert saved == {"outcome": "does not answer", "detail": words}
+
+
+def test_a_service_of_the_run_is_no_such_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, _ = make(tmp_path, 1)
+    assert ask(run, "tornado-py313-debian", capsys)[0] == 2
+
+
+def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_resolved(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["target-check", "--server", "uvicorn", "--target", "http://127.0.0.1:8000"]) == 0
+    assert main(["target-check", "--target", "http://127.0.0.1:8000/x"]) == 2
+    assert main(["target-check", "--target", "http://192.0.2.1/"]) == 2
+    assert "is not this machine" in capsys.readouterr().err
+
+
+def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
+    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"http://127.0.0.1:{server.server_port}"
+    run, name = make(tmp_path, server.server_port, scenario="mix")
+    facts = json.loads((run / "run.json").read_text())
+    facts["services"][name]["url"] = url
+    (run / "run.json").write_text(json.dumps(facts))
+    targets = (Target("one", path="/x"), Target("two", path="/x?b"))
+    app = OwnApp(
+        name="shop", label="0", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",)
+    )
+    (run / "app").mkdir()
+    write_app(run / "app", app)
+    # Each request of the app's mix is asked for.
+    assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: GET /x?b gives 404: hello")
+    rights = [Right(target=one.title, status=200, media_type="text/plain", length=5) for one in targets]
+    (run / "app/answers.json").write_text(as_json(rights, "uvicorn-shop"))
+    (run / "raw/services" / name).mkdir(exist_ok=True)
+    assert main(["own-answers", "check", str(run), name]) == 1
+    expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 text/plain, 5 bytes: hello"
+    saved = json.loads((run / "raw/services" / name / "failure.json").read_text())
+    assert saved == {"outcome": "failed verification", "detail": expected}
