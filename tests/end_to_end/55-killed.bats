@@ -48,6 +48,8 @@ loading() { find "$run_folder/raw" -name .output.txt.tmp -newer "$BATS_FILE_TMPD
 # nothing_left: the run's lock is free within SECONDS (10), then there is no container, network or process of it.
 nothing_left() {
 	flock --timeout "${1:-10}" "$run_folder/.writer" true
+	"$docker" ps --all --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder"
+	"$docker" network ls --filter "name=bench-${run_folder##*/}-"
 	[[ -z $(containers_of "$run_folder") && -z $("$docker" network ls --quiet --filter "name=bench-${run_folder##*/}-") ]]
 }
 
