@@ -30,9 +30,13 @@ def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
     return "did not start", f"no answer in {seconds} s; its last words: {last_words(folder / 'server.log')}"
 
 
-def _not_verified(folder: Path, _detail: str) -> tuple[str, str]:
-    """The verifier itself writes failure.json where a check failed: here it came to no end."""
-    return "failed verification", last_words(folder / "verify.txt")
+def _not_verified(folder: Path, status: str) -> tuple[str, str]:
+    """The verifier itself writes failure.json where a check failed: here it was cut."""
+    words = last_words(folder / "verify.txt")
+    return (
+        "failed verification",
+        f"the verifier ended with status {status}; its last words: {words}" if status else words,
+    )
 
 
 CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {

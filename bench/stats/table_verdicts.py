@@ -85,7 +85,7 @@ def differences(
 ) -> Mapping[tuple[str, str], Difference]:
     """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`.
 
-    `margin` and `least` are logarithms, e.g. the run's thresholds.
+    `margin` and `least` are logarithms.
     """
     rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
     for (i, j), (contrast, half) in half_widths(fit, level).items():

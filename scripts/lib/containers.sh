@@ -31,8 +31,8 @@ start_service() {
 	local log found started
 	image_id='' server_pid='' started_ns=''
 	if is_target "$1"; then
-		start_host_loadgen
-		return
+		start_host_loadgen || return
+		return 0
 	fi
 	log=$(start_log "$1") || return
 	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$log" 2>&1 || return

@@ -6,7 +6,8 @@ source "${BASH_SOURCE[0]%/*}/retry_timeouts.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
-# check_contract NAME CROWD: the verifier itself writes what failed.
+# check_contract NAME CROWD: the verifier itself writes what failed. Where it wrote nothing, it was cut, by the engine or the
+# machine.
 check_contract() {
 	local folder=results/$run/raw/services/$1 log=$run_dir/raw/services/$1/verify.txt status=0 last
 	attend in_loadgen python3 -m bench verify --service "$1" --base-url "http://$1:8080" "${WAITS_OF[$1]}" --routes "${ROUTES_OF[$1]}" \
@@ -16,11 +17,11 @@ check_contract() {
 	if ((status == 0)); then
 		last=$(tail -n1 "$log")
 		say "$1: verified ($last)"
-	elif [[ $2 ]] && ((status == only_late)); then
+	elif [[ $2 ]] && { ((status == only_late)) || [[ ! -e $run_dir/raw/services/$1/failure.json ]]; }; then
 		set_aside "$1"
 	else
 		save_log "$1"
-		service_failed "$1" verification
+		service_failed "$1" verification "$status"
 	fi
 }
 

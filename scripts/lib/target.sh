@@ -21,7 +21,7 @@ start_host_loadgen() {
 		address=$("$docker" inspect --format "$format" "$project-$name-1") || return
 		hosts+=(--add-host "$name:$address")
 	done
-	stop_host_loadgen
+	stop_host_loadgen || return
 	"$docker" run --detach --name "$project-loadgen-host-1" --network host "${hosts[@]}" --init --read-only --tmpfs /tmp:mode=1777 \
 		--cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --memory 2g --ulimit "nofile=$NOFILE" \
 		--cpuset-cpus "$LOADGEN_CPUS" --log-opt max-size=10m --user "$BENCH_USER" --workdir /bench \

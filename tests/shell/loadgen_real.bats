@@ -69,7 +69,7 @@ setup() {
 
 # Prepares and runs the measurement that differs from the usual by the JSON object given.
 run_entry() {
-	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
+	jq -nc --arg url "http://${HOST:-127.0.0.1}:8080" --argjson change "$1" '{url: $url, id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
 		warmup_s: 0, dir: "raw/cell"} + $change' |
 		PYTHONPATH=$root python3 -c '
@@ -77,7 +77,6 @@ import json, os, sys
 from pathlib import Path
 from bench.drive.step_file import write_step
 write_step(Path(sys.argv[1]), [json.load(sys.stdin)], os.environ)' "$BATS_TEST_TMPDIR" || return
-	export TARGET=${TARGET:-127.0.0.1}
 	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }
 
@@ -172,9 +171,9 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 }
 
 @test "a name that is not known, a port that nobody listens on: did not start" {
-	TARGET=nobody.invalid READY_TIMEOUT=1 run -10 run_entry '{}'
+	HOST=nobody.invalid READY_TIMEOUT=1 run -10 run_entry '{}'
 	[[ $output == *'gave no answer in 1 s: curl: (6) '* ]]
-	TARGET=127.0.0.2 READY_TIMEOUT=1 run -10 run_entry '{}'
+	HOST=127.0.0.2 READY_TIMEOUT=1 run -10 run_entry '{}'
 	[[ $output == *'gave no answer in 1 s: curl: (7) '* ]]
 }
 

@@ -25,6 +25,12 @@ NAME = "aiohttp-py313-debian"
         (["start"], {}, "did not start", ""),
         (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; its last words: boom"),
         (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),
+        (
+            ["verification", "137"],
+            {"verify.txt": "5 passed\n"},
+            "failed verification",
+            "the verifier ended with status 137; its last words: 5 passed",
+        ),
     ],
 )
 def test_why_a_service_is_not_loaded(  # noqa: PLR0917

@@ -141,4 +141,4 @@ def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
     assert main(["own-answers", "check", str(run), name]) == 1
     expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 text/plain, 5 bytes: hello"
     saved = json.loads((run / "raw/services" / name / "failure.json").read_text())
-    assert saved == {"outcome": "failed verification", "detail": expected}
+    assert saved == {"outcome": "failed verification", "detail": expected, "final": True}

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bench.analysis.comparison import DELTA, LEAST_DIFFERENCE
 from scipy import stats
 from simulate_tables import Spread, observations
 
@@ -15,8 +14,6 @@ from bench.stats.table_family import _quantiles, family_intervals, look_levels, 
 from bench.stats.table_fit import Observation, TableFit, fit_table
 from bench.stats.table_verdicts import (
     FASTER,
-    LEAST,
-    MARGIN,
     NO_DIFFERENCE,
     NOT_ENOUGH,
     SLOWER,
@@ -103,10 +100,6 @@ def test_a_small_difference_is_none_however_sure() -> None:
     assert differences(fit, LEVEL)["s01", "s00"].word == NO_DIFFERENCE
     assert differences(fit, LEVEL, least=0.01)["s01", "s00"].word == FASTER
     assert differences(fit, LEVEL, margin=0.01)["s01", "s00"].word == NOT_ENOUGH
-
-
-def test_the_thresholds_are_those_of_pairs() -> None:
-    assert (MARGIN, LEAST) == (DELTA, LEAST_DIFFERENCE)
 
 
 def test_what_is_open_says_how_many_rounds_it_needs() -> None:

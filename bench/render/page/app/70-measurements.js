@@ -138,9 +138,7 @@ function cellRows(cell) {
     below.hidden = !open;
     if (open && !inside.childElementCount) inside.append(...cellDetails(cell));
   };
-  const name = isAlone(cell)
-    ? cell.server + (cell.package ? ` (${cell.package})` : "")
-    : `${cell.server} (control)`;
+  const name = isAlone(cell) ? cell.server + (cell.package ? ` (${cell.package})` : "") : `${cell.server} (control)`;
   const opener = make(
     "button",
     { class: "opener", type: "button", "aria-expanded": "false", "aria-label": `Rounds of ${cell.id}` },
