@@ -11,15 +11,16 @@ source "${BASH_SOURCE[0]%/*}/target.sh"
 # remove_run: its containers, volumes and networks. Compose leaves a network that is still in use, and says so with status 0: what the
 # engine was still starting for a client that was killed has appeared by the next try.
 remove_run() {
-	local left try
+	local left try words
 	stop_host_loadgen
 	[[ ${project:-} && -s $run_dir/compose.yml ]] || return 0
 	for try in 1 2 3 4 5; do
 		((try == 1)) || sleep 0.5
-		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
+		words=$(run_compose --profile '*' down --timeout 0 --volumes --remove-orphans 2>&1) || true
 		left=$(left_of_run) || return 0
 		[[ $left ]] || return 0
 	done
+	warn "$run: some of its containers and networks are left: $(tail -c 300 <<<"$words" | tr -s '\n ' ' ')" || true
 }
 
 # left_of_run: the ids of its containers and networks.

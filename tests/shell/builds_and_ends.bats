@@ -87,6 +87,16 @@ shared() {
 	[[ $(grep -c ' down ' "$BATS_TEST_TMPDIR/calls") == 1 ]]
 }
 
+@test "what cannot be removed is said, with Compose's words" {
+	sleep() { :; }
+	engine() {
+		[[ $* != *' down '* ]] || echo "error: it has active endpoints"
+		[[ $* != network* ]] || echo 1a
+	}
+	run -0 close_run
+	[[ $output == 'a-run: some of its containers and networks are left: error: it has active endpoints'* ]]
+}
+
 @test "a network that was still in use is removed by the next try" {
 	engine() {
 		echo "$*" >>"$BATS_TEST_TMPDIR/calls"
