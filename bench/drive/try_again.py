@@ -15,6 +15,7 @@ from bench.core.files import as_object, mapping, read_bytes
 from bench.drive.steps import Step, read_steps
 from bench.records.record import MEASURED
 from bench.run import spoiled
+from bench.run.reader import RUNNING_ANSWERS
 
 FAILURE, VERIFIED = "failure.json", "verify.json"
 FINAL = "final"
@@ -82,8 +83,13 @@ def _outcome(run: Path, line: Mapping[str, Any]) -> str | None:
 
 
 def _set_aside(folder: Path) -> None:
-    """What the service left, into FOLDER/failed-N; of one that was verified before, only why it was not loaded now."""
+    """What the service left, into FOLDER/failed-N.
+
+    Of one that was verified before, or whose own answers were recorded, only why it was not loaded now: what it is
+    made of and has to answer stays what the run began with.
+    """
     passed = mapping(as_object(read_bytes(str(folder / VERIFIED)) or b"")).get("failed") == 0
+    passed = passed or (folder / RUNNING_ANSWERS).exists()
     names = [FAILURE] if passed else [path.name for path in folder.iterdir() if not path.name.startswith("failed-")]
     kept = folder / f"failed-{1 + sum(1 for _ in folder.glob('failed-*'))}"
     kept.mkdir()

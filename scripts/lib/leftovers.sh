@@ -8,17 +8,31 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
 source "${BASH_SOURCE[0]%/*}/target.sh"
 
-# remove_run: its containers, volumes and networks.
+# remove_run: its containers, volumes and networks. Compose leaves a network that is still in use, and says so with status 0: what the
+# engine was still starting for a client that was killed has appeared by the next try.
 remove_run() {
+	local left try words
 	stop_host_loadgen
-	[[ -z ${project:-} || ! -s $run_dir/compose.yml ]] ||
-		run_compose --profile '*' down --timeout 0 --volumes --remove-orphans >/dev/null 2>&1 || true
+	[[ ${project:-} && -s $run_dir/compose.yml ]] || return 0
+	for try in 1 2 3 4 5; do
+		((try == 1)) || sleep 0.5
+		words=$(run_compose --profile '*' down --timeout 0 --volumes --remove-orphans 2>&1) || true
+		left=$(left_of_run) || return 0
+		[[ $left ]] || return 0
+	done
+	warn "$run: some of its containers and networks are left: $(tail -c 300 <<<"$words" | tr -s '\n ' ' ')" || true
 }
 
-# remove_left: what no script is there any more to remove: the run's containers, and those in which Python works for it.
+# left_of_run: the ids of its containers and networks.
+left_of_run() {
+	"$docker" ps --all --quiet --filter "label=com.docker.compose.project=$project" || return
+	"$docker" network ls --quiet --filter "label=com.docker.compose.project=$project"
+}
+
+# remove_left: what no script is there any more to remove: all of this, and the containers in which Python works for the run.
 remove_left() {
 	local left containers
-	left=$("$docker" ps --all --quiet --filter "label=com.docker.compose.project=$project") || return
+	left=$(left_of_run) || return
 	[[ ! $left ]] || remove_run
 	left=$("$docker" ps --all --quiet --filter "label=bench.run=$project") || return
 	mapfile -t containers <<<"$left"

@@ -10,17 +10,19 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # become_writer: of this run, or status 2 with the one that is. What a killed call left has 2 s to end, and is killed then.
 become_writer() {
 	local pid='' since='' i
-	exec 9<>"$run_dir/.writer"
+	exec 8<>"$run_dir/.writer"
 	for ((i = 0; i < 20; i++)); do
-		! flock --timeout 0.1 9 || break
+		! flock --timeout 0.1 8 || break
 		read -r pid since <"$run_dir/.writer" || true
 		! has_lock_open "$pid" || fail 2 "$run is being measured since $since by process $pid: wait for it, or end it (kill $pid)"
 		((i > 0)) || say "waiting for what is left of process $pid, which measured $run and was killed"
 	done
 	if ((i == 20)); then
 		end_writers
-		flock --timeout 2 9 || fail 2 "$run is locked by what process $pid has left since $since: end that (fuser $run_dir/.writer)"
+		flock --timeout 2 8 || fail 2 "$run is locked by what process $pid has left since $since: end that (fuser $run_dir/.writer)"
 	fi
+	# Whoever waits for the lock is no writer yet.
+	exec 9<&8 8<&-
 	since=$(date '+%F %T')
 	# Over what is there, in one write: whoever reads it finds a whole line.
 	printf '%-40s\n' "$$ $since" >&9

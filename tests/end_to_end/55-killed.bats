@@ -4,12 +4,12 @@
 
 load common
 
-# Two rounds of one table: four windows.
+# Three rounds of one table: six windows.
 setup_file() {
 	local status=0
-	export KILL_SEED=${KILL_SEED:-$((RANDOM % 1000))} TURN_SECONDS=2
+	export KILL_SEED=${KILL_SEED:-$((RANDOM % 1000))} TURN_SECONDS=1
 	copy_project "$BATS_FILE_TMPDIR/project"
-	READY_TIMEOUT=0 scripts/matrix.sh --stack 'uvicorn-asgi,aiohttp' --scenario json --tool wrk --level 8 --rounds 2 --controls none \
+	READY_TIMEOUT=0 scripts/matrix.sh --stack 'uvicorn-asgi,aiohttp' --scenario json --tool wrk --level 8 --rounds 3 --controls none \
 		>"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/first.log" || status=$?
 	echo "$status" >"$BATS_FILE_TMPDIR/status"
 }
@@ -48,6 +48,8 @@ loading() { find "$run_folder/raw" -name .output.txt.tmp -newer "$BATS_FILE_TMPD
 # nothing_left: the run's lock is free within SECONDS (10), then there is no container, network or process of it.
 nothing_left() {
 	flock --timeout "${1:-10}" "$run_folder/.writer" true
+	"$docker" ps --all --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder"
+	"$docker" network ls --filter "name=bench-${run_folder##*/}-"
 	[[ -z $(containers_of "$run_folder") && -z $("$docker" network ls --quiet --filter "name=bench-${run_folder##*/}-") ]]
 }
 
@@ -68,7 +70,7 @@ nothing_left() {
 }
 
 @test "a second writer is refused, and the script's process group is killed while it loads" {
-	go_on_until 3 loading
+	go_on_until 2 loading
 	run -2 scripts/matrix.sh --resume "$run_folder"
 	[[ ${#lines[@]} == 1 && $output == "matrix.sh: ${run_folder##*/} is being measured since "*" by process $script: wait for it, or end it (kill $script)" ]]
 	kill -KILL -- "-$script"
@@ -89,8 +91,8 @@ nothing_left() {
 @test "the run goes on to its end, with each measurement once" {
 	run -0 --separate-stderr scripts/matrix.sh --resume "$run_folder"
 	[[ $output == "$run_folder/report.md" ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 4 ]]
-	[[ $(metas "$run_folder" | grep -oE '"id": "[^"]*"' | sort -u | wc -l) == 4 && $(count . "$run_folder/plan.jsonl") == 4 ]]
-	[[ $(count '"outcome": *"measured"' "$run_folder/records.jsonl") == 4 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 6 ]]
+	[[ $(metas "$run_folder" | grep -oE '"id": "[^"]*"' | sort -u | wc -l) == 6 && $(count . "$run_folder/plan.jsonl") == 6 ]]
+	[[ $(count '"outcome": *"measured"' "$run_folder/records.jsonl") == 6 ]]
 	nothing_left 1
 }

@@ -82,7 +82,28 @@ shared() {
 
 @test "the end of a run takes away its containers, volumes and networks, and those of no other" {
 	close_run
-	[[ $(<"$BATS_TEST_TMPDIR/calls") == "compose --project-name bench-a-run --file $run_dir/compose.yml --profile * down --timeout 0 --volumes --remove-orphans" ]]
+	[[ $(head -n1 "$BATS_TEST_TMPDIR/calls") == "compose --project-name bench-a-run --file $run_dir/compose.yml --profile * down --timeout 0 --volumes --remove-orphans" ]]
+	run -1 grep -Ev '^compose --project-name bench-a-run |^(ps|network ls) .*=bench-a-run$' "$BATS_TEST_TMPDIR/calls"
+	[[ $(grep -c ' down ' "$BATS_TEST_TMPDIR/calls") == 1 ]]
+}
+
+@test "what cannot be removed is said, with Compose's words" {
+	sleep() { :; }
+	engine() {
+		[[ $* != *' down '* ]] || echo "error: it has active endpoints"
+		[[ $* != network* ]] || echo 1a
+	}
+	run -0 close_run
+	[[ $output == 'a-run: some of its containers and networks are left: error: it has active endpoints'* ]]
+}
+
+@test "a network that was still in use is removed by the next try" {
+	engine() {
+		echo "$*" >>"$BATS_TEST_TMPDIR/calls"
+		[[ $* != network* ]] || (($(grep -c ' down ' "$BATS_TEST_TMPDIR/calls") > 1)) || echo 1a
+	}
+	close_run
+	[[ $(grep -c ' down ' "$BATS_TEST_TMPDIR/calls") == 2 ]]
 }
 
 @test "a run that has started nothing asks Docker for nothing" {
@@ -100,5 +121,5 @@ shared() {
 		calls=$2 run_dir=$3 run=a-run project=bench-a-run docker=engine
 		engine() { echo "$*" >>"$calls"; }
 		in_run exit 7' - "$BATS_TEST_DIRNAME/../.." "$BATS_TEST_TMPDIR/calls" "$run_dir"
-	[[ $(<"$BATS_TEST_TMPDIR/calls") == 'compose --project-name bench-a-run '*' down '* ]]
+	[[ $(head -n1 "$BATS_TEST_TMPDIR/calls") == 'compose --project-name bench-a-run '*' down '* ]]
 }

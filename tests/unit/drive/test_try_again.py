@@ -12,7 +12,7 @@ from make_run import write_run
 
 from bench.__main__ import main
 from bench.drive.step_file import LINES
-from bench.run.reader import read_run
+from bench.run.reader import RUNNING_ANSWERS, read_run
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
@@ -60,6 +60,14 @@ def test_a_failure_that_was_written_by_half_is_tried_again(tmp_path: Path, capsy
     folder = a_run(tmp_path, solo("aiohttp", 1))
     (folder / "raw/services" / NAMES[0] / "failure.json").write_text('{"outc')
     assert "1 service that failed is tried again" in retry(folder, capsys)
+
+
+def test_a_server_that_already_runs_keeps_what_it_has_to_answer(tmp_path: Path, capsys: Capture) -> None:
+    folder = a_run(tmp_path, solo("aiohttp", 1))
+    own = fail(folder, NAMES[0], {"outcome": "does not answer", "detail": ""})
+    (own / RUNNING_ANSWERS).write_text("{}")
+    assert "is tried again" in retry(folder, capsys)
+    assert (own / RUNNING_ANSWERS).exists() and not (own / "failure.json").exists()
 
 
 def test_a_service_that_was_measured_before_keeps_its_image_and_its_verification(
