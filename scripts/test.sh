@@ -2,8 +2,8 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE the first five: four of them side by side, and the last one once contract has
-# ended; what is left of the others then gives way to it:
+# Runs the project's tests; without a STAGE the first five: four of them side by side, and the last one once shell and
+# contract have ended:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
@@ -45,18 +45,16 @@ for stage in "${stages[@]}"; do
 	case $stage in
 	static) tool_options=(--cpu-shares 64) ;;
 	python) tool_options=(--cpu-shares 256 --cidfile "$logs/python.container") ;;
-	shell) tool_options=(--cidfile "$logs/shell.container") ;;
 	esac
 	run_stage "$stage" >"$logs/$stage.out" &
 	pid[$stage]=$! tool_options=()
 done
-[[ ! ${pid[contract]:-} ]] || wait "${pid[contract]}"
-gives_way python 64
-gives_way shell 256
+for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
+python_gives_way
 for stage in "${stages[@]}"; do
-	[[ $stage =~ ^(static|python|shell)$ ]] || print_stage "$stage"
+	[[ $stage =~ ^(static|python)$ ]] || print_stage "$stage"
 done
-for stage in shell python static; do
+for stage in python static; do
 	[[ ! ${pid[$stage]:-} ]] || { wait "${pid[$stage]}" && print_stage "$stage"; }
 done
 for stage in "${failed[@]}"; do

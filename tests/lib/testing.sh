@@ -33,9 +33,9 @@ print_stage() {
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
-# gives_way STAGE SHARES: from here on the stage, if it still runs, has so small a share of the CPU beside others.
-gives_way() {
-	[[ ! -s $logs/$1.container ]] || "$docker" update --cpu-shares "$2" "$(<"$logs/$1.container")" >/dev/null 2>&1 || true
+# python_gives_way: from here on the stage python, if it still runs, has what others leave of the CPU.
+python_gives_way() {
+	[[ ! -s $logs/python.container ]] || "$docker" update --cpu-shares 64 "$(<"$logs/python.container")" >/dev/null 2>&1 || true
 }
 
 # check NAME COMMAND...: one TAP line; what the command printed only where it failed.
