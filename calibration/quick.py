@@ -1,4 +1,4 @@
-"""How much of the answer of a quiet run another one gives, such as one beside other work: rows and large differences."""
+"""How much of a quiet run's answer another one gives, such as one beside other work: rows and large differences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def quick(folders: Sequence[str]) -> tuple[str, bool]:
     rows.append(f"| rows with figures | {planned} | {figures} | {'holds' if holds else 'MISSED'} |")
     for one in quiet:
         # Each pair once, from the side of the slower service.
-        large = [key for key, (verdict, size) in one.contrasts.items() if verdict == SLOWER and size < 1 / (1 + LARGE) - 1]
+        least = 1 / (1 + LARGE) - 1
+        large = [key for key, (verdict, size) in one.contrasts.items() if verdict == SLOWER and size < least]
         if not large:
             raise UserError(f"the run to compare with calls no difference above {LARGE:.0%}")
         words = [judged.contrasts.get(key, ("", 0.0))[0] for key in large]

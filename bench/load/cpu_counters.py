@@ -40,6 +40,11 @@ class CpuCounters:
         self._stat = stat
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The containers, without the load generator."""
+        return tuple(name for name in self._files if name != "loadgen")
+
+    @property
     def missing(self) -> dict[str, str]:
         """Why a container's CPU time cannot be read, by its name."""
         return {

@@ -92,7 +92,8 @@ def run_window(
 ) -> dict[str, Turns]:
     """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
-    `shared` are the containers that serve all of them (database, upstream): what they use in a turn is charged to it.
+    `shared` are the containers that serve all of them (database, upstream, those of one's own app): what they use in a
+    turn is charged to it.
     With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
     turns = {runner.service: Turns() for runner in runners}

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.core.files import mapping
+from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence
 from bench.records.record import MEASURED
@@ -40,11 +41,13 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             ("server", (raw.before, raw.after)),
             ("database", raw.database),
             ("upstream", raw.upstream),
+            *raw.own_services.items(),
         )
     ]
     if evidence.turns is not None:
         used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
-    (server_s, _), database, _ = used
+        used += [(cpu_s, "") for name, cpu_s in evidence.turns.cpu_s.items() if name.startswith(OWN_SERVICE)]
+    (server_s, _), database = used[:2]
     no_counters = unmeasured or why_null((raw.before, raw.after), "server")
     loadgen_s = loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
     request_s, no_request = used[0]

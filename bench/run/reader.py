@@ -6,6 +6,7 @@ exception. Only a folder that is not a results folder is refused.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
+from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.spoiled import SPOILED
@@ -42,6 +44,8 @@ class Raw:
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """The counters of the database and the upstream, before and after."""
+    own_services: Mapping[str, Ends] = field(default_factory=dict)
+    """Those of the Compose services that a user's own app brings along, by name."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
 
@@ -154,6 +158,7 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         faults=tuple(faults),
         database=_ends(folder, "database"),
         upstream=_ends(folder, "upstream"),
+        own_services={name: _ends(folder, name) for name in _own_services(folder)},
     )
 
 
@@ -225,6 +230,11 @@ def _read_object(path: str, name: str, faults: list[str]) -> dict[str, Any] | No
     if value is None:
         faults.append(f"{name} is not a JSON object")
     return value
+
+
+def _own_services(folder: str) -> list[str]:
+    found = glob.glob(f"{glob.escape(folder)}/{OWN_SERVICE}*.before")
+    return sorted(os.path.basename(file).removesuffix(".before") for file in found)
 
 
 def _ends(folder: str, name: str) -> Ends:

@@ -55,6 +55,13 @@ find_dependencies() {
 	done
 }
 
+# own_services: sets `found` to the Compose services of the user's own app.
+own_services() {
+	local name
+	found=()
+	for name in "${DEPENDENCIES[@]}"; do [[ $name != own-* ]] || found+=("$name"); done
+}
+
 # dependency_state NAME: its counters.
 dependency_state() { counters "${dependency_pid[$1]:-0}"; }
 

@@ -71,10 +71,12 @@ describe_block() {
 	for name in "$@"; do printf '  %s: {cpuset: "%s"}\n' "$name" "$cpus"; done
 }
 
-# list_cgroups NAME...: a line `NAME<tab>FOLDER` for each, and for what all services ask.
+# list_cgroups NAME...: a line `NAME<tab>FOLDER` for each, and for what all services ask: our database and upstream, and what
+# one's own app brings along.
 list_cgroups() {
-	local name folder
-	for name in "$@" postgres upstream; do
+	local name folder found
+	own_services
+	for name in "$@" postgres upstream "${found[@]}"; do
 		folder=$(cgroup_below_root "${block_pid[$name]:-${dependency_pid[$name]:-0}}") || return
 		printf '%s\t%s\n' "$name" "$folder"
 	done

@@ -28,13 +28,6 @@ ready_own_app() {
 	record_answers "${built[@]}"
 }
 
-# own_services: sets `found` to the user's own Compose services.
-own_services() {
-	local name
-	found=()
-	for name in "${DEPENDENCIES[@]}"; do [[ $name != own-* ]] || found+=("$name"); done
-}
-
 # build_own_services: those that are not images from elsewhere.
 build_own_services() {
 	local found log=$run_dir/build-own.log words

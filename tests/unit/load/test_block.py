@@ -22,6 +22,7 @@ from bench.plan.measurement import Measurement, measurement_of
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
+OWN = "own-database"  # of a user's own app
 # A shell: on a busy machine, Python may not even have started within the turns after which it is told to end.
 TOOL = """
 trap 'echo told to end; exit "$1"' INT
@@ -59,8 +60,8 @@ class Fake:
         self.tool(0)
         self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
         write_step(self.run, lines, {})
-        (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres")))
-        for name in (*NAMES, "postgres"):
+        (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres", OWN)))
+        for name in (*NAMES, "postgres", OWN):
             (folder / "cgroups" / name).mkdir(parents=True)
             (folder / "cgroups" / name / "cpuacct.usage").write_text("7000\n")
 
@@ -122,6 +123,7 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
                 assert told["turns"]["count"] == 2
                 assert told["turns"]["load_ns"] >= 2 * 10**8
                 assert told["turns"]["cpu_ns"][name] == told["turns"]["cpu_ns"]["postgres"] == 0
+                assert told["turns"]["cpu_ns"][OWN] == 0
                 output = fake.run / f"raw/r01/blocks/b1/{scenario}/wrk-c16/w{window}/{name}/output.txt"
                 assert output.read_text() == "told to end\n"
     asked = (fake.folder / "asked").read_text().splitlines()

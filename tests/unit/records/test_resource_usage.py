@@ -159,6 +159,16 @@ def test_foreign_cpu_is_what_was_busy_beside_the_measurement(tmp_path: Path) -> 
     assert host(tmp_path / "e", (200, 0, 90, 950, 10, 0, 0, 0)).foreign_ratio == 0.0
 
 
+def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
+    folder = tmp_path / entry()["dir"]
+    host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))
+    for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
+        (folder / f"own-database.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
+    assert rebuilt(tmp_path).foreign_ratio == pytest.approx(0.0)
+    (folder / "own-database.after").unlink()
+    assert rebuilt(tmp_path).nulls["foreign_ratio"] == "the own-database's counters were not saved"
+
+
 @pytest.mark.parametrize("irq_time, foreign", [("in_tasks", 0.05), ("apart", 0.0), ("unknown", 0.0)])
 def test_the_networks_own_time_is_not_foreign(irq_time: str, foreign: float, tmp_path: Path) -> None:
     record = host(tmp_path, (200, 0, 90, 840, 10, 10, 50, 0), irq_time)

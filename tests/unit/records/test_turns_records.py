@@ -69,6 +69,16 @@ def test_the_shared_database_is_charged_by_turn(tmp_path: Path) -> None:
     assert record.cpu_per_success_s == pytest.approx(0.9 / 3000)
 
 
+def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
+    cpu_ns = {LINE["service"]: 6 * 10**8, "postgres": 0, "upstream": 0, "loadgen": 10**8}
+    busy = {"host_ticks": [100, 0, 0, 100, 0, 0, 0, 0]}
+    alone = judged(tmp_path / "alone", turns=busy | {"cpu_ns": cpu_ns})
+    own = judged(tmp_path / "own", turns=busy | {"cpu_ns": cpu_ns | {"own-database": 2 * 10**8}})
+    assert alone.foreign_ratio is not None and own.foreign_ratio is not None
+    assert alone.foreign_ratio - own.foreign_ratio == pytest.approx(0.2 / 2)
+    assert own.cpu_per_success_s == alone.cpu_per_success_s
+
+
 def test_where_cpu_time_is_not_known_goodput_is_and_the_reason_is_said(tmp_path: Path) -> None:
     why = "its cgroup cannot be read in the load generator"
     record = judged(tmp_path, cpu_s=None, turns={"missing": {LINE["service"]: why}, "cpu_ns": {"loadgen": 1}})
