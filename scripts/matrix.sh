@@ -80,6 +80,9 @@ while (($#)); do
 	shift
 done
 
+# Two refs have to be checked out again.
+[[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/$(basename "$resume")/refs ]] ||
+	exec "$root/scripts/compare.sh" --resume "$resume" "${setup[@]}" "${quiet[@]}" "${selection[@]}"
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
@@ -96,7 +99,7 @@ if [[ $resume ]]; then
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
-	[[ ! $own_folder ]] || rm -rf "$own_folder"
+	rm -rf "${own_folders[@]}"
 fi
 
 measure_run() {

@@ -31,6 +31,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
     parser.add_argument("--own-app", type=Path)
+    parser.add_argument("--own-head", type=Path)
+    parser.add_argument("--sides", type=Path)
     parser.add_argument("--cpu-hour-price", type=_number)
     parser.add_argument("--p99", default="")
     parser.add_argument("--target", default=[], action="append")
@@ -43,8 +45,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     if options.owned and not options.target:
         raise UserError(f"{OWNED} goes with --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
-    # A user's own app has an entry of its own.
-    hidden = ("--images=", "--quiet", "--own-app=")
+    # A user's own app and two refs have entries of their own.
+    hidden = ("--images=", "--quiet", "--own-app=", "--own-head=", "--sides=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
 

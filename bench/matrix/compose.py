@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bench.matrix.knobs import LIMITS
+from bench.matrix.knobs import LIMITS, REF
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
 
@@ -112,7 +112,7 @@ def _service(
         f"    image: {json.dumps(service.image if service.framework.own else 'bench/' + alias)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
-        f"      context: {folder or '.'}",
+        f"      context: {json.dumps(service.context) if service.context else folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
         *_own_build(service, locks),
@@ -126,7 +126,7 @@ def _varied(service: Service) -> str:
     """A service with settings of its own, in the image of the one that it is otherwise."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
     environment = dict(service.framework.environment)
-    environment |= {name: value for name, value in service.settings if name not in LIMITS}
+    environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
     lines = [
         f"  {service.name}:",
         "    extends: {file: services/template.yml, service: app}",
@@ -142,7 +142,8 @@ def _own_build(service: Service, locks: str) -> list[str]:
     own = service.framework.own
     if own is None:
         return []
-    contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": f"{locks}/{python_label(service.python)}"}
+    lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"
+    contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": lock}
     return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
 
 

@@ -52,6 +52,8 @@ class OwnBuild:
     bare: str
     label: str
     source: str
+    lock_suffix: str = ""
+    """Of the folder with its locks in the run, where there are two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Service:
     """What --vary gives it: knobs and their values, in the order of the command line."""
     plain: str | None = None
     """The service without these settings, whose image it runs."""
+    context: str = ""
+    """The folder that its image is built from, where that is not this project's services/."""
     url: str = ""
     """Of a server that already runs, which is no container: where it is reached."""
     owned: bool = False

@@ -69,6 +69,7 @@ def run_facts(
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in plan.skips
         ],
+        **({"refs": plan.refs} if plan.refs else {}),
     }
 
 
