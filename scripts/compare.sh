@@ -22,7 +22,7 @@ source "${BASH_SOURCE[0]%/*}/lib/jobs.sh"
 source "${BASH_SOURCE[0]%/*}/lib/refs.sh"
 trap_errors
 
-folder='' paths=(services .env) tree_name=project needed=services/matrix.toml resume='' app=() selection=()
+resume='' app=() selection=()
 case ${1:-} in
 -h | --help) usage && exit ;;
 --resume)
@@ -50,6 +50,7 @@ case ${1:-} in
 	;;
 esac
 
+# shellcheck disable=SC2329 # the trap calls it
 finish() {
 	trap '' INT TERM HUP
 	end_jobs 60
@@ -89,7 +90,7 @@ else
 	here=${folder#"$root/"}
 	selection+=("--sides=$here")
 	((${#app[@]} == 0)) ||
-		selection=(--app "$folder/0/$tree_name/$prefix" "${app[1]}" --app-head "$folder/1/$tree_name/$prefix" "${selection[@]}")
+		selection=(--app "$folder/0/$tree_name/$prefix" "${app[1]}" --head "$folder/1/$tree_name/$prefix" "${selection[@]}")
 fi
 check_out
 status=0

@@ -18,6 +18,7 @@ from bench.analysis.scenario_words import BARE, framework_words, wait_words
 from bench.analysis.setting_words import setting_question, setting_words
 from bench.analysis.sweep_words import in_order, sweep_sentence
 from bench.core.files import mapping
+from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
 from bench.records.record import Record
@@ -201,8 +202,10 @@ def _label(place: Coordinates, differs: set[str]) -> str:
     parts += [_coordinate(place, name) for name in told]
     if "settings" not in differs or not place.settings:
         return ", ".join(parts)
-    words = setting_words(settings_of(place.settings))
-    return f"{', '.join(parts)} with {words}" if parts else words
+    own = settings_of(place.settings)
+    parts = [*filter(None, [own.pop(REF, "")]), *parts]
+    words = setting_words(own)
+    return " with ".join(filter(None, (", ".join(parts), words)))
 
 
 def _coordinate(place: Coordinates, name: str) -> str:

@@ -105,7 +105,7 @@ def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
 
 
 def host_name(name: str, what: str, *, exact: bool = True) -> str:
-    """A service's name as a host name can be; `what` tells it from others, where the name is too long or not `exact`."""
+    """A service's name as a host name may be; `what` tells it from others if the name is too long or not `exact`."""
     if exact and len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(what.encode()).hexdigest()[:8]

@@ -119,7 +119,7 @@ class Service:
     package: str | None = None
     skip: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
-    """What --vary gives it: knobs and their values, in the order of the command line."""
+    """What --vary gives it: knobs and their values, in the order of the command line; of two refs, first its own."""
     plain: str | None = None
     """The service without these settings, whose image it runs."""
     context: str = ""

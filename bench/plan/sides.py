@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ CLASS = "WORKER_CLASS"
 TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
 """Settings that a side has of its own, besides `CLASS`; all others are of the run."""
 _VARIABLE = f"${CLASS}"
-_AXES = ("stacks", "frameworks", "servers", "pythons", "bases")
+_AXES = ("stacks", "pythons", "bases", "frameworks", "servers")
+"""Names that a selection chooses by; a preset has the first three."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +93,7 @@ class Sides:
                 yield f"{name} differs as well, a setting of the whole run: both sides have {self.run[name]!r}"
 
 
-def read_sides(
-    folder: Path, run: Mapping[str, str], environ: Mapping[str, str], apps: Sequence[Matrix] = ()
-) -> Sides:
+def read_sides(folder: Path, run: Mapping[str, str], environ: Mapping[str, str], apps: Sequence[Matrix] = ()) -> Sides:
     """The sides that scripts/compare.sh has listed in a folder; UserError where the matrix of one cannot be read.
 
     `apps`: the current matrix with a user's own app of either side, where that is what they differ in.
@@ -160,7 +159,9 @@ def choose(
     base, head = found
     pairs = [(one, head[key]) for key, one in base.items() if key in head]
     for own, others, label in ((base, head, sides.head.label), (head, base, sides.base.label)):
-        skips += [SkippedCell(one.name, f"{label} has no such service") for key, one in own.items() if key not in others]
+        skips += [
+            SkippedCell(one.name, f"{label} has no such service") for key, one in own.items() if key not in others
+        ]
     return [service for pair in pairs for service in pair], list(dict.fromkeys(skips))
 
 
@@ -168,24 +169,23 @@ def _services(side: Side, other: Side, preset: Preset, wanted: Selection) -> lis
     """Those of one side; a name that only the other one has is not unknown, and chooses none here."""
     selftests = [*preset.stacks, *wanted.stacks, *wanted.frameworks]
     matrices = [which.matrix.with_selftests(selftests) for which in (side, other)]
-    filled = [
-        [replace(one, stacks=tuple(with_settings(stack, which.settings) for stack in one.stacks)) for which in (side, other)]
-        for one in (preset, wanted)
-    ]
-    for number, (own, others) in enumerate(filled):
-        for axis in _AXES if number else ("stacks", "pythons", "bases"):
-            ours, theirs = (_names(matrix, axis) for matrix in matrices)
+    narrowed: list[Any] = []
+    for one, axes in ((preset, _AXES[:3]), (wanted, _AXES)):
+        own, others = (_filled(one, which) for which in (side, other))
+        for axis in axes:
+            ours, theirs = (list(getattr(matrix, axis)) for matrix in matrices)
             both = zip(getattr(own, axis), getattr(others, axis), strict=True)
             kept = tuple(p for p, q in both if fnmatch.filter(ours, p) or not fnmatch.filter(theirs, q))
             if getattr(own, axis) and not kept:
                 return []
-            filled[number][0] = own = replace(own, **{axis: kept})
-    (preset, _), (wanted, _) = filled
-    return select_services(matrices[0], preset, wanted, side.settings)
+            own = replace(own, **{axis: kept})
+        narrowed.append(own)
+    return select_services(matrices[0], *narrowed, side.settings)
 
 
-def _names(matrix: Matrix, axis: str) -> list[str]:
-    return list(getattr(matrix, axis))
+def _filled(one: Any, side: Side) -> Any:
+    """A preset or a selection, with the settings of a side in the names of stacks."""
+    return replace(one, stacks=tuple(with_settings(stack, side.settings) for stack in one.stacks))
 
 
 def _key(side: Side, service: Service, patterns: Sequence[str]) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ LOCK = re.compile(r"services/locks/([^/]+)/(framework|server|common|package)-(.+
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What differs: `every` service, or those of some `frameworks` (folders), `servers`, or locks (Python, what, name)."""
+    """What differs: `every` service, or some by `frameworks` (folders), `servers`, `locks` (Python, what, name)."""
 
     every: bool
     worker_class: bool
@@ -92,7 +92,7 @@ def default_server(sides: Sides, interface: str) -> str:
 
 
 def refs_facts(sides: Sides, services: Sequence[Service], cells: Iterable[PlannedCell]) -> dict[str, Any]:
-    """run.json's entry: the sides, the paths that differ, the pairs that have cells, and what is to be known of them."""
+    """run.json's entry: the sides, the paths that differ, the pairs that have cells, and what is to be said of them."""
     there = {cell.service.name for cell in cells}
     pairs = [pair for pair in pairs_of(services) if there.issuperset(service.name for service in pair)]
     return {
@@ -137,9 +137,7 @@ def _services(matrix: Matrix, sides: Sides) -> list[Service]:
     """Those of the default Python and base that run, in the order in which they speak for others."""
     quick = [with_settings(stack, sides.run) for stack in matrix.presets["quick"].stacks]
     found = [
-        s
-        for s in matrix.services
-        if (s.python, s.base) == (matrix.default_python, matrix.default_base) and not s.skip
+        s for s in matrix.services if (s.python, s.base) == (matrix.default_python, matrix.default_base) and not s.skip
     ]
     bare = ("wsgi", "asgi", "rsgi")
     return sorted(found, key=lambda s: (s.stack not in quick, s.framework.name not in bare))

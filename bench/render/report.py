@@ -16,8 +16,10 @@ from bench.analysis.already_running import already_running
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
+from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.ranking import Ranking
+from bench.analysis.ref_words import against
 from bench.analysis.reference_results import reference_results
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
@@ -133,6 +135,9 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
+    if refs := against(facts):
+        changed = [*map(str, items(mapping(facts.get("refs")).get("changed")))]
+        yield "refs", f"{refs}, which differ in {listed(changed or ['nothing'])}"
     harness = mapping(facts.get("harness"))
     branch = f", branch {harness['branch']}" if harness.get("branch") else ""
     content = str(harness.get("hash", "unknown"))[:12]

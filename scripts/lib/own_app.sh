@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 
 # The options as they were given; --app takes two values.
 declare -A own=()
-own_options='--interface --requirements --targets --expect --env-file --before --compose --app-head'
+own_options='--interface --requirements --targets --expect --env-file --before --compose --head'
 
 # own_option WORD...: takes one of the options from the front of the command line; sets `taken` to how many words it is.
 # shellcheck disable=SC2034 # matrix.sh uses it
@@ -27,8 +27,8 @@ own_option() {
 prepare_own_app() {
 	[[ ${own[app]:-} ]] || fail 2 "--${!own[*]} is for one's own app: give --app FOLDER MODULE:CALLABLE too"
 	describe_own_app own-app "$@"
-	[[ ${own[app-head]:-} ]] || return 0
-	own[folder]=${own[app-head]}
+	[[ ${own[head]:-} ]] || return 0
+	own[folder]=${own[head]}
 	describe_own_app own-head "$@"
 }
 

@@ -7,6 +7,9 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
+# The folder, and what is taken of the repository; compare.sh sets others for an app of one's own.
+folder='' repository='' prefix='' tree_name=project needed=services/matrix.toml paths=(services .env)
+
 # What git was told by a hook that calls this is about another folder.
 mapfile -t git_variables < <(git rev-parse --local-env-vars 2>/dev/null || true)
 ((${#git_variables[@]} == 0)) || unset "${git_variables[@]}"
@@ -63,7 +66,7 @@ list_sides() {
 		[[ ! $first ]] || in_repository diff --no-renames --name-only "$first" "$commit" -- "${paths[@]}" | save "$folder/changed"
 		first=$commit
 	done | save "$folder/sides.tsv"
-	[[ -s $folder/changed ]] || fail 2 "$1 and $2 are equal in ${paths[*]}: there is nothing to compare"
+	[[ -s $folder/changed ]] || fail 2 "$1 and $2 are equal in $(paste -sd' ' <<<"${paths[*]/%/,}" | sed 's/,$//'): there is nothing to compare"
 }
 
 # check_out: a worktree for each line of sides.tsv, with the paths that are needed.
