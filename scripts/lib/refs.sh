@@ -2,10 +2,10 @@
 # Two refs of a repository, each in a git worktree of its own below results/, for one run. Only declares.
 #
 # A folder results/.refs-X has: repository and paths (what is taken of it), sides.tsv (`label name mark commit head dirty
-# place` of the base, then of the head), changed (the paths that differ), lock (held while it is in use), and the worktrees.
+# place` of the base, then of the head), changed (the paths that differ), lock (held while it is in use), 0 and 1 with the worktrees.
 
-# shellcheck source=scripts/lib/engine.sh
-source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/refs_left.sh
+source "${BASH_SOURCE[0]%/*}/refs_left.sh"
 
 # The folder, and what is taken of the repository; compare.sh sets others for an app of one's own.
 folder='' repository='' prefix='' tree_name=project needed=services/matrix.toml paths=(services .env)
@@ -81,38 +81,4 @@ check_out() {
 		in_repository worktree add --quiet --detach --no-checkout "$root/$place" "$commit"
 		(umask 022 && git -C "$root/$place" -c core.hooksPath=/dev/null checkout --quiet "$commit" -- "${there[@]}")
 	done <"$folder/sides.tsv"
-}
-
-# hold_refs: the lock of `folder`, for this shell and all that it starts; false where another one has it.
-hold_refs() {
-	exec {refs_lock}>"$folder/lock"
-	flock --nonblock "$refs_lock"
-}
-
-# remove_refs FOLDER: images of its sides, worktrees, files.
-remove_refs() {
-	local mark place names repository
-	repository=$(cat "$1/repository" 2>/dev/null) || repository=''
-	while IFS=$'\t' read -r _ _ mark _ _ _ place; do
-		names=$("$docker" image ls --format '{{.Repository}}:{{.Tag}}' --filter "reference=bench/*-$mark" 2>/dev/null) || names=''
-		[[ ! $names ]] || xargs "$docker" image rm --force <<<"$names" >/dev/null 2>&1 || true
-		rm -rf "${root:?}/$place"
-		in_repository worktree remove --force --force "$root/$place" 2>/dev/null || true
-	done < <(cat "$1/sides.tsv" 2>/dev/null)
-	rm -rf "$1"
-}
-
-# remove_left_refs: of calls that were killed: folders whose lock nobody holds. One without a lock may just begin.
-remove_left_refs() {
-	local left
-	for left in "$root"/results/.refs-*/; do
-		left=${left%/}
-		if [[ -e $left/lock ]]; then
-			flock --nonblock "$left/lock" true || continue
-		elif [[ ! -d $left || $(find "$left" -maxdepth 0 -mmin -1) ]]; then
-			continue
-		fi
-		say "removing what is left of two refs: ${left#"$root/"}"
-		remove_refs "$left"
-	done
 }
