@@ -45,7 +45,6 @@ VERBS = {
     "profile-table": "cli.profile_costs:profile_table_verb",
     "lock": "cli.lock:lock_verb",
     "scaffold": "cli.scaffold:scaffold_verb",
-    "baseline": "cli.scaffold:baseline_verb",
     "sample": "cli.sample:sample_verb",
 }
 """verb -> module:function; a module is imported when its verb is asked for, so that a quick verb stays quick."""

@@ -273,3 +273,40 @@ saved() {
 	run -0 scripts/compare.sh HEAD WORKTREE --app "$shop" main:app
 	[[ $(sed -n 2p called) == */0/shop/ ]] # the folder's name is the app's
 }
+
+@test "the documented workflow plans one table for each scenario, with the old version first" {
+	local words
+	export STACK=uvicorn-starlette BASE=before
+	# shellcheck disable=SC2016 # for the stub
+	stub 'python3 -m bench list "$@"'
+	# The command as it is written there, its lines joined.
+	# shellcheck disable=SC2016 # no expansion is meant
+	words=$(sed -n '/report=\$(scripts\/compare.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*report=\$(\(.*\))$/\1/')
+	eval "$words" >plan
+	[[ $(head -n4 plan | cut -d' ' -f1,3) == 'uvicorn-starlette-py313-debian-before json
+uvicorn-starlette-py313-debian-head json
+uvicorn-starlette-py313-debian-before queries-20-raw
+uvicorn-starlette-py313-debian-head queries-20-raw' ]]
+	[[ $(grep '^table in turns: ' plan) == 'table in turns: json  wrk  c32  2 services
+table in turns: queries-20-raw  wrk  c32  2 services' ]]
+	# And the first example of docs/ci.md, with these refs.
+	words=$(sed -n 's/^\.\/\(scripts\/compare.sh\) origin\/main/\1 before/p' docs/ci.md)
+	eval "$words" >plan
+	[[ $(head -n2 plan | cut -d' ' -f1,3) == 'uvicorn-starlette-py313-debian-before json
+uvicorn-starlette-py313-debian-head json' ]]
+}
+
+@test "every script and policy that docs name is there" {
+	local script
+	grep -ohE '\bscripts/[a-z-]+\.sh' docs/ci.md docs/exports.md docs/github-actions.yml | sort -u >scripts.named
+	[[ $(wc -l <scripts.named) -ge 3 ]]
+	while read -r script; do [[ -x $script ]] || { echo "$script" && false; }; done <scripts.named
+	grep -ohE -- '--fail-on [^ `]+' docs/ci.md docs/github-actions.yml | sort -u >policies
+	sed -nE 's/^\| .([a-z:0-9%-]+). \| (a verdict|one of|a comparison|two runs) .*/\1/p' docs/ci.md >>policies
+	[[ $(wc -l <policies) -ge 6 ]]
+	python3 -c 'import sys
+from bench.render.pr_comment import parse_policy
+for line in sys.stdin: parse_policy(line.split()[-1])' <policies
+	run ! python3 -c 'from bench.render.pr_comment import parse_policy
+parse_policy("none")'
+}

@@ -83,8 +83,8 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
     for script, words in CALL.findall(page.read_text()):
         path = ROOT / "scripts" / script
         asked = re.findall(r"(?<!\S)--[a-z-]+", words)
-        # What selftest.sh does not know it hands to matrix.sh.
-        known = [path, ROOT / "scripts/matrix.sh"] if script == "selftest.sh" else [path]
+        # What these do not know they hand to matrix.sh.
+        known = [path, ROOT / "scripts/matrix.sh"] if script in ("selftest.sh", "compare.sh") else [path]
         text = "".join(file.read_text() for file in known if file.exists())
         unknown += [f"{script} {option}" for option in asked if not re.search(rf"{option}(?![\w-])", text)]
     assert not unknown
