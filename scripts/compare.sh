@@ -64,7 +64,7 @@ remove_left_refs
 
 if [[ $resume ]]; then
 	saved=$root/results/${resume##*/}/refs
-	repository=$(<"$saved/repository")
+	find_saved "$saved"
 	mapfile -t paths <"$saved/paths"
 	IFS=$'\t' read -r _ _ _ _ _ _ place <"$saved/sides.tsv"
 	place=$root/${place%/*/*}
@@ -82,9 +82,11 @@ else
 		find_repository "$root"
 		[[ ! $prefix ]] || fail 2 "this folder is not a git clone: git clone the project first"
 	fi
-	folder=$(mktemp -d "$root/results/.refs-XXXXXX")
+	# Known before it is there, for a signal may come any time.
+	folder=$root/results/.refs-$(printf '%x' "$$" "$RANDOM")
+	mkdir "$folder"
 	hold_refs
-	printf '%s\n' "$repository" >"$folder/repository"
+	printf '%s\n' "${repository#"$root"}" >"$folder/repository"
 	printf '%s\n' "${paths[@]}" >"$folder/paths"
 	list_sides "${refs[@]}"
 	here=${folder#"$root/"}

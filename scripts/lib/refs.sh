@@ -7,15 +7,9 @@
 # shellcheck source=scripts/lib/refs_left.sh
 source "${BASH_SOURCE[0]%/*}/refs_left.sh"
 
-# The folder, and what is taken of the repository; compare.sh sets others for an app of one's own.
-folder='' repository='' prefix='' tree_name=project needed=services/matrix.toml paths=(services .env)
-
 # What git was told by a hook that calls this is about another folder.
 mapfile -t git_variables < <(git rev-parse --local-env-vars 2>/dev/null || true)
 ((${#git_variables[@]} == 0)) || unset "${git_variables[@]}"
-
-# in_repository ARGUMENT...: git there; hooks of checkouts are not run.
-in_repository() { git -C "$repository" -c core.hooksPath=/dev/null -c core.quotePath=false "$@"; }
 
 # find_repository FOLDER: sets `repository`, and `prefix`, where FOLDER is in it.
 find_repository() {

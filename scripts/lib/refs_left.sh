@@ -4,18 +4,34 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
+# The folder, and what is taken of the repository; compare.sh sets others for an app of one's own.
+# shellcheck disable=SC2034 # refs.sh and compare.sh use them
+folder='' repository='' prefix='' tree_name=project needed=services/matrix.toml paths=(services .env)
+
+# in_repository ARGUMENT...: git there; hooks of checkouts are not run.
+in_repository() { git -C "$repository" -c core.hooksPath=/dev/null -c core.quotePath=false "$@"; }
+
 # hold_refs: the lock of `folder`, for this shell and all that it starts; false where another one has it.
 hold_refs() {
 	exec {refs_lock}>"$folder/lock"
 	flock --nonblock "$refs_lock"
 }
 
-# remove_refs FOLDER: images of its sides, worktrees, files.
-remove_refs() {
-	local mark place names repository
+# find_saved FOLDER: sets `repository` to that of FOLDER; this project's is an empty line there.
+find_saved() {
 	repository=$(cat "$1/repository" 2>/dev/null) || repository=''
+	repository=${repository:-$root}
+}
+
+# remove_refs FOLDER: images of its sides, worktrees, files. Images that another folder's sides have, too, stay with that.
+remove_refs() {
+	local mark place names others repository
+	find_saved "$1"
+	others=$(find "$root/results" -mindepth 2 -maxdepth 2 -path '*/.refs-*/sides.tsv' -not -path "$1/*" -exec cut -f3 {} +)
 	while IFS=$'\t' read -r _ _ mark _ _ _ place; do
-		names=$("$docker" image ls --format '{{.Repository}}:{{.Tag}}' --filter "reference=bench/*-$mark" 2>/dev/null) || names=''
+		names=''
+		grep -qxF "$mark" <<<"$others" ||
+			names=$("$docker" image ls --format '{{.Repository}}:{{.Tag}}' --filter "reference=bench/*-$mark" 2>/dev/null) || true
 		[[ ! $names ]] || xargs "$docker" image rm --force <<<"$names" >/dev/null 2>&1 || true
 		rm -rf "${root:?}/$place"
 		in_repository worktree remove --force --force "$root/$place" 2>/dev/null || true

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Two refs in one run: cut by Ctrl-C, gone on with, and its verdict. Nothing is left either time.
 
+# shellcheck disable=SC2154 # common.bash finds docker
 load common
 
 setup_file() {
@@ -19,7 +20,10 @@ setup_file() {
 		sleep 0.1
 	done
 	left >"$BATS_FILE_TMPDIR/meanwhile"
-	kill -INT "$pid"
+	kill -INT "$pid" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
 	wait "$pid" || status=$?
 	echo "$status" >"$BATS_FILE_TMPDIR/status"
 	left >"$BATS_FILE_TMPDIR/interrupted"

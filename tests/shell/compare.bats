@@ -86,7 +86,8 @@ refuses() {
 	grep -q 'context: "results/.refs-[A-Za-z0-9]*/1/project/services"' "$run/services.yml"
 	grep -q "image: \"bench/$name-head-$(git rev-parse HEAD | cut -c1-7)\"" "$run/services.yml"
 	[[ $(ls "$run/refs") == $'changed\npaths\nrepository\nsides.tsv' ]]
-	rm -r "$run"
+	run ! grep -r "$PWD" "$run/refs"
+	rm -r results/2*
 }
 
 @test "a matrix that cannot be read is named with its ref" {
@@ -191,6 +192,32 @@ interrupted() {
 	interrupted INT
 	[[ -z $(left) ]]
 	interrupted TERM
+}
+
+@test "images of the refs are removed, but not those that another call is using" {
+	local mark
+	mark=$(git rev-parse before | cut -c1-7)
+	# In the place of docker, which copy_project has: a list of what is asked.
+	mv "$BENCH_DOCKER" "$BENCH_DOCKER.real"
+	cat >"$BENCH_DOCKER" <<-EOS
+		#!/usr/bin/env bash
+		echo "\$*" >>"$PWD/asked"
+		last=\${*: -1}
+		[[ \$* != "image ls"* ]] || echo "bench/x-\${last: -7}:latest"
+	EOS
+	chmod +x "$BENCH_DOCKER"
+	run -0 scripts/compare.sh before HEAD
+	grep -qx "image ls --format .* --filter reference=bench/\*-before-$mark" asked
+	grep -qx "image rm --force bench/x-$mark:latest" asked
+	[[ $(grep -c '^image rm' asked) == 2 ]]
+	rm asked
+	mkdir results/.refs-other
+	printf 'before\tbefore\tbefore-%s\tx\tx\t0\tresults/.refs-other/0/project\n' "$mark" >results/.refs-other/sides.tsv
+	run -0 scripts/compare.sh before HEAD
+	[[ $(grep -c '^image rm' asked) == 1 ]]
+	run ! grep -q "image rm .*$mark" asked
+	rm -r results/.refs-other asked
+	mv "$BENCH_DOCKER.real" "$BENCH_DOCKER"
 }
 
 @test "what a killed call has left is removed by the next one, and what is in use is not" {
