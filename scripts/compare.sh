@@ -37,7 +37,7 @@ case ${1:-} in
 	shift 2
 	while (($#)); do
 		case $1 in
-		--resume | --target) fail 2 "$1 does not go with two refs; see --help" ;;
+		--resume | --target | --package) fail 2 "$1 does not go with two refs; see --help" ;;
 		--app)
 			[[ ${2:-} && ${3:-} && $3 != -* ]] || fail 2 "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app"
 			app=("$2" "$3")
