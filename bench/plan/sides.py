@@ -32,7 +32,7 @@ TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
 """Settings that a side has of its own, besides `CLASS`; all others are of the run."""
 _VARIABLE = f"${CLASS}"
 _AXES = ("stacks", "pythons", "bases", "frameworks", "servers")
-"""Names that a selection chooses by; a preset has the first three."""
+"""Names that a selection chooses by; a preset has some of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,18 +169,21 @@ def _services(side: Side, other: Side, preset: Preset, wanted: Selection) -> lis
     """Those of one side; a name that only the other one has is not unknown, and chooses none here."""
     selftests = [*preset.stacks, *wanted.stacks, *wanted.frameworks]
     matrices = [which.matrix.with_selftests(selftests) for which in (side, other)]
-    narrowed: list[Any] = []
-    for one, axes in ((preset, _AXES[:3]), (wanted, _AXES)):
-        own, others = (_filled(one, which) for which in (side, other))
-        for axis in axes:
-            ours, theirs = (list(getattr(matrix, axis)) for matrix in matrices)
-            both = zip(getattr(own, axis), getattr(others, axis), strict=True)
-            kept = tuple(p for p, q in both if fnmatch.filter(ours, p) or not fnmatch.filter(theirs, q))
-            if getattr(own, axis) and not kept:
-                return []
-            own = replace(own, **{axis: kept})
-        narrowed.append(own)
-    return select_services(matrices[0], *narrowed, side.settings)
+    own, found = (_known(one, side, other, *matrices) for one in (preset, wanted))
+    return [] if own is None or found is None else select_services(matrices[0], own, found, side.settings)
+
+
+def _known(one: Any, side: Side, other: Side, ours: Matrix, theirs: Matrix) -> Any:
+    """A preset or a selection without the names that only the other side has; None where that leaves none of a list."""
+    own, others = (_filled(one, which) for which in (side, other))
+    for axis in (axis for axis in _AXES if hasattr(one, axis)):
+        here, there = (list(getattr(matrix, axis)) for matrix in (ours, theirs))
+        both = zip(getattr(own, axis), getattr(others, axis), strict=True)
+        kept = tuple(p for p, q in both if fnmatch.filter(here, p) or not fnmatch.filter(there, q))
+        if getattr(own, axis) and not kept:
+            return None
+        own = replace(own, **{axis: kept})
+    return own
 
 
 def _filled(one: Any, side: Side) -> Any:
