@@ -14,7 +14,7 @@ setup_file() {
 	# The wheel is otherwise, and the code is the same.
 	echo '# The same.' >>"$SOURCES/equal/uvicorn/__init__.py"
 	slow_down "$SOURCES/slow/uvicorn/protocols/http/httptools_impl.py"
-	measure three --package "uvicorn==$VERSION" --package "$SOURCES/equal" --package "$SOURCES/slow" --rounds 8
+	measure three --package "uvicorn==$VERSION" --package "$SOURCES/equal" --package "$SOURCES/slow" --rounds 6
 }
 
 # get_source NAME: the sdist of uvicorn, unpacked.
@@ -98,12 +98,12 @@ refused() {
 @test "a run goes on without the source" {
 	use three
 	mv "$SOURCES" "$SOURCES.away"
-	rm -r "$run_folder"/raw/r08/blocks
+	rm -r "$run_folder"/raw/r06/blocks
 	run scripts/matrix.sh --resume "${run_folder##*/}" --quiet
 	mv "$SOURCES.away" "$SOURCES"
 	echo "$output"
 	((status == 0))
-	[[ -n $(compgen -G "$run_folder/raw/r08/blocks/*/*/*/*/*/meta.json") ]]
+	[[ -n $(compgen -G "$run_folder/raw/r06/blocks/*/*/*/*/*/meta.json") ]]
 }
 
 @test "what cannot be compared is refused before anything is measured" {

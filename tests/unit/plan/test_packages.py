@@ -92,6 +92,18 @@ def test_a_rung_without_a_wheel_is_skipped_with_its_cause() -> None:
     assert (skip.service, skip.cause) == ("uvicorn-asgi-3-py313-debian", "it needs another Python")
 
 
+def test_a_version_that_one_python_has_alone_is_left_out_there() -> None:
+    given = wheels("1.0", "2.0", kind="release", cause="it needs another Python")
+    both = wheels("1.0", "2.0", kind="release")
+    given = Wheels(given.asked, {"py313": given.sides["py313"], "py314": both.sides["py313"]})
+    made = plan(given, pythons=("3.13", "3.14"))
+    assert names(made) == ["uvicorn-asgi-1-0-py314-debian", "uvicorn-asgi-2-0-py314-debian"]
+    assert [skip.cause for skip in made.skips] == [
+        "on this Python no other version of the package can be had to compare it with",
+        "it needs another Python",
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "wanted", "words"),
     [
