@@ -26,7 +26,7 @@ get_source() {
 	# shellcheck disable=SC2016 # the container's shell expands it
 	"$docker" run --rm --user "$(id -u):$(id -g)" --env HOME=/tmp --volume "$SOURCES/$1:/to" "$image" sh -euc '
 		python3 -m venv /tmp/venv
-		/tmp/venv/bin/pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest /tmp "uvicorn==$0"
+		/tmp/venv/bin/pip download --quiet --disable-pip-version-check --no-deps --no-binary uvicorn --dest /tmp "uvicorn==$0"
 		tar -xzf /tmp/uvicorn-*.tar.gz --strip-components 1 -C /to' "$VERSION"
 }
 
