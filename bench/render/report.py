@@ -18,9 +18,11 @@ from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
+from bench.analysis.package_facts import package_facts
 from bench.analysis.ranking import Ranking
 from bench.analysis.ref_words import against
 from bench.analysis.reference_results import reference_results
+from bench.analysis.table_words import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
@@ -30,6 +32,7 @@ from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
 from bench.render.tables.knee import knee
+from bench.render.tables.ladder import ladder_tables
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.null_server import null_table
@@ -87,7 +90,12 @@ def report_content(
         "conclusions": by_question(conclusions(rankings, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [*_facts(facts, records), *already_running(source), *_jit(facts, services)],
+        "facts": [
+            *_facts(facts, records),
+            *(("package", words) for words in package_facts(facts, services)),
+            *already_running(source),
+            *_jit(facts, services),
+        ],
         "services": _services(facts, services, records),
         "reference": reference,
         "planned": len(records),
@@ -99,6 +107,7 @@ def report_content(
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "rankings": [ranking_table(ranking) for ranking in rankings],
         "rankings_note": RANKING_NOTE,
+        "ladders": ladder_tables(rankings, places_of(facts, records)),
         "published": published_table(rankings, reference, _stacks(facts)),
         "controls": null_table(records),
         "costs": [
