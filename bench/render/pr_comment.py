@@ -17,6 +17,7 @@ from typing import Any
 
 from bench.analysis.cells import Cell, Context, cells_of
 from bench.analysis.compatibility import Compatibility, compatibility_of
+from bench.analysis.package_pairs import package_pairs
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.ranking import Row as RankedRow
 from bench.analysis.run_diff import INVALID
@@ -141,13 +142,14 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Row]:
-    """Every service of each table but the first, which is the base, in the order of the plan."""
-    rows = []
+    """Every service of each table but the first, which is the base, in the order of the plan; of packages, pairs."""
+    rows, pairs = [], package_pairs(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
         places = {row.service: row for row in ranking.rows}
         contrasts = {(one.a, one.b): one for one in ranking.contrasts}
-        base, *heads = table.services
-        for head in heads:
+        own = [pair for pair in pairs if places.keys() >= set(pair)]
+        first, *others = table.services
+        for base, head in own or [(first, other) for other in others]:
             failed = tuple(name for name in (base, head) if name in absent)
             rows.append(Row(ranking, places[base], places[head], contrasts.get((base, head)), failed))
     return rows
