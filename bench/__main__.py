@@ -17,6 +17,8 @@ VERBS = {
     "own-app": "cli.own_app:own_app_verb",
     "own-trace": "cli.own_app:own_trace_verb",
     "own-answers": "cli.own_app:own_answers_verb",
+    "package-pythons": "cli.packages:package_pythons_verb",
+    "packages": "cli.packages:packages_verb",
     "target-answers": "cli.running:target_answers_verb",
     "target-check": "cli.running:target_check_verb",
     "find": "cli.plan:find_verb",

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from bench.analysis.conclusions import Coordinates, Question, coordinates_of, question
+from bench.analysis.ladder import ladder_of, ladder_sentence
 from bench.analysis.order_words import Told, listed
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import BARE, framework_words, wait_words
@@ -116,7 +117,12 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
         swept = _sweep(told, services, places, differs) if topic.by == "settings" else ""
-        if swept:
+        ladder = ladder_of(services, places) if topic.by == "package" else None
+        if ladder:
+            found.append(
+                _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(told, ladder)))
+            )
+        elif swept:
             found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
         elif _only_workers(topic, services, places):
             found += _workers(told, services, places, context, number)

@@ -26,6 +26,7 @@ from bench.matrix.knobs import check_quotas, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
+from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
@@ -143,6 +144,9 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
         shutil.copytree(options.own_app, folder / FOLDER)
         write_load_files(folder, app)
         facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
+    if options.wheels:
+        shutil.copytree(options.packages_in, folder / PACKAGES)
+        facts["packages"] = options.wheels.facts()
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 

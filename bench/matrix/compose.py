@@ -104,7 +104,7 @@ def _service(
     }
     if packages:
         args |= {"BUILD_PACKAGES": " ".join(packages.build), "RUN_PACKAGES": " ".join(packages.run)}
-    if service.package:
+    if service.package and not service.wheel:
         args["PACKAGE"] = service.package
     lines = [
         f"  {name}:",
@@ -115,7 +115,7 @@ def _service(
         f"      context: {folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
-        *_own_build(service, locks),
+        *_on_top(service, locks),
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
@@ -138,12 +138,18 @@ def _varied(service: Service) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _own_build(service: Service, locks: str) -> list[str]:
+def _on_top(service: Service, locks: str) -> list[str]:
+    """What is put on the service's own image: a package's wheel, or a user's own app."""
     own = service.framework.own
-    if own is None:
-        return []
-    contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": f"{locks}/{python_label(service.python)}"}
-    return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
+    if own is not None:
+        contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": f"{locks}/{python_label(service.python)}"}
+        return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
+    if service.wheel:
+        return [
+            "      target: with-wheel",
+            f"      additional_contexts: {json.dumps({'package-wheel': service.wheel})}",
+        ]
+    return []
 
 
 def _bench(names: Iterable[str]) -> str:

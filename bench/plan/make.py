@@ -9,11 +9,13 @@ from dataclasses import replace
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Reads, reader
 from bench.matrix.model import Matrix, Service
+from bench.matrix.packages import Locked, locked
 from bench.matrix.preset import Load
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level, refusal
+from bench.plan.packages import narrowed, with_sides
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
 from bench.plan.vary import knobs_of, several_cpus, vary
@@ -27,12 +29,16 @@ def make_plan(
     loadgen_cpus: int = 1,
     *,
     reads: Reads | None = None,
+    pins: Locked | None = None,
 ) -> Plan:
     """The plan of a selection; UserError where a name is unknown or nothing is left to run.
 
     `reachable` says whether a service's base image is available; services without are skipped, with that cause. `reads`
-    says which knobs a service reads (None: what its files in the project name).
+    says which knobs a service reads (None: what its files in the project name), `pins` which packages it has (None:
+    what its locks pin).
     """
+    pins = pins or locked()
+    wanted = narrowed(matrix, wanted, settings, pins)
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
@@ -42,6 +48,8 @@ def make_plan(
     preset = override(preset, wanted)
     matrix = matrix.with_selftests([*preset.stacks, *wanted.stacks, *wanted.frameworks])
     services = [] if alone else select_services(matrix, preset, wanted, settings)
+    if wanted.wheels is not None and not alone:
+        services = with_sides(matrix, services, wanted.wheels, pins)
     skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
     skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
     skipped = {s.service for s in skips}

@@ -19,6 +19,7 @@ from bench.analysis.latency import Key, Latencies
 from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.ranking import Ranking
 from bench.analysis.reference_results import reference_results
+from bench.analysis.table_words import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
@@ -28,6 +29,7 @@ from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
 from bench.render.tables.knee import knee
+from bench.render.tables.ladder import ladder_tables
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.null_server import null_table
@@ -97,6 +99,7 @@ def report_content(
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "rankings": [ranking_table(ranking) for ranking in rankings],
         "rankings_note": RANKING_NOTE,
+        "ladders": ladder_tables(rankings, places_of(facts, records)),
         "published": published_table(rankings, reference, _stacks(facts)),
         "controls": null_table(records),
         "costs": [
@@ -133,6 +136,10 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
+    for entry in map(mapping, items(facts.get("packages"))):
+        name = f"{entry.get('package') or entry.get('name')} on {entry.get('python')}"
+        made = f"left out: {entry['cause']}" if entry.get("cause") else f"wheel {str(entry.get('sha256'))[:12]}"
+        yield "package", f"{name}: {entry.get('from')}; {made}"
     harness = mapping(facts.get("harness"))
     branch = f", branch {harness['branch']}" if harness.get("branch") else ""
     content = str(harness.get("hash", "unknown"))[:12]

@@ -59,7 +59,7 @@ test_static() {
 	check "shellcheck: ${#scripts[@]} scripts" in_tests shellcheck -x "${scripts[@]}" || bad=1
 	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
 	check "no failure that bash hides" in_tests python3 tests/support/masked_failures.py "${scripts[@]}" || bad=1
-	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile tests/Dockerfile || bad=1
+	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile services/package.Dockerfile tests/Dockerfile || bad=1
 	for folder in "${harness[@]}"; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
 	done
