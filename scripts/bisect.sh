@@ -45,5 +45,6 @@ done
 
 choose_commits
 open_bisection
+need_one_comparison
 measure_whole
 git_bisect

@@ -1,13 +1,11 @@
 # shellcheck shell=bash
 # A bisection by verdicts. Only declares.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../lib/compose.sh"
-# shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/../lib/jobs.sh"
+# shellcheck source=scripts/bisect/measure.sh
+source "${BASH_SOURCE[0]%/*}/measure.sh"
 
-# What was given: GOOD and BAD, PATH, options of matrix.sh.
-refs=() package='' selection=()
+# What was given: GOOD and BAD, PATH.
+refs=() package=''
 
 # choose_commits: sets `folder`, `good` and `bad`.
 choose_commits() {
@@ -42,14 +40,22 @@ close_bisection() {
 	rm -rf "$state"
 }
 
-# measure_beside COMMIT: it and GOOD in one run; sets `status` to that of matrix.sh, `run`, and `words` to what was said last.
-measure_beside() {
-	status=0
-	attend "$root/scripts/matrix.sh" --quiet --package "$folder@$good" --package "$folder@$1" --controls none --max-time 10 \
-		"${selection[@]}" >"$state/report" 2>"$state/errors" || status=$?
-	run=$(sed -nE '$s:/report\.md$::p' "$state/report")
-	words=$(sed -nE '$s/^(bench|matrix\.sh): //;$p' "$state/errors")
-	words=${words:-scripts/matrix.sh ended with status $status}
+# need_one_comparison: before anything is measured.
+need_one_comparison() {
+	local status words tables
+	matrix "$bad" --list
+	end_unless_done
+	tables=$(sed -n 's/^table in turns: //p' "$state/said.txt" | tr -s ' ')
+	[[ $tables == *' 2 services' && $tables != *$'\n'* ]] ||
+		fail 2 "a bisection follows one comparison, narrow the selection with --stack, --scenario, --tool and --level: ${tables//$'\n'/; }"
+}
+
+end_unless_done() {
+	case $status in
+	0) ;;
+	1) fail 3 "$words" ;;
+	*) fail "$status" "$words" ;;
+	esac
 }
 
 # measure_whole: sets `whole`, the difference between GOOD and BAD, or ends: there is nothing to bisect.
@@ -57,22 +63,11 @@ measure_whole() {
 	local status run words found
 	say "measuring ${refs[0]} and ${refs[1]}"
 	measure_beside "$bad"
-	case $status in
-	0) ;;
-	1) fail 3 "$words" ;;
-	*) fail "$status" "$words" ;;
-	esac
+	end_unless_done
 	find_docker # that matrix.sh --setup may have installed
 	found=$(in_tools python3 -m bench bisect "$run") || exit $?
 	whole=${found%% *}
 	told "$bad" "bad: ${found#* }"
-}
-
-# told COMMIT WORDS: its line, printed and kept.
-told() {
-	local subject
-	subject=$(git -C "$folder" log -1 --format='%h %s' "$1" | tr -d '[:cntrl:]')
-	echo "$subject: $2${run:+; $run}" | tee "$state/said/$1"
 }
 
 # git_bisect: ends with 0, 1 or 3.

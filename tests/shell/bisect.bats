@@ -13,7 +13,7 @@ setup_file() {
 	cat >"$BATS_FILE_TMPDIR/project/scripts/matrix.sh" <<-'EOS'
 		#!/usr/bin/env bash
 		set -Eeuo pipefail
-		echo "$*" >>"$FAKE/calls"
+		[[ " $* " == *' --list '* ]] || echo "$*" >>"$FAKE/calls"
 		[[ ! ${GIT_DIR:-} ]]
 		packages=$(grep -oE -- '--package [^ ]+' <<<"$*") newer=${packages##* }
 		subject=$(git -C "${newer%@*}" log -1 --format=%s "${newer##*@}")
@@ -24,7 +24,11 @@ setup_file() {
 			sleep 60 & wait
 		fi
 		[[ ! -e $FAKE/$kind ]] || { read -r status words <"$FAKE/$kind" && echo "${words/NEWER/$newer}" >&2 && exit "$status"; }
-		echo "results/$kind/report.md"
+		if [[ " $* " == *' --list '* ]]; then
+			cat "$FAKE/listed"
+		else
+			echo "results/$kind/report.md"
+		fi
 	EOS
 	# What a run means, in the place of `bench bisect`.
 	cat >"$BATS_FILE_TMPDIR/bin/python3" <<-'EOS'
@@ -60,6 +64,7 @@ setup_file() {
 setup() {
 	export FAKE=$BATS_TEST_TMPDIR/fake TMPDIR=$BATS_TEST_TMPDIR/tmp
 	mkdir "$FAKE" "$TMPDIR"
+	echo 'table in turns: json  wrk  c16  2 services' >"$FAKE/listed"
 	echo '2 bench: --package NEWER: it does not build: error in setup.py' >"$FAKE/unbuilt"
 	echo '2 bench: --package: equal sides: a@1 and NEWER give the same files (a==1)' >"$FAKE/equal"
 	echo '2 matrix.sh: --package: the wheels cannot be built: no space left' >"$FAKE/full"
@@ -158,6 +163,16 @@ state_of() {
 	kinds same same same same same same same unbuilt
 	bisects 2 v1 v8
 	[[ $stderr == *'does not build: error in setup.py' ]]
+	kinds same same same same same same same slower
+	rm "$FAKE/calls"
+	printf 'a  json  wrk  c16\ntable in turns: %s  wrk  c16  2 services\n' json echo >"$FAKE/listed"
+	bisects 2 v1 v8
+	[[ $stderr == *' --tool and --level: json wrk c16 2 services; echo wrk c16 2 services' && ! -e $FAKE/calls ]]
+	echo 'table in turns: json  wrk  c16  4 services' >"$FAKE/listed"
+	bisects 2 v1 v8
+	: >"$FAKE/listed"
+	bisects 2 v1 v8
+	[[ ! -e $FAKE/calls ]]
 }
 
 @test "an interrupt ends the measurement and leaves nothing" {
