@@ -7,6 +7,7 @@ source "${BASH_SOURCE[0]%/*}/../lib/compose.sh"
 source "${BASH_SOURCE[0]%/*}/../lib/jobs.sh"
 
 # Of the bisection: the package's folder, commits, the whole difference, options of matrix.sh, and a folder for all of it.
+# shellcheck disable=SC2034 # those who source this use bad and whole
 folder='' good='' bad='' whole='' selection=() state=''
 
 # matrix COMMIT OPTION...: it and GOOD in one run; sets `status` to that of matrix.sh, and `words` to what was said last.
