@@ -16,7 +16,7 @@
 #                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
 #   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
-#                         the locked version; given again, the first is the base (docs/ci.md)
+#                         the locked version; given again, the first is the base (docs/packages.md)
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         given again, with every combination

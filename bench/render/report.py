@@ -17,6 +17,7 @@ from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.own_app_answer import own_app_answers
+from bench.analysis.package_facts import package_facts
 from bench.analysis.ranking import Ranking
 from bench.analysis.reference_results import reference_results
 from bench.analysis.table_words import places_of
@@ -87,7 +88,12 @@ def report_content(
         "conclusions": by_question(conclusions(rankings, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [*_facts(facts, records), *already_running(source), *_jit(facts, services)],
+        "facts": [
+            *_facts(facts, records),
+            *(("package", words) for words in package_facts(facts, services)),
+            *already_running(source),
+            *_jit(facts, services),
+        ],
         "services": _services(facts, services, records),
         "reference": reference,
         "planned": len(records),
@@ -136,10 +142,6 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
-    for entry in map(mapping, items(facts.get("packages"))):
-        name = f"{entry.get('package') or entry.get('name')} on {entry.get('python')}"
-        made = f"left out: {entry['cause']}" if entry.get("cause") else f"wheel {str(entry.get('sha256'))[:12]}"
-        yield "package", f"{name}: {entry.get('from')}; {made}"
     harness = mapping(facts.get("harness"))
     branch = f", branch {harness['branch']}" if harness.get("branch") else ""
     content = str(harness.get("hash", "unknown"))[:12]

@@ -30,7 +30,7 @@ make_repository() {
 	for number in 1 2 3 4 5 6 7 8; do
 		echo "$number" >notes
 		case $number in
-		4) sed -i.kept 's/^build-backend = .*/build-backend = "gone"/' pyproject.toml ;;
+		4) sed -i.kept 's|^readme = .*|readme = "gone.md"|' pyproject.toml ;;
 		5)
 			mv pyproject.toml.kept pyproject.toml
 			echo '# Faster than ever.' >>"$cycle"

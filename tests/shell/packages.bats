@@ -66,7 +66,7 @@ refused() {
 	package_item "$item" "$repo"
 	[[ $(<"$item/kind") == folder && $(<"$item/commit") == "$(git -C "$repo" rev-parse HEAD)" && ! -e $item/changed ]]
 	[[ $(<"$item/source/pkg/code.py") == 3 && ! -e $item/source/build ]]
-	[[ $(git -C "$item/source" describe) == v1-1-g* ]]
+	[[ $(git -C "$item/source" describe --tags) == v1-1-g* ]]
 	rm -r "$item" "$repo/pkg/code.py"
 	touch "$repo/pkg/new.py"
 	package_item "$item" "$repo/pkg"
@@ -88,7 +88,7 @@ refused() {
 		rm -rf "$item"
 		package_item "$item" "$spec"
 		[[ $(<"$item/kind") == commit && $(<"$item/commit") == "$third" && $(<"$item/source/pkg/code.py") == 3 ]]
-		[[ $(git -C "$item/source" describe) == v1-1-g* ]]
+		[[ $(git -C "$item/source" describe --tags) == v1-1-g* ]]
 	done
 	[[ $(<"$repo/pkg/code.py") == changed && $(git -C "$repo" worktree list | wc -l) == 1 ]]
 	rm -rf "$item"
