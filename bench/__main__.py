@@ -41,6 +41,7 @@ VERBS = {
     "comparable": "cli.compare_runs:compatibility_verb",
     "compare": "cli.compare_runs:compare_verb",
     "pr-comment": "cli.pr_comment:pr_comment_verb",
+    "bisect": "cli.bisect:bisect_verb",
     "profile": "cli.profile:profile_verb",
     "profile-compose": "cli.profile_costs:profile_compose_verb",
     "profile-services": "cli.profile_costs:profile_services_verb",

@@ -12,6 +12,7 @@ from calibration.hog import hog
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
 from calibration.parts import parts
+from calibration.quick import quick
 from calibration.tables import tables
 
 CHECKS = {
@@ -19,6 +20,7 @@ CHECKS = {
     "lengths": (lengths, "records.jsonl"),
     "parts": (parts, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
+    "quick": (quick, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
 HEADS = (

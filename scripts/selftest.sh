@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|hog [--hog] [SELECTION...]
-#        scripts/selftest.sh judge tables|lengths|parts|hog RUN...
+# Usage: scripts/selftest.sh latency|tables|hog|quick [--hog] [SELECTION...]
+#        scripts/selftest.sh judge tables|lengths|parts|hog|quick RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -14,9 +14,11 @@
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
+#   quick       the preset quick, for --hog: how many of its rows have figures
 #   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
 #               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
-#               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100
+#               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100; quick:
+#               how many differences above 10 % of the first, quiet run are called in the last
 #   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that
@@ -27,7 +29,8 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog) kind=$1 ;;
+latency | tables | hog) kind=$1 preset=selftest-$1 ;;
+quick) kind=quick preset=quick ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?
@@ -51,7 +54,7 @@ elif [[ ${1:-} == --hog ]]; then
 	hog=$!
 fi
 status=0
-report=$("$root/scripts/matrix.sh" --preset "selftest-$kind" "$@") || status=$?
+report=$("$root/scripts/matrix.sh" --preset "$preset" "$@") || status=$?
 ((status == 0)) || fail "$status" "the run of the self-test failed"
 run=${report%/report.md}
 [[ $kind != hog ]] || cp "$levels" "$root/$run/hog.txt"

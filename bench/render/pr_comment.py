@@ -17,6 +17,7 @@ from typing import Any
 
 from bench.analysis.cells import Cell, Context, cells_of
 from bench.analysis.compatibility import Compatibility, compatibility_of
+from bench.analysis.package_pairs import package_pairs
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.ranking import Row as RankedRow
 from bench.analysis.ref_words import against, pairs_of
@@ -145,8 +146,8 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Row]:
-    """Every service of each table but the first, which is the base, in the order of the plan; of refs, the pairs."""
-    rows, pairs = [], pairs_of(facts)
+    """Every service of each table but the first, which is the base, as planned; of refs and of packages, the pairs."""
+    rows, pairs = [], pairs_of(facts) or package_pairs(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
         places = {row.service: row for row in ranking.rows}
         contrasts = {(one.a, one.b): one for one in ranking.contrasts}

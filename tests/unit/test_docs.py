@@ -16,7 +16,8 @@ PAGES = sorted(
 # A changelog names what was; these say what is.
 CURRENT = [
     *(page for page in PAGES if page.name != "CHANGELOG.md"),
-    *(ROOT / name for name in (".env", "docs/github-actions.yml", "services/matrix.toml")),
+    *(ROOT / name for name in (".env", "action.yml", "services/matrix.toml")),
+    *ROOT.glob("docs/*.yml"),
     *(ROOT / ".github").rglob("*.yml"),
 ]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

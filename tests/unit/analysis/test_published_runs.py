@@ -13,6 +13,7 @@ from places import ROOT
 
 from bench.analysis.judged_run import judge_run
 from calibration.command import judge_verb
+from calibration.quick import quick
 from calibration.tables import tables
 
 PUBLISHED = ROOT / "results" / "published"
@@ -70,6 +71,11 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
 def test_differences_of_known_size_are_found_and_none_is_false(names: list[str], rebuilt: dict[str, Path]) -> None:
     text, holds = tables([str(rebuilt[name]) for name in names])
     assert holds, text
+
+
+def test_the_first_command_answers_beside_other_work(rebuilt: dict[str, Path]) -> None:
+    text, holds = quick([str(rebuilt["quick"]), str(rebuilt["quick-hog"])])
+    assert holds and (PUBLISHED / "quick-hog/selftest.md").read_text().strip() == text
 
 
 def test_other_work_on_the_servers_cpu_does_not_move_cpu_per_request(

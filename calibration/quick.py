@@ -1,0 +1,70 @@
+"""How much of the answer of a quiet run another one gives, such as one beside other work: rows and large differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.stats.table_verdicts import FASTER, SLOWER
+
+KEPT = 0.9
+"""The share of the rows that must have a figure, and of the large differences that must be called."""
+LARGE = 0.10
+"""A difference that the quiet run calls and estimates at more than this is one that the other run must call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run's tables say: (table, service) -> whether it has a figure; (table, a, b) -> (verdict, difference)."""
+
+    rows: dict[tuple[str, str], bool]
+    contrasts: dict[tuple[str, str, str], tuple[str, float]]
+
+
+def answer_of(folder: str) -> Answer:
+    """The answer in a run's verdicts.jsonl; UserError where it has no table in turns."""
+    lines = [json.loads(line) for line in Path(folder, "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = {(_table(one), one["service"]): bool(one["goodput"]) for one in lines if one["kind"] == "service"}
+    contrasts = dict(_both_ways(one for one in lines if one["kind"] == "contrast"))
+    if not rows:
+        raise UserError(f"{folder} has no table in turns")
+    return Answer(rows, contrasts)
+
+
+def _table(line: dict[str, Any]) -> str:
+    return f"{line['scenario']} {line['tool']} {line['level']}"
+
+
+def _both_ways(lines: Iterator[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], tuple[str, float]]]:
+    """Each contrast from both sides: another run may have ranked its services in another order."""
+    turned = {FASTER: SLOWER, SLOWER: FASTER}
+    for one in lines:
+        verdict, difference = one["verdict"], one["difference"]
+        yield (_table(one), one["a"], one["b"]), (verdict, difference)
+        yield (_table(one), one["b"], one["a"]), (turned.get(verdict, verdict), 1 / (1 + difference) - 1)
+
+
+def quick(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether it holds): of the last run, against the quiet ones before it; of a single run, its rows alone."""
+    *quiet, judged = map(answer_of, folders)
+    figures, planned = sum(judged.rows.values()), len(judged.rows)
+    rows = ["| | of | kept | |", "| --- | ---: | ---: | --- |"]
+    holds = figures >= KEPT * planned
+    rows.append(f"| rows with figures | {planned} | {figures} | {'holds' if holds else 'MISSED'} |")
+    for one in quiet:
+        # Each pair once, from the side of the slower service.
+        large = [key for key, (verdict, size) in one.contrasts.items() if verdict == SLOWER and size < 1 / (1 + LARGE) - 1]
+        if not large:
+            raise UserError(f"the run to compare with calls no difference above {LARGE:.0%}")
+        words = [judged.contrasts.get(key, ("", 0.0))[0] for key in large]
+        called, wrong = words.count(SLOWER), words.count(FASTER)
+        kept = called >= KEPT * len(large) and not wrong
+        holds &= kept
+        word = "holds" if kept else "MISSED"
+        rows.append(f"| differences above {LARGE:.0%} that are called | {len(large)} | {called} | {word} |")
+        rows.append(f"| of these, with the wrong sign | {len(large)} | {wrong} | {'MISSED' if wrong else 'holds'} |")
+    return "\n".join(rows), holds
