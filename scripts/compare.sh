@@ -60,6 +60,7 @@ find_docker || true # matrix.sh says so
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 mkdir -p "$root/results"
+forget_hook
 remove_left_refs
 
 if [[ $resume ]]; then

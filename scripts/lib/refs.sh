@@ -7,9 +7,12 @@
 # shellcheck source=scripts/lib/refs_left.sh
 source "${BASH_SOURCE[0]%/*}/refs_left.sh"
 
-# What git was told by a hook that calls this is about another folder.
-mapfile -t git_variables < <(git rev-parse --local-env-vars 2>/dev/null || true)
-((${#git_variables[@]} == 0)) || unset "${git_variables[@]}"
+# forget_hook: what git has told a hook that calls this is about another folder.
+forget_hook() {
+	local names
+	mapfile -t names < <(git rev-parse --local-env-vars 2>/dev/null || true)
+	((${#names[@]} == 0)) || unset "${names[@]}"
+}
 
 # find_repository FOLDER: sets `repository`, and `prefix`, where FOLDER is in it.
 find_repository() {

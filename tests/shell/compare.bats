@@ -169,6 +169,11 @@ refuses() {
 	[[ ${#lines[@]} == 1 && $output == "compare.sh: $PWD is not in a git clone, which two refs need: fatal: not a git repository"* ]]
 }
 
+@test "a hook of git may call it" {
+	GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/nowhere GIT_PREFIX=services/ run -0 scripts/compare.sh before HEAD
+	[[ $(git -C "$PWD" status --porcelain | grep -cv '^??') == 0 ]]
+}
+
 @test "the status and the output are those of matrix.sh" {
 	stub 'echo results/x/report.md; exit 1'
 	run -1 --separate-stderr scripts/compare.sh before HEAD
