@@ -72,7 +72,7 @@ def default_selection(sides: Sides, wanted: Selection) -> Selection:
     if not stacks:
         few = ", ".join(sides.changed[:3])
         raise UserError(
-            f"{sides.base.label} and {sides.head.label} differ in nothing that a service is made of ({few}):"
+            f"no service that both {sides.base.label} and {sides.head.label} have is made of what differs ({few}):"
             " there is nothing to compare"
         )
     return replace(
