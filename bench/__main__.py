@@ -17,6 +17,8 @@ VERBS = {
     "own-app": "cli.own_app:own_app_verb",
     "own-trace": "cli.own_app:own_trace_verb",
     "own-answers": "cli.own_app:own_answers_verb",
+    "package-pythons": "cli.packages:package_pythons_verb",
+    "packages": "cli.packages:packages_verb",
     "target-answers": "cli.running:target_answers_verb",
     "target-check": "cli.running:target_check_verb",
     "find": "cli.plan:find_verb",
@@ -39,13 +41,13 @@ VERBS = {
     "comparable": "cli.compare_runs:compatibility_verb",
     "compare": "cli.compare_runs:compare_verb",
     "pr-comment": "cli.pr_comment:pr_comment_verb",
+    "bisect": "cli.bisect:bisect_verb",
     "profile": "cli.profile:profile_verb",
     "profile-compose": "cli.profile_costs:profile_compose_verb",
     "profile-services": "cli.profile_costs:profile_services_verb",
     "profile-table": "cli.profile_costs:profile_table_verb",
     "lock": "cli.lock:lock_verb",
     "scaffold": "cli.scaffold:scaffold_verb",
-    "baseline": "cli.scaffold:baseline_verb",
     "sample": "cli.sample:sample_verb",
 }
 """verb -> module:function; a module is imported when its verb is asked for, so that a quick verb stays quick."""

@@ -14,7 +14,9 @@
 #                         --python and --base the default ones ('*': all)
 #   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s),
 #                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
-#   --package NAME==X     another version of one package; give two to compare them
+#   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
+#                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
+#                         the locked version; given again, the first is the base (docs/packages.md)
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         given again, with every combination
@@ -49,6 +51,8 @@ source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
 source "${BASH_SOURCE[0]%/*}/lib/own_app.sh"
 # shellcheck source=scripts/lib/own_run.sh
 source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
+# shellcheck source=scripts/lib/packages.sh
+source "${BASH_SOURCE[0]%/*}/lib/packages.sh"
 # shellcheck source=scripts/lib/run.sh
 source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 # shellcheck source=scripts/lib/verify.sh
@@ -72,6 +76,7 @@ while (($#)); do
 		shift
 		;;
 	*)
+		package_option "$@"
 		own_option "$@"
 		((taken)) || selection+=("$1")
 		((taken < 2)) || shift $((taken - 1))
@@ -80,10 +85,17 @@ while (($#)); do
 	shift
 done
 
+# Two refs have to be checked out again.
+[[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/$(basename "$resume")/refs ]] ||
+	exec "$root/scripts/compare.sh" --resume "$resume" "${setup[@]}" "${quiet[@]}" "${selection[@]}"
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
-((${#own[@]} == 0)) || prepare_own_app "${selection[@]}"
+if ((${#own[@]})); then
+	prepare_own_app "${selection[@]}"
+elif ((${#packages[@]})) && [[ ! $resume ]]; then
+	prepare_packages "${selection[@]}"
+fi
 
 case $verb in
 list) plan_verb list "${selection[@]}" ;;
@@ -96,7 +108,8 @@ if [[ $resume ]]; then
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
-	[[ ! $own_folder ]] || rm -rf "$own_folder"
+	rm -rf "${own_folders[@]}"
+	drop_packages
 fi
 
 measure_run() {

@@ -2,6 +2,7 @@
 #
 # Usage: scripts/pr-comment.sh RUN [--fail-on POLICY]...
 #        scripts/pr-comment.sh BASE_RUN HEAD_RUN [--fail-on POLICY]...
+#        scripts/pr-comment.sh --check [--fail-on POLICY]...
 #
 # Prints a comparison as Markdown, short enough for a comment on GitHub. Of one run: the verdicts of its
 # tables in turns, whose first service (--stack OLD,NEW) is the old version; every other one is compared with
@@ -13,6 +14,8 @@
 #       invalid           base or proposed version has no figure; of two runs: a cell has no valid round
 #       not-enough-data   a comparison has no verdict
 #       not-comparable    two runs that are not comparable
+#
+#   --check           only whether these are policies, before anything is measured
 #
 # What has no verdict never counts as no difference: the comment counts it separately.
 set -Eeuo pipefail

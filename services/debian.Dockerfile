@@ -4,7 +4,8 @@
 # in /usr/local, or a local base with the same tags, with Debian's Python. Layers are ordered from what most
 # services share to what changes most often.
 #
-# The stage `own-app` puts one's own app (scripts/matrix.sh --app) on the image of a server with a bare app: its locked
+# The stage `with-wheel` puts another version of a package (--package) on the image, from a wheel that is a build context of its
+# own. The stage `own-app` puts one's own app (scripts/matrix.sh --app) on the image of a server with a bare app: its locked
 # requirements and its folder are build contexts of their own.
 #
 # Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
@@ -17,6 +18,7 @@ ARG PYTHON=3.13
 FROM scratch AS app-source
 FROM scratch AS app-locks
 FROM scratch AS app-requirements
+FROM scratch AS package-wheel
 
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS service
 
@@ -145,6 +147,23 @@ REQUIREMENTS
 
 COPY own/app.py ./
 COPY --link --from=app-folder /srv/app /srv/app
+USER 65534:65534
+
+# A package's wheel in the place of the version that the locks pin. What it needs beyond them comes from the package index.
+FROM service AS with-wheel
+USER 0:0
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=package-wheel,target=/wheel <<'WHEEL'
+file=(/wheel/*.whl)
+IFS=- read -r name version _ <<<"${file[0]##*/}"
+install=(pip install --quiet --find-links /wheel)
+"${install[@]}" --no-index --no-deps --force-reinstall "$name==$version"
+if ! pip check; then
+    "${install[@]}" "$name==$version"
+    pip check
+fi
+pip freeze >/app/packages.txt
+WHEEL
+
 USER 65534:65534
 
 # The lock of an app's requirements (scripts/lib/own_app.sh asks for it): requirements.in or pyproject.toml.

@@ -15,6 +15,7 @@ from bench.analysis.metric import Metric
 from bench.analysis.published_ratios import along_axes, published_beside
 from bench.analysis.quota_words import limits_words, throttled_words
 from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
+from bench.analysis.ref_words import Pair, pairs_of, ref_question, ref_sentences
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
     TableRecords,
@@ -61,7 +62,11 @@ def judge_tables(
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(
         _with_words(
-            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs), places, reference, knobs
+            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
+            places,
+            reference,
+            knobs,
+            pairs_of(facts),
         )
         for measured in by_table(tables_of(facts), every)
     )
@@ -79,10 +84,14 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 
 
 def _with_words(
-    ranking: Ranking, places: Places, reference: ReferenceComparison | None, knobs: Mapping[str, Any]
+    ranking: Ranking,
+    places: Places,
+    reference: ReferenceComparison | None,
+    knobs: Mapping[str, Any],
+    pairs: Sequence[Pair],
 ) -> Ranking:
-    asked = table_question([row.service for row in ranking.rows], places)
-    told = [*sentences(ranking, places)]
+    asked = ref_question(pairs, places) or table_question([row.service for row in ranking.rows], places)
+    told = [*(ref_sentences(ranking, pairs, places) or sentences(ranking, places))]
     if ranking.unknown_cpu:
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})

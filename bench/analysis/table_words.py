@@ -12,12 +12,14 @@ from itertools import combinations
 from typing import Any
 
 from bench.analysis.conclusions import Coordinates, Question, coordinates_of, question
+from bench.analysis.ladder import ladder_of, ladder_sentence
 from bench.analysis.order_words import Told, listed
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import BARE, framework_words, wait_words
 from bench.analysis.setting_words import setting_question, setting_words
 from bench.analysis.sweep_words import in_order, sweep_sentence
 from bench.core.files import mapping
+from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
 from bench.records.record import Record
@@ -116,7 +118,12 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
         swept = _sweep(told, services, places, differs) if topic.by == "settings" else ""
-        if swept:
+        ladder = ladder_of(services, places) if topic.by == "package" else None
+        if ladder:
+            found.append(
+                _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(told, ladder)))
+            )
+        elif swept:
             found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
         elif _only_workers(topic, services, places):
             found += _workers(told, services, places, context, number)
@@ -201,8 +208,10 @@ def _label(place: Coordinates, differs: set[str]) -> str:
     parts += [_coordinate(place, name) for name in told]
     if "settings" not in differs or not place.settings:
         return ", ".join(parts)
-    words = setting_words(settings_of(place.settings))
-    return f"{', '.join(parts)} with {words}" if parts else words
+    own = settings_of(place.settings)
+    parts = [*filter(None, [own.pop(REF, "")]), *parts]
+    words = setting_words(own)
+    return " with ".join(filter(None, (", ".join(parts), words)))
 
 
 def _coordinate(place: Coordinates, name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
+from bench.matrix.wheels import read_wheels
 from bench.plan.running import OWNED, parse_running
 
 
@@ -31,6 +32,9 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
     parser.add_argument("--own-app", type=Path)
+    parser.add_argument("--own-head", type=Path)
+    parser.add_argument("--sides", type=Path)
+    parser.add_argument("--packages-in", type=Path)
     parser.add_argument("--cpu-hour-price", type=_number)
     parser.add_argument("--p99", default="")
     parser.add_argument("--target", default=[], action="append")
@@ -43,8 +47,9 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     if options.owned and not options.target:
         raise UserError(f"{OWNED} goes with --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
-    # A user's own app has an entry of its own.
-    hidden = ("--images=", "--quiet", "--own-app=")
+    options.wheels = read_wheels(options.packages_in) if options.packages_in else None
+    # A user's own app has an entry of its own, and so have packages and two refs.
+    hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
 

@@ -17,6 +17,7 @@ from typing import Any
 from bench.analysis.expectations import HostState, Wanted, expectations
 from bench.cli.arguments import minutes_as_seconds, parse_selection
 from bench.cli.host_state import host_state
+from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.drive.step_file import load_name, write_step
@@ -26,6 +27,7 @@ from bench.matrix.knobs import check_quotas, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
+from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
@@ -92,7 +94,9 @@ def make_plan_verb(argv: Sequence[str]) -> int:
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
-    for line in [] if options.quiet else [*(_left_out(facts) if options.vary else []), *facts["expected"]]:
+    left_out = _left_out(facts) if options.vary or options.sides else []
+    notes = facts.get("refs", {}).get("notes", [])
+    for line in [] if options.quiet else [*notes, *left_out, *facts["expected"]]:
         print(line, file=sys.stderr)
     print(folder.name)
     return 0
@@ -143,6 +147,10 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
         shutil.copytree(options.own_app, folder / FOLDER)
         write_load_files(folder, app)
         facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
+    save_refs(options, folder)
+    if options.wheels:
+        shutil.copytree(options.packages_in, folder / PACKAGES)
+        facts["packages"] = options.wheels.facts()
     write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
     return folder
 
@@ -220,7 +228,10 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
     loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
-    plan = make_plan(matrix, Selection(**fields), settings, reachable, loadgen_cpus, reads=reader())
+    wanted, sides = Selection(**fields), sides_of(options, matrix, settings)
+    if sides:
+        wanted = wanted_of_refs(options, sides, wanted)
+    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, reads=reader(), sides=sides)
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings

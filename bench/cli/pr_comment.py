@@ -11,9 +11,14 @@ from bench.run.folder import find_run
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:
-    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated."""
+    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated.
+
+    `pr-comment --check [--fail-on POLICY]...`: UserError if that is none.
+    """
     options = _options(argv)
     policies = [parse_policy(text) for text in options.fail_on]
+    if options.check:
+        return 0
     folders = [find_run(name) for name in options.runs]
     made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
     print(made.text, end="")
@@ -24,7 +29,8 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = Parser("pr-comment.sh")
     parser.add_argument("runs", nargs="*")
     parser.add_argument("--fail-on", action="append", default=[])
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_intermixed_args(argv)
-    if len(options.runs) not in (1, 2):
+    if len(options.runs) not in ((0,) if options.check else (1, 2)):
         parser.error("give one run with a table in turns, or two runs")
     return options

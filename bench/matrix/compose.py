@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bench.matrix.knobs import LIMITS
+from bench.matrix.knobs import LIMITS, REF
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
 
@@ -104,7 +104,7 @@ def _service(
     }
     if packages:
         args |= {"BUILD_PACKAGES": " ".join(packages.build), "RUN_PACKAGES": " ".join(packages.run)}
-    if service.package:
+    if service.package and not service.wheel:
         args["PACKAGE"] = service.package
     lines = [
         f"  {name}:",
@@ -112,10 +112,10 @@ def _service(
         f"    image: {json.dumps(service.image if service.framework.own else 'bench/' + alias)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
-        f"      context: {folder or '.'}",
+        f"      context: {json.dumps(service.context) if service.context else folder or '.'}",
         f"      dockerfile: {base['dockerfile']}",
         f"      args: {json.dumps(args)}",
-        *_own_build(service, locks),
+        *_on_top(service, locks),
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
@@ -126,7 +126,7 @@ def _varied(service: Service) -> str:
     """A service with settings of its own, in the image of the one that it is otherwise."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
     environment = dict(service.framework.environment)
-    environment |= {name: value for name, value in service.settings if name not in LIMITS}
+    environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
     lines = [
         f"  {service.name}:",
         "    extends: {file: services/template.yml, service: app}",
@@ -138,12 +138,19 @@ def _varied(service: Service) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _own_build(service: Service, locks: str) -> list[str]:
+def _on_top(service: Service, locks: str) -> list[str]:
+    """What is put on the service's own image: a package's wheel, or a user's own app."""
     own = service.framework.own
-    if own is None:
-        return []
-    contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": f"{locks}/{python_label(service.python)}"}
-    return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
+    if own is not None:
+        lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"
+        contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": lock}
+        return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
+    if service.wheel:
+        return [
+            "      target: with-wheel",
+            f"      additional_contexts: {json.dumps({'package-wheel': service.wheel})}",
+        ]
+    return []
 
 
 def _bench(names: Iterable[str]) -> str:

@@ -12,19 +12,8 @@ from bench.matrix.load import MATRIX
 HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
 
 
-def entry(text: str, table: str, name: str) -> str:
-    """The value of an entry as it is written in `text`; UserError where the table has no such entry on one line."""
-    value = _table(text, table).get(name)
-    lines = text.splitlines()
-    for line in (lines[index] for index in _body(lines, table)):
-        found = re.fullmatch(rf"\s*{re.escape(name)}\s*=\s*(.*)", line)
-        if value is not None and found and _is_written(value, found[1]):
-            return found[1]
-    raise UserError(f"{MATRIX} has no line of '{name}' in [{table}]")
-
-
-def with_entry(text: str, table: str, name: str, value: str, before: str = "") -> str:
-    """`text` with the line `name = value` in a table: at its end, or before the line of the entry `before`.
+def with_entry(text: str, table: str, name: str, value: str) -> str:
+    """`text` with the line `name = value` at the end of a table.
 
     UserError where the table is missing, the name is taken, or the line would not be what it is meant to be.
     """
@@ -34,9 +23,6 @@ def with_entry(text: str, table: str, name: str, value: str, before: str = "") -
     last = 0
     for index in _body(lines, table):
         line = lines[index].strip()
-        if before and re.match(rf"{re.escape(before)}\s*=", line):
-            last = index - 1
-            break
         if line and not line.startswith("#"):
             last = index
     ending = "\r\n" if lines[last].endswith("\r\n") else "\n"
@@ -63,13 +49,6 @@ def _data(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{MATRIX} is not valid TOML: {error}; fix that line, or `git checkout {MATRIX}`") from error
-
-
-def _is_written(value: Any, words: str) -> bool:
-    try:
-        return bool(tomllib.loads(f"value = {words}\n") == {"value": value})
-    except tomllib.TOMLDecodeError:
-        return False
 
 
 def _body(lines: list[str], table: str) -> range:

@@ -30,7 +30,9 @@ ALLOWED: Mapping[str, tuple[str, str]] = {
 }
 """Values of the knobs of which more is known than that they are words."""
 WORD = (r"[A-Za-z0-9._:/@%+=-]{1,60}", "a word of letters, digits and ._:/@%+=-")
-FIXED = frozenset({"PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
+REF = "REF"
+"""Among a service's settings: the ref that it is from, where two are compared. No variable, and first of all."""
+FIXED = frozenset({REF, "PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
 """Variables that the harness itself needs as they are; so are those of the database's address."""
 INTERPRETER = "PYTHON*"
 JIT = "PYTHON_JIT"
@@ -94,17 +96,24 @@ def _number(value: str) -> Decimal | str:
 
 def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
     """`service` with these settings, and a name that says so: `gunicorn-gthread-flask-py313-debian-threads4`."""
-    slugs = "-".join(f"{_slug(name)}{_slug(value)}" for name, value in settings)
+    slugs = "-".join(f"{slug(name)}{slug(value)}" for name, value in settings)
     name = f"{service.name}-{slugs}"
     # Two values may differ only in what a host name cannot have.
     exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in settings)
-    if not exact or len(name) > LONGEST_NAME:
-        mark = hashlib.sha256(repr(settings).encode()).hexdigest()[:8]
-        name = f"{name[: LONGEST_NAME - 9].rstrip('-')}-{mark}"
+    name = host_name(name, repr(settings), exact=exact)
     return replace(service, name=name, settings=settings, plain=service.name)
 
 
-def _slug(word: str) -> str:
+def host_name(name: str, what: str, *, exact: bool = True) -> str:
+    """A service's name as a host name may be; `what` tells it from others if the name is too long or not `exact`."""
+    if exact and len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(what.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - 9].rstrip('-')}-{mark}"
+
+
+def slug(word: str) -> str:
+    """A word as part of a service's name."""
     return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.matrix import musl
 from bench.matrix.model import Matrix, python_image, python_label
+from bench.matrix.packages import with_package
 
 LOCKS = Path("locks")
 
@@ -32,9 +33,26 @@ class Lock:
         return self.name.partition("-")[2]
 
 
+def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]:
+    """What is locked for a Python: (servers with a service on it, frameworks with one, packages of presets)."""
+    services = [s for s in matrix.services if s.python == python and not s.skip]
+    packages = {
+        package
+        for preset in matrix.presets.values()
+        for package in preset.packages
+        if any(s.stack in preset.stacks and not with_package(matrix, s, package).skip for s in services)
+    }
+    own = [f.folder for f in matrix.selftests.values()] if python == matrix.default_python else []
+    return (
+        sorted({s.server.name for s in services}),
+        sorted({s.framework.name for s in services} | set(own)),
+        sorted(packages),
+    )
+
+
 def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     """The locks of one Python, each after those that constrain it."""
-    servers, folders, packages = matrix.needs(python)
+    servers, folders, packages = needs(matrix, python)
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
     # Driver sets are never in one image, but must agree: a comparison must not be one of two SQLAlchemy versions.
     for index, path in enumerate(_found("common/*.txt")):

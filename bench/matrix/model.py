@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from bench.core.errors import UserError, unknown
+from bench.core.errors import unknown
 from bench.matrix.preset import Preset
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
-PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,8 @@ class OwnBuild:
     bare: str
     label: str
     source: str
+    lock_suffix: str = ""
+    """Of the folder with its locks in the run, where there are two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +118,15 @@ class Service:
     package: str | None = None
     skip: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
-    """What --vary gives it: knobs and their values, in the order of the command line."""
+    """What --vary gives it: knobs and their values, in the order of the command line; of two refs, first its own."""
     plain: str | None = None
     """The service without these settings, whose image it runs."""
+    context: str = ""
+    """The folder that its image is built from, where that is not this project's services/."""
     url: str = ""
     """Of a server that already runs, which is no container: where it is reached."""
+    wheel: str = ""
+    """The folder with the wheel of `package`, where one was made for the run; empty: its image gets the release."""
     owned: bool = False
     """Whether the user states that they own it, as it is not on this machine."""
 
@@ -238,16 +243,6 @@ class Matrix:
                 return route, path
         raise unknown("scenario", scenario, [r.scenario for r in self.routes.values()])
 
-    def with_package(self, service: Service, package: str) -> Service:
-        """`service` with one package at another version, and a name that says so; UserError if not NAME==VERSION."""
-        found = PACKAGE.match(package)
-        if not found:
-            raise UserError(f"package '{package}' is not NAME==VERSION")
-        name, version = found[1].lower(), re.sub(r"[^a-z0-9]+", "-", found[2].lower())
-        label = version if name in (service.framework.name, service.server.name) else f"{name}-{version}"
-        full = f"{service.stack}-{label}-{suffix(service.python, service.base)}"
-        return replace(service, name=full, package=package, skip=service.skip or self.skip_cause(full, service.server))
-
     def skip_cause(self, name: str, server: Server) -> str | None:
         """Why the service of this name is not run; None if it is."""
         return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
@@ -255,22 +250,6 @@ class Matrix:
     def suite(self, python: str, base: str) -> str | None:
         """The Debian release from which a Python's base can be built locally; None where there is none."""
         return self.pythons[python].get("suite") if base == "debian" else None
-
-    def needs(self, python: str) -> tuple[list[str], list[str], list[str]]:
-        """What is locked for a Python: (servers with a service on it, frameworks with one, packages of presets)."""
-        services = [s for s in self.services if s.python == python and not s.skip]
-        packages = {
-            package
-            for preset in self.presets.values()
-            for package in preset.packages
-            if any(s.stack in preset.stacks and not self.with_package(s, package).skip for s in services)
-        }
-        own = [f.folder for f in self.selftests.values()] if python == self.default_python else []
-        return (
-            sorted({s.server.name for s in services}),
-            sorted({s.framework.name for s in services} | set(own)),
-            sorted(packages),
-        )
 
     def hosted(self, server: str, python: str) -> list[str]:
         """The frameworks that a server has services with on a Python."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.matrix.edit import entry, with_entry
+from bench.matrix.edit import with_entry
 from bench.matrix.load import MATRIX
 from bench.matrix.model import NAME
 
@@ -37,26 +37,6 @@ def scaffold(kind: str, name: str, interface: str) -> None:
         shutil.copytree(Path("services/templates", template), folder)
         for path in folder.iterdir():
             path.write_text(re.sub(r"\bNAME\b", name, _text(path)), encoding="utf-8")
-        write_file(MATRIX, edited)
-
-
-def add_baseline(kind: str, name: str, old: Path) -> None:
-    """Add NAME-base before NAME: folder, locks and line as they are in `old`, another state of the project."""
-    folder, base = folder_of(kind, name), f"{name}-base"
-    if not folder.is_dir():
-        raise UserError(f"the {kind} '{name}' no longer exists here: {folder}")
-    if folder.with_name(base).exists():
-        raise UserError(f"{folder.with_name(base)} exists already: remove it, and its line in {MATRIX}")
-    here = _text(MATRIX)
-    entry(here, f"{kind}s", name)
-    edited = with_entry(here, f"{kind}s", base, entry(_text(old / MATRIX), f"{kind}s", name), before=name)
-    found = sorted(old.glob(f"services/locks/*/{kind}-{name}.txt"))
-    locks = {path: path.relative_to(old).with_name(f"{kind}-{base}.txt") for path in found}
-    with _all_or_nothing([folder.with_name(base), *locks.values()]):
-        shutil.copytree(old / folder, folder.with_name(base))
-        for path, lock in locks.items():
-            lock.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, lock)
         write_file(MATRIX, edited)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Route, Service
@@ -132,6 +133,8 @@ class Plan:
     turn_seconds: float = 1.0
     turn_lengths: tuple[float, ...] = ()
     """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
+    refs: Mapping[str, Any] | None = None
+    """run.json's entry on the two refs that are compared."""
 
     @property
     def alone(self) -> tuple[PlannedCell, ...]:

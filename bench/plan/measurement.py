@@ -76,7 +76,7 @@ class Measurement:
     turn_s: float | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
-    """What --vary gives the service: `WORKERS=2 THREADS=4`."""
+    """What --vary gives the service, and of two refs its own: `REF=sync WORKERS=2`."""
     url: str | None = None
     """Of a server that already runs: its URL without the path."""
     host_network: bool = False

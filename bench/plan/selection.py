@@ -11,7 +11,9 @@ from bench.core.errors import UserError, unknown
 from bench.core.tools import TOOLS
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix, Service
+from bench.matrix.packages import with_package
 from bench.matrix.preset import Load, Preset
+from bench.matrix.wheels import Wheels
 from bench.plan.levels import parse_level
 from bench.plan.running import RunningServer
 
@@ -30,6 +32,8 @@ class Selection:
     pythons: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    wheels: Wheels | None = None
+    """What --package was given, made before the plan; else `packages` has releases by name."""
     scenarios: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -45,7 +49,7 @@ class Selection:
     def only_running(self) -> bool:
         """Whether it chooses these alone, and no service."""
         chosen = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages, self.vary)
-        return bool(self.running) and self.preset is None and not any(chosen)
+        return bool(self.running) and self.preset is None and self.wheels is None and not any(chosen)
 
 
 def narrows(wanted: Selection) -> bool:
@@ -72,6 +76,8 @@ def override(preset: Preset, wanted: Selection) -> Preset:
         if wanted.mode not in MODES:
             raise unknown("mode", wanted.mode, MODES)
         preset = replace(preset, mode=wanted.mode)
+    if wanted.wheels is not None:
+        return replace(preset, packages=(), published=None)
     return replace(preset, packages=wanted.packages or preset.packages)
 
 
@@ -82,16 +88,9 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
     """
     own = matrix.select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
-    pythons, bases = (
-        # Without a preset of one's own there is nothing to narrow: all of them are to choose from.
-        matrix.select(patterns, every, what)
-        if patterns and wanted.preset is None
-        else _narrow(patterns, matrix.select(own, every, what), every, what, matrix)
-        for patterns, own, every, what in (
-            (wanted.pythons, preset.pythons, matrix.pythons, "Python"),
-            (wanted.bases, preset.bases, matrix.bases, "base"),
-        )
-    )
+    narrow = wanted.preset is not None
+    pythons = select_pythons(matrix, preset, wanted.pythons, narrow=narrow)
+    bases = _select(matrix, wanted.bases, preset.bases, matrix.bases, "base", narrow=narrow)
     frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
     servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
     if (wanted.frameworks or wanted.servers) and not wanted.stacks:
@@ -109,8 +108,21 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
         # The first one is what a pull request's comment compares with.
         services.sort(key=lambda s: next(n for n, glob in enumerate(wanted.stacks) if any_match(s.stack, [glob])))
     if preset.packages:
-        return [matrix.with_package(s, package) for s in services for package in preset.packages]
+        return [with_package(matrix, s, package) for s in services for package in preset.packages]
     return services
+
+
+def select_pythons(matrix: Matrix, preset: Preset, patterns: Sequence[str], *, narrow: bool) -> list[str]:
+    """The preset's Pythons that the patterns match; not `narrow`: of all, as there is no preset of one's own."""
+    return _select(matrix, patterns, preset.pythons, matrix.pythons, "Python", narrow=narrow)
+
+
+def _select(
+    matrix: Matrix, patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, *, narrow: bool
+) -> list[str]:
+    if patterns and not narrow:
+        return matrix.select(patterns, every, what)
+    return _narrow(patterns, matrix.select(own, every, what), every, what, matrix)
 
 
 def _any_service(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:

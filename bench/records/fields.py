@@ -81,7 +81,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "slot": Field("in turns: the service's place in their order, from 1"),
         "window": Field("in turns: window of the block, from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
-        "settings": Field("settings that --vary gave the service, as NAME=VALUE, separated by spaces"),
+        "settings": Field(
+            "settings that --vary gave the service, and of two refs which it is of (REF=main): NAME=VALUE, by spaces"
+        ),
         "process_cpu_s": Field(
             "CPU time of each process of the service, the most first; in turns over all windows of its block", "s"
         ),

@@ -17,8 +17,10 @@ from typing import Any
 
 from bench.analysis.cells import Cell, Context, cells_of
 from bench.analysis.compatibility import Compatibility, compatibility_of
+from bench.analysis.package_pairs import package_pairs
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.ranking import Row as RankedRow
+from bench.analysis.ref_words import against, pairs_of
 from bench.analysis.run_diff import INVALID
 from bench.analysis.run_facts import read_facts
 from bench.analysis.table_analysis import judge_tables
@@ -42,6 +44,7 @@ ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
+HEAD_AND_BASE = "head against base"
 WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
 
 
@@ -137,26 +140,31 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
         raise UserError(
             f"{folder.name} has no table in turns and so no verdicts: select two services, without --mode (docs/ci.md)"
         )
-    return verdict_comment(folder.resolve().name, rows, policies, absent)
+    refs = against(source.facts)
+    sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
+    return verdict_comment(folder.resolve().name, rows, policies, absent, sides)
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Row]:
-    """Every service of each table but the first, which is the base, in the order of the plan."""
-    rows = []
+    """Every service of each table but the first, which is the base, as planned; of refs and of packages, the pairs."""
+    rows, pairs = [], pairs_of(facts) or package_pairs(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
         places = {row.service: row for row in ranking.rows}
         contrasts = {(one.a, one.b): one for one in ranking.contrasts}
-        base, *heads = table.services
-        for head in heads:
+        own = [pair for pair in pairs if places.keys() >= set(pair)]
+        first, *others = table.services
+        for base, head in own or [(first, other) for other in others]:
             failed = tuple(name for name in (base, head) if name in absent)
             rows.append(Row(ranking, places[base], places[head], contrasts.get((base, head)), failed))
     return rows
 
 
-def verdict_comment(run: str, every: Sequence[Row], policies: Sequence[Policy], absent: Mapping[str, str]) -> Comment:
+def verdict_comment(
+    run: str, every: Sequence[Row], policies: Sequence[Policy], absent: Mapping[str, str], sides: str = HEAD_AND_BASE
+) -> Comment:
     """Pure: a headline, a row per comparison (those without a difference folded away), and the result of each policy.
 
-    `absent` says why services could not be measured.
+    `absent` says why services could not be measured, `sides` what is compared.
     """
     rows = {kind: [row for row in every if row.kind == kind] for kind in ORDER}
     rows[SLOWER].sort(key=lambda row: -row.slower_percent)
@@ -164,7 +172,7 @@ def verdict_comment(run: str, every: Sequence[Row], policies: Sequence[Policy], 
     head = [
         f"### {_headline(counts)}",
         "",
-        f"Run {code(run)}: head against base, measured in turns.",
+        f"Run {code(run)}: {sides}, measured in turns.",
     ]
     if counts[INVALID] or counts[NOT_ENOUGH]:
         head += ["`invalid` and `not enough data` are not verdicts: whether these services differ is unknown."]

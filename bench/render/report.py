@@ -16,9 +16,13 @@ from bench.analysis.already_running import already_running
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
+from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
+from bench.analysis.package_facts import package_facts
 from bench.analysis.ranking import Ranking
+from bench.analysis.ref_words import against
 from bench.analysis.reference_results import reference_results
+from bench.analysis.table_words import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
@@ -28,6 +32,7 @@ from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
 from bench.render.tables.knee import knee
+from bench.render.tables.ladder import ladder_tables
 from bench.render.tables.latency import latency
 from bench.render.tables.levels import levels
 from bench.render.tables.null_server import null_table
@@ -85,7 +90,12 @@ def report_content(
         "conclusions": by_question(conclusions(rankings, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [*_facts(facts, records), *already_running(source), *_jit(facts, services)],
+        "facts": [
+            *_facts(facts, records),
+            *(("package", words) for words in package_facts(facts, services)),
+            *already_running(source),
+            *_jit(facts, services),
+        ],
         "services": _services(facts, services, records),
         "reference": reference,
         "planned": len(records),
@@ -97,6 +107,7 @@ def report_content(
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
         "rankings": [ranking_table(ranking) for ranking in rankings],
         "rankings_note": RANKING_NOTE,
+        "ladders": ladder_tables(rankings, places_of(facts, records)),
         "published": published_table(rankings, reference, _stacks(facts)),
         "controls": null_table(records),
         "costs": [
@@ -133,6 +144,9 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield name, str(facts.get(name, "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
+    if refs := against(facts):
+        changed = [*map(str, items(mapping(facts.get("refs")).get("changed")))]
+        yield "refs", f"{refs}, which differ in {listed(changed or ['nothing'])}"
     harness = mapping(facts.get("harness"))
     branch = f", branch {harness['branch']}" if harness.get("branch") else ""
     content = str(harness.get("hash", "unknown"))[:12]

@@ -74,7 +74,10 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "measure": (
         *("docker-compose.yml", "loadgen", "postgres", "services", "upstream", "scripts/matrix.sh", "scripts/lib"),
         *(f"bench/{name}" for name in ("contract", "core", "drive", "load", "own_app", "plan", "run")),
-        *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "knobs", "load", "model", "preset", "settings")),
+        *(
+            f"bench/matrix/{n}.py"
+            for n in ("bases", "compose", "knobs", "load", "model", "packages", "preset", "settings")
+        ),
     ),
     "judge": (
         *(f"bench/{name}" for name in ("parse", "records", "stats", "validity")),

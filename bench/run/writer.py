@@ -6,12 +6,14 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.core.files import write_file
 from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
+from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.measurement import Measurement
@@ -27,7 +29,11 @@ def write_run(
     facts: Mapping[str, Any],
 ) -> None:
     """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
-    services = [service for service in services if not service.url]
+    services = [
+        replace(service, wheel=service.wheel and f"{folder}/{PACKAGES}/{service.wheel}")
+        for service in services
+        if not service.url
+    ]
     write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
@@ -69,6 +75,7 @@ def run_facts(
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in plan.skips
         ],
+        **({"refs": plan.refs} if plan.refs else {}),
     }
 
 

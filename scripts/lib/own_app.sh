@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 
 # The options as they were given; --app takes two values.
 declare -A own=()
-own_options='--interface --requirements --targets --expect --env-file --before --compose'
+own_options='--interface --requirements --targets --expect --env-file --before --compose --head'
 
 # own_option WORD...: takes one of the options from the front of the command line; sets `taken` to how many words it is.
 # shellcheck disable=SC2034 # matrix.sh uses it
@@ -23,11 +23,19 @@ own_option() {
 	fi
 }
 
-# prepare_own_app SELECTION...: describes the app in a folder of its own, `own_folder`, with the lock of each Python; adds it to
-# `selection`.
+# prepare_own_app SELECTION...: describes the app, and where two refs of it are compared (compare.sh) the other one, too.
 prepare_own_app() {
-	local name mounts=() arguments=() pythons
 	[[ ${own[app]:-} ]] || fail 2 "--${!own[*]} is for one's own app: give --app FOLDER MODULE:CALLABLE too"
+	describe_own_app own-app "$@"
+	[[ ${own[head]:-} ]] || return 0
+	own[folder]=${own[head]}
+	describe_own_app own-head "$@"
+}
+
+# describe_own_app OPTION SELECTION...: the app in a folder of its own, with the lock of each Python; adds it to `selection`.
+describe_own_app() {
+	local name mounts=() arguments=() pythons option=$1
+	shift
 	[[ -d ${own[folder]} ]] || fail 2 "--app: there is no folder '${own[folder]}'"
 	own[folder]=$(realpath "${own[folder]}")
 	arguments=(--folder "${own[folder]}" --app "${own[app]}" --source /own/source)
@@ -38,7 +46,8 @@ prepare_own_app() {
 	[[ ! ${own[compose]:-} ]] || [[ -f ${own[compose]} ]] || fail 2 "--compose: there is no file '${own[compose]}'"
 	[[ " $* " != *' --target '* ]] || in_tools python3 -m bench target-check "$@"
 	own_folder=$(mktemp -d -p "$root/results" .app-XXXXXX)
-	trap 'rm -rf "$own_folder"' EXIT
+	own_folders+=("$own_folder")
+	trap 'rm -rf "${own_folders[@]}"' EXIT
 	[[ ! ${own[compose]:-} ]] || resolve_compose
 	tool_options=("${mounts[@]}")
 	while (($#)); do
@@ -47,9 +56,9 @@ prepare_own_app() {
 	done
 	pythons=$(in_tools python3 -m bench own-app "results/${own_folder##*/}" "${arguments[@]}")
 	lock_own_app "$pythons"
-	selection+=("--own-app=results/${own_folder##*/}")
+	selection+=("--$option=results/${own_folder##*/}")
 }
-own_folder=''
+own_folder='' own_folders=()
 
 # own_file NAME: adds a file that was given to `mounts`, with all of its folder: it may name others beside it.
 own_file() {

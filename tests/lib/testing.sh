@@ -59,11 +59,12 @@ test_static() {
 	check "shellcheck: ${#scripts[@]} scripts" in_tests shellcheck -x "${scripts[@]}" || bad=1
 	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
 	check "no failure that bash hides" in_tests python3 tests/support/masked_failures.py "${scripts[@]}" || bad=1
-	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile tests/Dockerfile || bad=1
+	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile services/package.Dockerfile tests/Dockerfile || bad=1
 	for folder in "${harness[@]}"; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
 	done
-	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml .github/workflows/tests.yml || bad=1
+	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml docs/github-actions-package.yml .github/workflows/tests.yml || bad=1
+	check "action.yml has the form of an action" in_tests check-jsonschema --builtin-schema vendor.github-actions action.yml || bad=1
 	check "ruff check" in_tests ruff check --no-cache . || bad=1
 	check "ruff format" in_tests ruff format --no-cache --check . || bad=1
 	check "biome: the page's scripts" in_tests python3 tests/support/lint_page.py || bad=1

@@ -16,7 +16,8 @@ PAGES = sorted(
 # A changelog names what was; these say what is.
 CURRENT = [
     *(page for page in PAGES if page.name != "CHANGELOG.md"),
-    *(ROOT / name for name in (".env", "docs/github-actions.yml", "services/matrix.toml")),
+    *(ROOT / name for name in (".env", "action.yml", "services/matrix.toml")),
+    *ROOT.glob("docs/*.yml"),
     *(ROOT / ".github").rglob("*.yml"),
 ]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -83,8 +84,8 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
     for script, words in CALL.findall(page.read_text()):
         path = ROOT / "scripts" / script
         asked = re.findall(r"(?<!\S)--[a-z-]+", words)
-        # What selftest.sh does not know it hands to matrix.sh.
-        known = [path, ROOT / "scripts/matrix.sh"] if script == "selftest.sh" else [path]
+        # What these do not know they hand to matrix.sh.
+        known = [path, ROOT / "scripts/matrix.sh"] if script in ("selftest.sh", "compare.sh") else [path]
         text = "".join(file.read_text() for file in known if file.exists())
         unknown += [f"{script} {option}" for option in asked if not re.search(rf"{option}(?![\w-])", text)]
     assert not unknown

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells import Cell, Context, cells_of, difference_words, natural, without_empty
 from bench.core.formats import NOTHING, percent
-from bench.matrix.model import PACKAGE
+from bench.matrix.packages import PACKAGE
 from bench.records.record import Record
 from bench.render.table import Table
 

@@ -54,8 +54,8 @@ def _row(row: Row) -> tuple[str, ...]:
         # The short name, if that is not one of several words.
         row.service if "," in row.label else row.label,
         _difference(row),
-        _figure(row.goodput),
-        NOTHING if cpu is None else f"{_figure(cpu)} µs",
+        figure_words(row.goodput),
+        NOTHING if cpu is None else f"{figure_words(cpu)} µs",
         NOTHING if row.memory_peak_bytes is None else f"{number(row.memory_peak_bytes / MB)} MB",
         row.note or NOTHING,
     )
@@ -73,7 +73,8 @@ def _difference(row: Row) -> str:
     return f"{words} ({percent(1 + low).removesuffix(' %')} to {percent(1 + high)})"
 
 
-def _figure(found: Figure | None) -> str:
+def figure_words(found: Figure | None) -> str:
+    """`5,120 (5,100 to 5,140)`."""
     if found is None:
         return NOTHING
     if found.low == found.high:

@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.edit import entry, with_entry
+from bench.matrix.edit import with_entry
 
 TEXT = """\
 # a head
@@ -36,13 +36,6 @@ def test_a_line_comes_after_the_last_entry_of_its_table() -> None:
 
 def test_a_name_may_be_in_another_table() -> None:
     assert tomllib.loads(with_entry(TEXT, "frameworks", "two", "{}"))["frameworks"].keys() == {"one", "two"}
-
-
-def test_a_line_comes_before_the_entry_that_is_named() -> None:
-    edited = with_entry(TEXT, "frameworks", "one-base", "{}", before="one")
-    assert edited == TEXT.replace("one = { interface", "one-base = {}\none = { interface")
-    servers = tomllib.loads(with_entry(TEXT, "servers", "new", "1", before="two"))["servers"]
-    assert list(servers) == ["one", "new", "two"]
 
 
 def test_no_newline_at_the_end_and_the_endings_of_windows() -> None:
@@ -83,14 +76,3 @@ def test_what_cannot_be_edited_is_one_line(text: str, table: str, message: str) 
         with_entry(text, table, "one", "{}")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_entry_as_it_is_written() -> None:
-    assert entry(TEXT, "servers", "one") == "{ a = 1 }   # the first"
-    assert entry(TEXT, "frameworks", "one") == '{ interface = "asgi" }'
-
-
-@pytest.mark.parametrize(("table", "name"), [("servers", "none"), ("frameworks", "two"), ("servers", "two")])
-def test_no_entry_or_one_of_several_lines_is_an_error(table: str, name: str) -> None:
-    with pytest.raises(UserError, match=f"has no line of '{name}'"):
-        entry(TEXT, table, name)

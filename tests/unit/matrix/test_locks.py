@@ -8,7 +8,9 @@ from places import ROOT
 
 from bench.matrix import musl
 from bench.matrix.load import load_matrix
+from bench.matrix.locks import needs
 from bench.matrix.model import python_label
+from bench.matrix.packages import with_package
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
@@ -18,7 +20,7 @@ def test_every_lock_is_there_and_names_what_it_locks() -> None:
     assert {p.name for p in (ROOT / "services/locks").iterdir()} == folders.keys()
     for label, python in folders.items():
         folder = ROOT / "services/locks" / label
-        servers, frameworks, packages = MATRIX.needs(python)
+        servers, frameworks, packages = needs(MATRIX, python)
         wanted = {f"server-{n}.txt" for n in servers} | {f"framework-{n}.txt" for n in frameworks}
         wanted |= {"common-sync.txt", "common-async.txt"} | {f"package-{p}.txt" for p in packages}
         on_alpine = any((s.python, s.base) == (python, "alpine") and not s.skip for s in MATRIX.services)
@@ -40,7 +42,7 @@ def test_a_lock_holds_every_requirement() -> None:
                 assert requirement, line
                 wanted = re.sub(r"[-_.]+", "-", requirement[1]).lower()
                 for python in MATRIX.pythons if ";" not in line else ():
-                    needed = MATRIX.needs(python)[0 if kind == "server" else 1]
+                    needed = needs(MATRIX, python)[0 if kind == "server" else 1]
                     if path.parent.name not in needed:
                         continue
                     lock = ROOT / f"services/locks/{python_label(python)}/{kind}-{path.parent.name}.txt"
@@ -54,7 +56,7 @@ def test_a_lock_holds_every_requirement() -> None:
 
 def test_a_version_that_a_python_is_too_old_for_is_skipped_and_not_locked() -> None:
     service = next(s for s in MATRIX.services if s.name == "aiohttp-py39-debian")
-    assert MATRIX.with_package(service, "aiohttp==3.13.5").skip is None
-    assert MATRIX.with_package(service, "aiohttp==3.14.5").skip == "aiohttp 3.14 needs Python 3.10"
-    assert MATRIX.needs("3.9")[2] == ["aiohttp==3.13.5"]
-    assert MATRIX.needs("3.13")[2] == ["aiohttp==3.13.5", "aiohttp==3.14.5"]
+    assert with_package(MATRIX, service, "aiohttp==3.13.5").skip is None
+    assert with_package(MATRIX, service, "aiohttp==3.14.5").skip == "aiohttp 3.14 needs Python 3.10"
+    assert needs(MATRIX, "3.9")[2] == ["aiohttp==3.13.5"]
+    assert needs(MATRIX, "3.13")[2] == ["aiohttp==3.13.5", "aiohttp==3.14.5"]

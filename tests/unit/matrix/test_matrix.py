@@ -17,6 +17,7 @@ from bench.matrix.catalogue import tables
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
 from bench.matrix.model import NAME, python_image, python_label
+from bench.matrix.packages import with_package
 from bench.plan.selection import TOOLS
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
@@ -160,11 +161,11 @@ def test_a_scenario_fills_in_its_number() -> None:
 
 def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
     service = next(s for s in MATRIX.services if s.name == "aiohttp-py313-debian")
-    assert MATRIX.with_package(service, "aiohttp==3.13.5").name == "aiohttp-3-13-5-py313-debian"
-    assert MATRIX.with_package(service, "yarl==1.2").name == "aiohttp-yarl-1-2-py313-debian"
+    assert with_package(MATRIX, service, "aiohttp==3.13.5").name == "aiohttp-3-13-5-py313-debian"
+    assert with_package(MATRIX, service, "yarl==1.2").name == "aiohttp-yarl-1-2-py313-debian"
     for wrong in ("aiohttp", "aiohttp>=3", "aiohttp==", "a b==1", "aiohttp==1; rm"):
         with pytest.raises(UserError, match="NAME==VERSION"):
-            MATRIX.with_package(service, wrong)
+            with_package(MATRIX, service, wrong)
 
 
 def test_what_a_framework_lacks_has_a_reason() -> None:

@@ -18,6 +18,7 @@ from bench.core.errors import UserError
 from bench.matrix.catalogue import tables
 from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.load import load_matrix
+from bench.matrix.locks import needs
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
@@ -152,7 +153,7 @@ def test_a_variant_is_the_same_app_with_another_environment(monkeypatch: pytest.
     assert '"FRAMEWORK": "synthetic"' in slower
     assert "environment" not in plain
     assert '    environment: {"SLOWER_US": "40"}\n' in slower
-    assert "synthetic-slower-40us" not in MATRIX.needs("3.13")[1]
+    assert "synthetic-slower-40us" not in needs(MATRIX, "3.13")[1]
 
 
 @pytest.mark.parametrize(("slower_us", "busy_ns"), [("0", 1_000_000), ("12", 1_012_000), ("40", 1_040_000)])
@@ -172,5 +173,5 @@ def test_no_other_app_is_asked_for_its_routes() -> None:
 
 
 def test_its_requirements_are_locked_on_the_default_python_alone() -> None:
-    assert "synthetic" in MATRIX.needs("3.13")[1]
-    assert "synthetic" not in MATRIX.needs("3.12")[1]
+    assert "synthetic" in needs(MATRIX, "3.13")[1]
+    assert "synthetic" not in needs(MATRIX, "3.12")[1]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import block, finish_block, tables_of
+from compared_runs import build_failed, in_turns
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
@@ -180,10 +179,18 @@ def test_a_policy_is_read_strictly(text: str, capsys: pytest.CaptureFixture[str]
     assert f"policy '{text}' is none of: slower, slower:5%, invalid" in err
 
 
+def test_policies_are_checked_without_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pr-comment", "--check", "--fail-on=slower:5%", "--fail-on=invalid"]) == 0
+    assert main(["pr-comment", "--check", "--fail-on=slower:5%", "--fail-on=slow"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err[:26]) == ("", "bench: policy 'slow' is no")
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
         ([], "give one run with a table in turns, or two runs"),
+        (["--check", "a"], "give one run with a table in turns, or two runs"),
         (["a", "b", "c"], "give one run with a table in turns, or two runs"),
         (["a", "--fail-on"], "expected one argument"),
         (["a", "--fail"], "unrecognized arguments"),
@@ -218,24 +225,6 @@ def test_a_comment_always_fits() -> None:
     assert "4000 comparisons: 2000 slower, 2000 no difference shown" in text
     assert "more comparisons: see the run's report." in text
     assert "violated by 2000" in text
-
-
-def in_turns(folder: Path, rates: dict[str, float], rounds: int = 4, stacks: tuple[str, ...] = ()) -> Path:
-    """From raw files: services with these successes in a second of turns, all of the same CPU time."""
-    stacks = stacks or tuple(rates)
-    lines = [line for number in range(1, rounds + 1) for line in block(number, stacks)]
-    write_run(folder, lines, tables_in_turns=tables_of(lines))
-    for number in range(1, rounds + 1):
-        own = [line for line in lines if line["round"] == number]
-        spread = 1 + 0.002 * number
-        named = {entry(stack)["service"]: rate * spread**place for place, (stack, rate) in enumerate(rates.items())}
-        finish_block(folder, own, named)
-        for line in own:
-            if line["service"] in named:
-                meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-                (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
-    (folder / "finished.env").unlink()
-    return folder
 
 
 def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,8 +264,7 @@ def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
 
 def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000}, stacks=("aiohttp", "tornado"))
-    failure = {"outcome": "build failed", "detail": "no wheel"}
-    (folder / "raw/services/tornado-py313-debian/failure.json").write_text(json.dumps(failure))
+    build_failed(folder, "tornado")
     build_verb([str(folder)])
     assert main(["pr-comment", str(folder), "--fail-on", "invalid"]) == 1
     out = capsys.readouterr().out

@@ -1,0 +1,105 @@
+"""Releases of one package, each beside the one before it: a table, and a line with levels between the real steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from bench.analysis.conclusions import Coordinates
+from bench.analysis.ladder import Ladder, ladders, verdict_of
+from bench.analysis.metric import Metric
+from bench.analysis.order_words import Told
+from bench.analysis.ranking import Ranking, Row
+from bench.analysis.run_diff import CellFigure
+from bench.analysis.scenario_words import explained
+from bench.analysis.trends import CHANGED, Trend, TrendChange
+from bench.core.formats import NOTHING, percent
+from bench.render.table import Table
+from bench.render.tables.ranking import figure_words
+from bench.render.trend_picture import TrendPicture, trend_picture
+from bench.stats.table_verdicts import FASTER, SLOWER
+
+REMARKS = "remarks"
+NOTE = "A step is the release as a speed against the one above it in the table, with its simultaneous interval."
+
+
+def ladder_tables(rankings: Sequence[Ranking], places: Mapping[str, Coordinates]) -> list[tuple[Table, TrendPicture]]:
+    """A table and a picture for each ladder of each ranking."""
+    return [
+        (_table(ranking, ladder), _picture(ranking, ladder))
+        for ranking in rankings
+        for ladder in ladders(ranking, places)
+    ]
+
+
+def _title(ranking: Ranking, ladder: Ladder) -> str:
+    load = f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
+    return f"{load}: {ladder.stack} by release of {ladder.package}"
+
+
+def _rows(ranking: Ranking, ladder: Ladder) -> list[Row]:
+    rows = {row.service: row for row in ranking.rows}
+    return [rows[service] for service in ladder.services]
+
+
+def _table(ranking: Ranking, ladder: Ladder) -> Table:
+    told = Told(ranking)
+    rows: list[tuple[str, ...]] = []
+    before: str | None = None
+    for version, row in zip(ladder.versions, _rows(ranking, ladder), strict=True):
+        step, verdict = NOTHING, NOTHING
+        if before is not None and row.rank is not None:
+            step, verdict = _step(told, before, row.service), verdict_of(ranking, before, row.service) or NOTHING
+        cpu = NOTHING if row.cpu_us is None else f"{figure_words(row.cpu_us)} µs"
+        rows.append((version, figure_words(row.goodput), cpu, step, verdict, row.note or NOTHING))
+        before = before if row.rank is None else row.service
+    columns: tuple[str, ...] = ("release", "requests/s", "CPU per request", "step", "verdict", REMARKS)
+    if all(row[-1] == NOTHING for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return Table(_title(ranking, ladder), columns, tuple(rows), notes=(NOTE,), prose=("verdict", REMARKS))
+
+
+def _step(told: Told, old: str, new: str) -> str:
+    gap = told.gap(new, old)
+    if gap is None:
+        return NOTHING
+    words = percent(1 + gap.value)
+    if gap.bounds is None:
+        return words
+    return f"{words} ({percent(1 + gap.bounds[0]).removesuffix(' %')} to {percent(1 + gap.bounds[1])})"
+
+
+def _picture(ranking: Ranking, ladder: Ladder) -> TrendPicture:
+    """The metric over the releases; of those that have a figure."""
+    cpu = ranking.metric is Metric.CPU
+    kept = [
+        (version, row, found)
+        for version, row in zip(ladder.versions, _rows(ranking, ladder), strict=True)
+        if row.rank is not None and (found := row.cpu_us if cpu else row.goodput) is not None
+    ]
+    changes = [
+        TrendChange(run=version, ratio=row.mean / old.mean, word=CHANGED, reason="")
+        for (_, before, old), (version, after, row) in pairwise(kept)
+        if verdict_of(ranking, before.service, after.service) in (FASTER, SLOWER)
+    ]
+    what = "CPU µs per request" if cpu else "requests/s"
+    numbers = ", ".join(f"{number} is {version}" for number, (version, _, _) in enumerate(kept, 1))
+    trend = Trend(
+        service=ladder.stack,
+        scenario=ranking.scenario,
+        tool=ranking.tool,
+        level=ranking.level,
+        figure=what,
+        runs=tuple(version for version, _, _ in kept),
+        points=tuple(
+            CellFigure(value=f.mean, low=f.low, high=f.high, rounds=ranking.rounds, planned=ranking.rounds, cause="")
+            for _, _, f in kept
+        ),
+        changes=tuple(changes),
+        word="",
+        reason="",
+        p=None,
+        adjusted_p=None,
+    )
+    words = f"{what}; {numbers}. The thick line is the level between steps that are real."
+    return trend_picture(_title(ranking, ladder), words, trend)

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/action.sh measure|judge
+#
+# The steps of action.yml, which sets what they read from the environment.
+#
+#   measure   PACKAGE as it was in BASE and as it is in HEAD, in one run of at most MAX_TIME minutes;
+#             without BASE, what a pull request is merged into. SELECTION: options of scripts/matrix.sh, split
+#             at blanks. SETUP=true: make the machine ready first. FAIL_ON is only checked. Outputs: run, report
+#   judge     the verdicts of the run in the folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
+#             whose exit status it has. Outputs: comment, verdict
+#
+# Outputs are lines NAME=VALUE in the file $GITHUB_OUTPUT, else printed; $GITHUB_STEP_SUMMARY gets the comment.
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+trap_errors
+
+# words TEXT: sets `split`; a quote would be part of a word.
+words() {
+	[[ $1 != *[\'\"]* ]] || fail 2 "options are split at blanks, and quotes are not needed: $1"
+	read -r -d '' -a split <<<"$1" || true
+}
+
+# policies: sets `split`, as scripts/pr-comment.sh takes them.
+policies() {
+	words "${FAIL_ON:-}"
+	((${#split[@]} == 0)) || split=("${split[@]/#/--fail-on=}")
+}
+
+# request_base: the first parent of the merge that GitHub has made of the pull request, else the event's base.
+request_base() {
+	if [[ ${GITHUB_REF:-} == refs/pull/*/merge ]] && git -C "$folder" rev-parse --verify --quiet 'HEAD^2' >/dev/null; then
+		git -C "$folder" rev-parse 'HEAD^1'
+	else
+		printf '%s' "${REQUEST_BASE:-}"
+	fi
+}
+
+commit_of() { git -C "$folder" rev-parse --verify --quiet --end-of-options "$1^{commit}"; }
+
+output() { printf '%s=%s\n' "$1" "$2" >>"${GITHUB_OUTPUT:-/dev/stdout}"; }
+
+measure() {
+	local folder named base head split report
+	[[ -d ${PACKAGE:=.} ]] || fail 2 "package: there is no folder '$PACKAGE'"
+	folder=$(realpath -- "$PACKAGE")
+	head=$(commit_of HEAD) || fail 2 "package: '$PACKAGE' is not in a git clone with a commit"
+	named=${BASE:-$(request_base)}
+	[[ $named ]] || fail 2 "base: which commit? Outside of a pull request there is no default"
+	base=$(commit_of "$named") || fail 2 "base: there is no commit '$named' in this clone: give actions/checkout fetch-depth: 2, or 0 for all"
+	[[ ${SETUP:-} != true ]] || "$root/scripts/setup.sh" --setup
+	policies
+	"$root/scripts/pr-comment.sh" --check "${split[@]}"
+	words "${SELECTION:-}"
+	report=$("$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head" \
+		--max-time "${MAX_TIME:-30}" "${split[@]}")
+	output run "$root/${report%/*}"
+	output report "$root/$report"
+}
+
+judge() {
+	local split comment=${RUN:?}/comment.md status=0 verdict
+	policies
+	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
+	((status < 2)) || exit "$status"
+	# The headline counts verdicts from the gravest on: "### 3 comparisons: 1 slower, 2 no difference shown".
+	verdict=$(sed -nE '1s/^### [^:]*: [0-9]+ ([^,]*).*/\1/p' "$comment")
+	output comment "$comment"
+	output verdict "$verdict"
+	[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || cat "$comment" >>"$GITHUB_STEP_SUMMARY"
+	exit "$status"
+}
+
+case ${1:-} in
+measure | judge) "$1" ;;
+-h | --help) usage ;;
+*) fail 2 "measure or judge? see --help" ;;
+esac

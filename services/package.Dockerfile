@@ -1,0 +1,105 @@
+# Wheels of what scripts/matrix.sh --package was given, for one Python.
+#
+# Build context: a folder for each --package, by its number (scripts/lib/packages.sh): `releases` with what the package index is
+# asked for, a requirement or NAME==last:COUNT a line; a wheel or an sdist; or `source/`, of which `subfolder` is built.
+# Result: NUMBER-INDEX/ for each of them with the wheel, or error.txt where there is none.
+#
+# Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
+# takes for sh (SC3010, SC3054, SC3060).
+# hadolint global ignore=DL3008,SC3010,SC3054,SC3060
+ARG PYTHON_IMAGE=python
+ARG PYTHON=3.13
+FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS wheels
+
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+# A build that is repeated is to give the same wheel.
+ENV PATH=/opt/venv/bin:$PATH \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_NO_INPUT=1 \
+    PIP_ROOT_USER_ACTION=ignore \
+    SOURCE_DATE_EPOCH=1577836800
+ARG PYTHON
+ARG BUILD_PACKAGES=""
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'TOOLS'
+read -ra build <<<"$BUILD_PACKAGES"
+build+=(gcc g++ git libc6-dev make)
+if ! python3 -c 'import sys, sysconfig, pathlib
+sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'; then
+    if python3 -VV | grep -q PyPy; then build+=(pypy3-dev); else build+=("python$PYTHON-dev"); fi
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq install --yes --no-install-recommends "${build[@]}"
+rm -rf /var/log/apt /var/log/dpkg.log
+git config --system --add safe.directory '*'
+python3 -m venv /opt/venv
+TOOLS
+
+# What the index has may be otherwise at another time.
+ARG ASKED_AT
+RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,target=/items \
+    --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'WHEELS'
+echo "asked at $ASKED_AT" >/asked
+
+# wheel FOLDER WHAT: the wheel of it; false, with pip's words in error.txt, where there is none.
+wheel() {
+    mkdir -p "/out/$1"
+    pip wheel --quiet --no-deps --wheel-dir "/out/$1" "$2" >"/out/$1/error.txt" 2>&1 && rm "/out/$1/error.txt" && return
+    rm -f "/out/$1/"*.whl
+    return 1
+}
+
+# newest NUMBER FIRST NAME COUNT: the last releases, each older than the one before it; the oldest gets the lowest index.
+newest() {
+    local left made version below=''
+    for ((left = $4; left > 0; left--)); do
+        if ! wheel "$1-$(($2 + left))" "$3$below"; then
+            # There may be fewer of them.
+            echo "$3==last:$4" >"/out/$1-$(($2 + left))/requirement"
+            ((left == $4)) || rm -r "/out/$1-$(($2 + left))"
+            return 0
+        fi
+        made=("/out/$1-$(($2 + left))/"*.whl)
+        version=${made[0]##*/} version=${version#*-}
+        below="<${version%%-*}"
+    done
+}
+
+# source FOLDER ITEM: from a copy, as builds write beside what they read; with Rust where there is a Cargo.toml.
+source_wheel() {
+    local subfolder=''
+    [[ ! -s $2/subfolder ]] || subfolder=/$(<"$2/subfolder")
+    cp -r "$2/source" "/tmp/source-$1"
+    if [[ -e /tmp/source-$1$subfolder/Cargo.toml ]] && ! command -v cargo >/dev/null; then
+        apt-get -qq update
+        DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends cargo
+    fi
+    wheel "$1" "/tmp/source-$1$subfolder" || true
+}
+
+mkdir /out
+for item in /items/*; do
+    number=${item##*/}
+    if [[ -e $item/releases ]]; then
+        index=0
+        while read -r requirement; do
+            if [[ $requirement == *==last:* ]]; then
+                newest "$number" "$index" "${requirement%%==*}" "${requirement##*:}"
+                index=$((index + ${requirement##*:}))
+            else
+                index=$((index + 1))
+                wheel "$number-$index" "$requirement" || echo "$requirement" >"/out/$number-$index/requirement"
+            fi
+        done <"$item/releases"
+    elif [[ -d $item/source ]]; then
+        source_wheel "$number-1" "$item"
+    else
+        wheel "$number-1" "$(find "$item" -name '*.whl' -o -name '*.tar.*' -o -name '*.tgz' -o -name '*.zip')" || true
+    fi
+done
+WHEELS
+
+FROM scratch
+COPY --from=wheels /out /

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# action.yml step by step, as a runner has it, in the clone of another repository; its runs are made up. No network, no container.
+
+bats_require_minimum_version 1.5.0
+
+load project
+load ../support/runner
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project" docs
+	local support
+	support=$(realpath "$BATS_TEST_DIRNAME/../support")
+	# A run in which the head does as many requests a second as $FAKE/head says, and the base 4000.
+	cat >"$BATS_FILE_TMPDIR/project/scripts/matrix.sh" <<-EOS
+		#!/usr/bin/env bash
+		set -Eeuo pipefail
+		printf '%s\n' "\$@" >"\$FAKE/words"
+		cd "$BATS_FILE_TMPDIR/project"
+		python3 $support/compared_runs.py "results/\$(<"\$FAKE/head")" 4000 "\$(<"\$FAKE/head")"
+		echo "results/\$(<"\$FAKE/head")/report.md"
+	EOS
+	chmod +x "$BATS_FILE_TMPDIR/project/scripts/matrix.sh"
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+	# The merge that GitHub makes of a pull request, whose base has gone on since it began.
+	git init --quiet --initial-branch main "$BATS_FILE_TMPDIR/origin"
+	cd "$BATS_FILE_TMPDIR/origin" || return
+	mkdir src
+	echo 1 >src/one && git add . && git commit --quiet --message began
+	git switch --quiet --create request
+	echo 2 >src/two && git add . && git commit --quiet --message proposed
+	git switch --quiet main
+	echo 3 >src/three && git add . && git commit --quiet --message base
+	git tag base
+	git merge --quiet --no-ff --message merge request
+	git clone --quiet --depth 2 "file://$PWD" "$BATS_FILE_TMPDIR/workspace"
+}
+
+setup() {
+	export FAKE=$BATS_TEST_TMPDIR/fake GITHUB_REF=refs/pull/7/merge
+	mkdir "$FAKE"
+	root=$BATS_TEST_DIRNAME/../..
+	rm -rf "$BATS_FILE_TMPDIR/project/results/"*
+	cd "$BATS_FILE_TMPDIR/workspace" || return
+	head=$(git rev-parse HEAD) base=$(git rev-parse HEAD^1)
+}
+
+# action STATUS INPUT=VALUE...: the whole of it ends with this.
+action() {
+	python3 "$root/tests/support/action_steps.py" "$root/action.yml" "${@:2}" >"$FAKE/steps"
+	run "-$1" --separate-stderr run_action "$BATS_FILE_TMPDIR/project" "$FAKE" "$FAKE/steps"
+}
+
+@test "a slower head: a comment, its place and the verdict, and a status that fails the pull request" {
+	echo 3200 >"$FAKE/head"
+	action 1 package=src 'selection=--stack  uvicorn-asgi --scenario json' max-time=7 setup=true
+	local at=$BATS_FILE_TMPDIR/project/results/3200
+	[[ $(<"$FAKE/results") == "run=$at
+report=$at/report.md
+comment=$at/comment.md
+verdict=slower" ]]
+	[[ -s $at/report.md && $(<"$at/comment.md") == '### 1 comparison: 1 slower'*'`--fail-on slower:5%`: violated by 1.'*'`--fail-on invalid`: passed.' ]]
+	cmp "$at/comment.md" "$FAKE/summary"
+	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD/src@$base --package $PWD/src@$head --max-time 7 --stack uvicorn-asgi --scenario json " ]]
+	git log -1 --format=%s "$base" | grep -qx base
+}
+
+@test "an equal head passes" {
+	echo 4000 >"$FAKE/head"
+	action 0
+	[[ $(tail -n1 "$FAKE/results") == 'verdict=no difference shown' && $(<"$FAKE/summary") == '### 1 comparison: 1 no difference shown'* ]]
+	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD@$base --package $PWD@$head --max-time 30 " ]]
+}
+
+@test "without policies nothing fails; one that is none is refused before anything is measured" {
+	echo 3200 >"$FAKE/head"
+	action 2 fail-on=slowest
+	# shellcheck disable=SC2154 # bats sets it
+	[[ $(tail -n1 "$FAKE/results") == verdict= && $stderr == "bench: policy 'slowest' is none of: "* && ! -e $FAKE/words ]]
+	action 0 fail-on=
+	[[ $(tail -n1 "$FAKE/results") == verdict=slower ]]
+}
+
+@test "what the head is compared with" {
+	echo 4000 >"$FAKE/head"
+	action 0 base=HEAD^2
+	grep -qx "$PWD@$(git rev-parse HEAD^2)" "$FAKE/words"
+	# No merge by GitHub: the commit that the event has.
+	GITHUB_REF=refs/heads/main action 0 "github.event.pull_request.base.sha=$(git rev-parse HEAD^2)"
+	grep -qx "$PWD@$(git rev-parse HEAD^2)" "$FAKE/words"
+}
+
+# refuses MESSAGE INPUT=VALUE...: its last line, after git's own words, and nothing is measured.
+refuses() {
+	action 2 "${@:2}"
+	# shellcheck disable=SC2154 # bats sets it
+	[[ ${stderr_lines[-1]} == "action.sh: $1" && ! -e $FAKE/words ]] || { echo "$stderr" && false; }
+}
+
+@test "what cannot be measured is refused" {
+	refuses "package: there is no folder 'none'" package=none
+	refuses "package: '/' is not in a git clone with a commit" package=/
+	refuses "base: there is no commit 'v1' in this clone: give actions/checkout fetch-depth: 2, or 0 for all" base=v1
+	refuses "options are split at blanks, and quotes are not needed: --server 'g*'" "selection=--server 'g*'"
+	GITHUB_REF=refs/heads/main refuses 'base: which commit? Outside of a pull request there is no default'
+	git clone --quiet --depth 1 "file://$BATS_FILE_TMPDIR/origin" "$BATS_TEST_TMPDIR/flat"
+	cd "$BATS_TEST_TMPDIR/flat"
+	refuses "base: there is no commit '$base' in this clone: give actions/checkout fetch-depth: 2, or 0 for all" \
+		"github.event.pull_request.base.sha=$base"
+}
+
+@test "no input is run by bash" {
+	echo 4000 >"$FAKE/head"
+	# shellcheck disable=SC2016 # nobody is to expand it
+	action 0 'selection=$(touch made) `touch made`; touch made *' 'max-time=1; touch made'
+	# shellcheck disable=SC2016
+	grep -qx '\$(touch' "$FAKE/words" && grep -qx '\*' "$FAKE/words"
+	[[ ! -e made ]]
+	# shellcheck disable=SC2016
+	refuses_input '$(touch made)'
+	[[ ! -e made ]]
+}
+
+refuses_input() { for name in package base fail-on; do action 2 "$name=$1"; done; }
+
+@test "the documented workflow is one that GitHub takes, and gives the action inputs that it has" {
+	cp "$root/action.yml" "$BATS_TEST_TMPDIR/"
+	cd "$BATS_TEST_TMPDIR"
+	git init --quiet .
+	mkdir -p .github/workflows
+	sed 's|uses: OWNER/REPOSITORY@COMMIT|uses: ./|' "$root/docs/github-actions-package.yml" >.github/workflows/bench.yml
+	grep -q 'uses: \./$' .github/workflows/bench.yml
+	actionlint
+	# It does look.
+	sed -i 's/max-time: 30/most-time: 30/' .github/workflows/bench.yml
+	run -1 actionlint
+	[[ $output == *'input "most-time" is not defined in action'* ]]
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# scripts/bisect.sh in a package's repository of eight commits. The measurements are made up: what scripts/matrix.sh says and ends
+# with, and what its run means, follows from the commit's subject. No network, no container.
+
+bats_require_minimum_version 1.5.0
+
+load project
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	mkdir "$BATS_FILE_TMPDIR/bin"
+	# The newer one of both packages decides; $FAKE/KIND has how matrix.sh ends, and what it says.
+	cat >"$BATS_FILE_TMPDIR/project/scripts/matrix.sh" <<-'EOS'
+		#!/usr/bin/env bash
+		set -Eeuo pipefail
+		[[ " $* " == *' --list '* ]] || echo "$*" >>"$FAKE/calls"
+		[[ ! ${GIT_DIR:-} ]]
+		packages=$(grep -oE -- '--package [^ ]+' <<<"$*") newer=${packages##* }
+		subject=$(git -C "${newer%@*}" log -1 --format=%s "${newer##*@}")
+		kind=$(sed -n "s/^$subject //p" "$FAKE/kinds")
+		if [[ $kind == hangs ]]; then
+			trap 'echo ended >"$FAKE/ended"; exit 130' TERM
+			echo $$ >"$FAKE/hangs"
+			sleep 60 & wait
+		fi
+		[[ ! -e $FAKE/$kind ]] || { read -r status words <"$FAKE/$kind" && echo "${words/NEWER/$newer}" >&2 && exit "$status"; }
+		if [[ " $* " == *' --list '* ]]; then
+			cat "$FAKE/listed"
+		else
+			echo "results/$kind/report.md"
+		fi
+	EOS
+	# What a run means, in the place of `bench bisect`.
+	cat >"$BATS_FILE_TMPDIR/bin/python3" <<-'EOS'
+		#!/usr/bin/env bash
+		[[ "$*" == '-m bench bisect '* ]] || exec /usr/bin/env PATH="${PATH#*:}" python3 "$@"
+		case $*,$4 in
+		*--whole=-0.36,results/slower) echo 'bad: slower, -36.0 %' ;;
+		*--whole=-0.36,results/same) echo 'good: no difference shown, +0.1 %' ;;
+		*--whole=-0.36,results/open) echo 'skip: not enough data, -9.0 %' ;;
+		*--whole=-0.36,results/lost) echo 'abort: a: failed verification' ;;
+		*--whole*) exit 1 ;;
+		*,results/slower) echo '-0.36 slower, -36.0 %' ;;
+		*) echo 'bench: nothing to bisect: bad is not shown to be slower than good' >&2 && exit 2 ;;
+		esac
+	EOS
+	chmod +x "$BATS_FILE_TMPDIR/project/scripts/matrix.sh" "$BATS_FILE_TMPDIR/bin/python3"
+	export PATH=$BATS_FILE_TMPDIR/bin:$PATH
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+	git init --quiet --initial-branch main "$BATS_FILE_TMPDIR/pkg"
+	cd "$BATS_FILE_TMPDIR/pkg" || return
+	mkdir src
+	local number
+	for number in 1 2 3 4 5 6 7 8; do
+		echo "$number" >src/code
+		git add --all
+		git commit --quiet --message "c$number"
+		git tag "v$number"
+	done
+	git switch --quiet --orphan other && git commit --quiet --allow-empty --message other && git switch --quiet main
+	echo uncommitted >notes
+}
+
+setup() {
+	export FAKE=$BATS_TEST_TMPDIR/fake TMPDIR=$BATS_TEST_TMPDIR/tmp
+	mkdir "$FAKE" "$TMPDIR"
+	echo 'table in turns: json  wrk  c16  2 services' >"$FAKE/listed"
+	echo '2 bench: --package NEWER: it does not build: error in setup.py' >"$FAKE/unbuilt"
+	echo '2 bench: --package: equal sides: a@1 and NEWER give the same files (a==1)' >"$FAKE/equal"
+	echo '2 matrix.sh: --package: the wheels cannot be built: no space left' >"$FAKE/full"
+	echo '1 matrix.sh: the engine is gone' >"$FAKE/gone"
+	cd "$BATS_FILE_TMPDIR/project" || return
+	pkg=$BATS_FILE_TMPDIR/pkg
+	kinds same same same same slower slower slower slower
+}
+
+# kinds KIND...: of the commits, in their order.
+kinds() { printf 'c%s\n' "${@/#/$'\t'}" | awk -F'\t' '{ print "c" NR " " $2 }' >"$FAKE/kinds"; }
+
+# bisects STATUS GOOD BAD: scripts/bisect.sh ends with this, and leaves nothing of itself; sets output and stderr.
+bisects() {
+	local before after
+	before=$(state_of)
+	run "-$1" --separate-stderr scripts/bisect.sh "$2" "$3" --package "$pkg/src" --stack uvicorn-asgi --rounds 4
+	after=$(state_of)
+	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]
+}
+
+# state_of: what a user sees of the package's repository.
+state_of() {
+	git -C "$pkg" status --short --branch
+	git -C "$pkg" worktree list
+	git -C "$pkg" for-each-ref
+	[[ ! -e $pkg/.git/BISECT_START ]]
+}
+
+@test "the commit that slows is found, around one that does not build" {
+	kinds same same same unbuilt same slower slower slower
+	bisects 0 v1 v8
+	local slow
+	slow=$(git -C "$pkg" rev-parse v6)
+	[[ ${lines[0]} =~ ^[0-9a-f]{7}\ c8:\ bad:\ slower,\ -36.0\ %\;\ results/slower$ ]]
+	grep -qE '^[0-9a-f]{7} c4: skip: it does not build: error in setup.py$' <<<"$output"
+	grep -qE '^[0-9a-f]{7} c5: good: no difference shown, \+0.1 %; results/same$' <<<"$output"
+	grep -qx "$slow is the first bad commit" <<<"$output"
+	[[ ${lines[-1]} =~ ^[0-9a-f]{7}\ c6:\ bad:\ slower ]]
+	# As it was asked for, always beside the same good commit; the last --max-time holds.
+	[[ $(grep -c . "$FAKE/calls") == $(grep -cF -- "--package $pkg/src@$(git -C "$pkg" rev-parse v1) --package $pkg/src@" "$FAKE/calls") ]]
+	run ! grep -qvE -- ' --controls none --max-time 10 --stack uvicorn-asgi --rounds 4$' "$FAKE/calls"
+	# Whole difference first; no commit twice.
+	grep -m1 . "$FAKE/calls" | grep -qF "@$(git -C "$pkg" rev-parse v8) "
+	[[ $(sort -u "$FAKE/calls" | wc -l) == $(wc -l <"$FAKE/calls") ]]
+}
+
+@test "a commit that changes nothing of the package is good" {
+	kinds same equal equal equal equal equal slower slower
+	bisects 0 v1 v8
+	[[ $output == *' c4: good: the same files'* && ${lines[-1]} == *' c7: bad: slower'* ]]
+}
+
+@test "two commits that follow each other: nothing more is measured" {
+	bisects 0 v4 v5
+	[[ $(wc -l <"$FAKE/calls") == 1 && $output == *'is the first bad commit'*'c5: bad: slower'* ]]
+}
+
+@test "where skipped commits leave several, they are named" {
+	kinds same same open open open open slower slower
+	bisects 1 v1 v8
+	[[ $output == *'The first bad commit could be any of:'* && $output == *'c4: skip: not enough data, -9.0 %; results/open'* ]]
+	local number
+	for number in 3 4 5 6 7; do grep -qx "$(git -C "$pkg" rev-parse "v$number")" <<<"$output"; done
+	run ! grep -qx "$(git -C "$pkg" rev-parse v8)" <<<"$output"
+}
+
+@test "what is neither the commit's fault nor a verdict ends it" {
+	local kind
+	for kind in gone lost full; do
+		kinds same same same "$kind" slower slower slower slower
+		bisects 3 v1 v8
+		# shellcheck disable=SC2154 # bats sets it
+		[[ ${lines[-1]} == *' c4: abort: '* && $stderr == *'bisect.sh: the bisection was broken off; '* && $output != *'first bad'* ]]
+	done
+	kinds same same same odd slower slower slower slower
+	bisects 3 v1 v8
+	kinds same same same same slower slower slower gone
+	bisects 3 v1 v8
+	[[ -z $output && $stderr == *'bisect.sh: the engine is gone' ]]
+}
+
+@test "a package that does not build because the engine is gone is not skipped" {
+	kinds same same same unbuilt slower slower slower slower
+	sed 's/^version) .*/version) exit 1 ;;/' "$BENCH_DOCKER" >"$FAKE/docker"
+	cp "$BENCH_DOCKER.source" "$FAKE/docker.source"
+	chmod +x "$FAKE/docker"
+	BENCH_DOCKER=$FAKE/docker bisects 3 v1 v8
+	[[ ${lines[-1]} == *' c4: abort: the Docker daemon does not answer' ]]
+}
+
+@test "there has to be something to bisect" {
+	kinds same same same same same same same same
+	bisects 2 v1 v8
+	[[ -z $output && $stderr == *'bench: nothing to bisect: bad is not shown to be slower than good' && $(wc -l <"$FAKE/calls") == 1 ]]
+	kinds same same same same same same same unbuilt
+	bisects 2 v1 v8
+	[[ $stderr == *'does not build: error in setup.py' ]]
+	kinds same same same same same same same slower
+	rm "$FAKE/calls"
+	printf 'a  json  wrk  c16\ntable in turns: %s  wrk  c16  2 services\n' json echo >"$FAKE/listed"
+	bisects 2 v1 v8
+	[[ $stderr == *' --tool and --level: json wrk c16 2 services; echo wrk c16 2 services' && ! -e $FAKE/calls ]]
+	echo 'table in turns: json  wrk  c16  4 services' >"$FAKE/listed"
+	bisects 2 v1 v8
+	: >"$FAKE/listed"
+	bisects 2 v1 v8
+	[[ ! -e $FAKE/calls ]]
+}
+
+@test "an interrupt ends the measurement and leaves nothing" {
+	kinds same same same hangs slower slower slower slower
+	local before after pid status=0
+	before=$(state_of)
+	# As a shell in the foreground would start it: bash ignores interrupts in what it starts in the background.
+	set -m
+	scripts/bisect.sh v1 v8 --package "$pkg/src" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	pid=$!
+	set +m
+	until [[ -s $FAKE/hangs ]]; do sleep 0.05; done
+	kill -INT "$pid"
+	wait "$pid" || status=$?
+	((status == 130)) && [[ $(<"$FAKE/ended") == ended ]]
+	run ! kill -0 "$(<"$FAKE/hangs")"
+	after=$(state_of)
+	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]
+}
+
+# refuses MESSAGE ARGUMENT...: one line, and nothing is measured.
+refuses() {
+	local before after
+	before=$(state_of)
+	run -2 --separate-stderr scripts/bisect.sh "${@:2}"
+	# shellcheck disable=SC2154 # bats sets it
+	[[ -z $output && ${#stderr_lines[@]} == 1 && $stderr == "bisect.sh: $1" && ! -e $FAKE/calls ]] || { echo "$*: $stderr" && false; }
+	after=$(state_of)
+	[[ $before == "$after" ]]
+}
+
+@test "what cannot be bisected is refused before anything is measured" {
+	refuses 'two commits are needed first: GOOD and BAD; see --help' v1 --package "$pkg"
+	refuses 'two commits are needed first: GOOD and BAD; see --help' --package "$pkg" v1 v8
+	refuses '--package PATH is needed: the package'\''s folder in its repository; see --help' v1 v8 --stack uvicorn-asgi
+	refuses '--package takes one folder, once; see --help' v1 v8 --package "$pkg" --package "$pkg"
+	refuses "--package: there is no folder '$pkg/none'" v1 v8 --package "$pkg/none"
+	refuses "--package: '$TMPDIR' is not in a git repository" v1 v8 --package "$TMPDIR"
+	refuses "there is no commit 'v9' in $pkg: fetch it first" v1 v9 --package "$pkg"
+	refuses "'v8' and 'main' are the same commit" v8 main --package "$pkg"
+	refuses "'v8' does not lead to 'v1': give the good commit first, and one that the bad one descends from" v8 v1 --package "$pkg"
+	refuses "'other' does not lead to 'v8': give the good commit first, and one that the bad one descends from" other v8 --package "$pkg"
+	refuses '--resume is not for a bisection; see --help' v1 v8 --package "$pkg" --resume a-run
+}

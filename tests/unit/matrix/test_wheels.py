@@ -1,0 +1,154 @@
+"""What the builds of --package have left, as sides of a comparison."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.matrix.made_wheels import wheels_of
+from bench.matrix.wheels import Asked, Side, Wheels, read_wheels, write_wheels
+
+COMMIT = "1a2b3c4d5e6f" + "0" * 28
+
+
+def item(folder: Path, number: int, spec: str, kind: str, **more: str) -> None:
+    own = folder / "items" / str(number)
+    own.mkdir(parents=True)
+    for name, text in ({"spec": spec, "kind": kind} | more).items():
+        (own / name).write_text(text)
+
+
+def wheel(folder: Path, where: str, version: str, code: str = "pass", name: str = "Uvi.corn") -> None:
+    own = folder / "out/py313" / where
+    own.mkdir(parents=True)
+    with zipfile.ZipFile(own / f"uvi_corn-{version}-py3-none-any.whl", "w") as file:
+        file.writestr("uvi_corn/__init__.py", code)
+        file.writestr(
+            f"uvi_corn-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+
+
+def failed(folder: Path, where: str, words: str, requirement: str = "") -> None:
+    own = folder / "out/py313" / where
+    own.mkdir(parents=True)
+    (own / "error.txt").write_text(words)
+    if requirement:
+        (own / "requirement").write_text(requirement + "\n")
+
+
+def found(folder: Path) -> Wheels:
+    return wheels_of(folder / "items", folder / "out", ["py313"])
+
+
+def test_a_release_has_its_version_and_a_source_its_commit_or_its_content_too(tmp_path: Path) -> None:
+    item(tmp_path, 0, "Uvi.corn==0.54.0", "release")
+    item(tmp_path, 1, "./u@main", "commit", commit=COMMIT)
+    item(tmp_path, 2, "./u", "folder", commit=COMMIT, changed="yes")
+    wheel(tmp_path, "0-1", "0.54.0")
+    wheel(tmp_path, "1-1", "0.54.0", "a")
+    wheel(tmp_path, "2-1", "0.55.0.dev1+x", "b")
+    made = found(tmp_path)
+    one, two, three = made.sides["py313"]
+    assert (one.name, one.package, one.folder) == ("uvi-corn", "uvi-corn==0.54.0", "py313/0-1")
+    assert two.package == "uvi-corn==0.54.0+g1a2b3c4"
+    assert three.package == f"uvi-corn==0.55.0.dev1+x.{three.content[:7]}"
+    assert [fact["from"] for fact in made.facts()] == [
+        "the release, from the package index",
+        "commit 1a2b3c4d5e6f (./u@main)",
+        "folder ./u, commit 1a2b3c4d5e6f, with uncommitted changes",
+    ]
+    assert len({side.sha256 for side in made.sides["py313"]}) == 3
+    write_wheels(tmp_path, made)
+    assert read_wheels(tmp_path) == made
+
+
+def test_equal_content_has_an_equal_name_and_is_refused_beside_itself(tmp_path: Path) -> None:
+    item(tmp_path, 0, "./a", "folder")
+    item(tmp_path, 1, "./b", "folder")
+    wheel(tmp_path, "0-1", "1.0")
+    wheel(tmp_path, "1-1", "1.0")
+    with pytest.raises(
+        UserError, match=r"equal sides: \./a and \./b give the same files \(uvi-corn==1\.0\+[0-9a-f]{7}\)"
+    ):
+        found(tmp_path)
+
+
+def test_a_rung_that_cannot_be_had_is_left_out_with_its_cause(tmp_path: Path) -> None:
+    item(tmp_path, 0, "uvi-corn==1.*,2.*,3.*", "ladder")
+    wheel(tmp_path, "0-1", "1.9")
+    failed(tmp_path, "0-2", "ERROR: No matching distribution found for uvi-corn==2.*\n", "uvi-corn==2.*")
+    wheel(tmp_path, "0-3", "3.1")
+    sides = found(tmp_path).sides["py313"]
+    assert [side.package for side in sides] == ["uvi-corn==1.9", "", "uvi-corn==3.1"]
+    assert sides[1] == Side(0, "uvi-corn", "2.*", cause="No matching distribution found for uvi-corn==2.*")
+
+
+OTHER_PYTHON = """ERROR: Ignored the following versions that require a different python version: \
+2.0 Requires-Python >=3.6,<3.10; 2.1.0 Requires-Python <3.9
+ERROR: Could not find a version that satisfies the requirement uvi-corn==2.1.0 (from versions: 1.0)
+ERROR: No matching distribution found for uvi-corn==2.1.0
+"""
+BUILD = """  error: subprocess-exited-with-error
+  × Building wheel for uvicorn (pyproject.toml) did not run successfully.
+  │ exit code: 1
+  ╰─> [2 lines of output]
+      Traceback (most recent call last):
+      ModuleNotFoundError: No module named 'nowhere'
+      [end of output]
+  note: This error originates from a subprocess, and is likely not a problem with pip.
+  ERROR: Failed building wheel for uvicorn
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "requirement", "cause"),
+    [
+        (OTHER_PYTHON, "uvi-corn==2.1.0", "it needs another Python: <3.9"),
+        (OTHER_PYTHON, "uvi-corn==2.*", "it needs another Python: >=3.6,<3.10"),
+        (BUILD, "", "it does not build: ModuleNotFoundError: No module named 'nowhere'"),
+        (
+            "ERROR: x.whl is not a supported wheel on this platform.\n",
+            "",
+            "x.whl is not a supported wheel on this platform.",
+        ),
+        ("", "", "pip says nothing"),
+    ],
+)
+def test_what_stands_by_itself_has_to_be_there(tmp_path: Path, words: str, requirement: str, cause: str) -> None:
+    item(tmp_path, 0, "the-spec", "release")
+    failed(tmp_path, "0-1", words, requirement)
+    with pytest.raises(UserError) as caught:
+        found(tmp_path)
+    assert str(caught.value) == f"--package the-spec: {cause}"
+
+
+def test_what_one_python_lacks_is_left_out_there(tmp_path: Path) -> None:
+    item(tmp_path, 0, "a-release", "release")
+    wheel(tmp_path, "0-1", "1.0")
+    (tmp_path / "out/py39").mkdir()
+    (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
+    failed(tmp_path, "0-1", OTHER_PYTHON, "uvi-corn==2.1.0")
+    made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
+    assert [bool(side.cause) for label in ("py313", "py39") for side in made.sides[label]] == [True, False]
+
+
+def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
+    item(tmp_path, 0, "x.whl", "wheel")
+    (tmp_path / "out/py313/0-1").mkdir(parents=True)
+    (tmp_path / "out/py313/0-1/x.whl").write_text("no")
+    with pytest.raises(UserError, match=r"x\.whl: x\.whl is not a wheel"):
+        found(tmp_path)
+    (tmp_path / "out/py313/0-1/x.whl").unlink()
+    wheel(tmp_path, "0-2", "1.0", name="a b")
+    with pytest.raises(UserError, match="is no name and version"):
+        found(tmp_path)
+
+
+def test_a_description_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "packages.json").write_text('{"schema": 2}')
+    with pytest.raises(UserError, match="does not describe packages: another schema"):
+        read_wheels(tmp_path)
+    assert Wheels((Asked("a", "folder"),), {}).names == []
