@@ -93,7 +93,9 @@ def make_plan_verb(argv: Sequence[str]) -> int:
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
-    for line in [] if options.quiet else [*(_left_out(facts) if options.vary else []), *facts["expected"]]:
+    for line in (
+        [] if options.quiet else [*(_left_out(facts) if options.vary or options.wheels else []), *facts["expected"]]
+    ):
         print(line, file=sys.stderr)
     print(folder.name)
     return 0

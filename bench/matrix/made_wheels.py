@@ -24,11 +24,13 @@ MOST_WORDS = 300
 
 
 def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
-    """All sides, checked: every side that was asked for by itself is there, and no two are the same."""
+    """All sides, checked: what was asked for by itself is there on some Python, and no two are the same."""
     asked = tuple(_asked(folder) for folder in _numbered(items))
     sides = {label: tuple(_sides(asked, out, label)) for label in labels}
+    for number, one in enumerate(asked):
+        _check_there(one, [[side for side in found if side.asked == number] for found in sides.values()])
     for found in sides.values():
-        _check(asked, found)
+        _check_equal(asked, found)
     return Wheels(asked, sides)
 
 
@@ -85,12 +87,18 @@ def _read(wheel: Path) -> tuple[str, str, str]:
     return normalised(str(headers["Name"])), str(headers["Version"]), digest.hexdigest()
 
 
-def _check(asked: Sequence[Asked], sides: Sequence[Side]) -> None:
-    for number, one in enumerate(asked):
-        own = [side for side in sides if side.asked == number]
+def _check_there(asked: Asked, by_python: Sequence[Sequence[Side]]) -> None:
+    """UserError where there is no Python with enough of it: of a ladder, some may be missing."""
+    missing = []
+    for own in by_python:
         failed = [side for side in own if side.cause]
-        if failed and (one.kind != LADDER or len(own) - len(failed) < 2):
-            raise UserError(f"--package {one.spec}: {failed[0].cause}")
+        if not failed or (asked.kind == LADDER and len(own) - len(failed) >= 2):
+            return
+        missing.append(failed[0].cause)
+    raise UserError(f"--package {asked.spec}: {missing[0]}")
+
+
+def _check_equal(asked: Sequence[Asked], sides: Sequence[Side]) -> None:
     seen: dict[tuple[str, str], Side] = {}
     for side in sides:
         first = None if side.cause else seen.setdefault((side.name, side.content), side)

@@ -35,6 +35,8 @@ class Asked:
         """Where it is from."""
         if self.kind in (RELEASE, LADDER):
             return "the release, from the package index"
+        if self.kind == COMMIT:
+            return f"commit {self.commit[:12]} ({self.spec})"
         at = f", commit {self.commit[:12]}" if self.commit else ""
         return f"{self.kind} {self.spec}{at}{', with uncommitted changes' if self.changed else ''}"
 

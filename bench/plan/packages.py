@@ -16,6 +16,7 @@ BARE = ("wsgi", "asgi", "rsgi")
 USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")
 """Servers on which a framework is measured unless the command line names others."""
 DEBIAN = "debian"
+ALONE = "on this Python no other version of the package can be had to compare it with"
 
 
 def narrowed(matrix: Matrix, wanted: Selection, settings: Mapping[str, str], locked: Locked) -> Selection:
@@ -71,11 +72,13 @@ def _sides(matrix: Matrix, service: Service, wheels: Wheels, locked: Locked) -> 
     pins, label = locked(service), python_label(service.python)
     sides = [side for name in wheels.names if name in pins for side in wheels.of(label, name)]
     working = [side for side in sides if not side.cause]
-    if len(working) == 1 or not sides:
+    if not sides or (len(sides) == len(working) == 1):
         # One version is compared with what the image has without it.
         yield service
-    if len(working) == 1 and wheels.asked[working[0].asked].kind in (RELEASE, LADDER):
-        one = working[0]
+    elif len(working) == 1:
+        sides = [side if side.cause else replace(side, cause=ALONE) for side in sides]
+    if len(sides) == 1 and wheels.asked[sides[0].asked].kind in (RELEASE, LADDER):
+        one = sides[0]
         if one.version == pins[one.name]:
             raise UserError(f"--package {one.package}: equal sides: it is the version that the lock pins")
     for side in sides:

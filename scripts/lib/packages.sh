@@ -26,6 +26,8 @@ package_option() {
 prepare_packages() {
 	local pythons label python labels=() number
 	pythons=$(in_tools python3 -m bench package-pythons "$@")
+	# What a killed call has left.
+	find "$root/results" -maxdepth 1 -name '.packages-*' -mmin +1440 -exec rm -rf {} +
 	packages_folder=$(mktemp -d -p "$root/results" .packages-XXXXXX)
 	trap 'end_jobs 2; rm -rf "$packages_folder"' EXIT
 	trap 'exit 130' INT TERM HUP

@@ -13,9 +13,10 @@ from bench.cli.plan import plan_of, wanted_of
 from bench.plan.cells import Plan
 
 CALL = re.compile(r"^\./scripts/matrix\.sh ([^#\n]+)", re.MULTILINE)
-# What --app needs is in a folder of the reader's own; tests/unit/own_app has its plan.
+# What these need is in a folder of the reader's own; tests/unit/own_app and plan/test_packages.py have their plans.
+OWN = ("--app ", "--package ./")
 COMMANDS = [
-    command.strip() for command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith("--app ")
+    command.strip() for command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith(OWN)
 ]
 
 

@@ -57,7 +57,7 @@ def test_a_release_has_its_version_and_a_source_its_commit_or_its_content_too(tm
     assert three.package == f"uvi-corn==0.55.0.dev1+x.{three.content[:7]}"
     assert [fact["from"] for fact in made.facts()] == [
         "the release, from the package index",
-        "commit ./u@main, commit 1a2b3c4d5e6f",
+        "commit 1a2b3c4d5e6f (./u@main)",
         "folder ./u, commit 1a2b3c4d5e6f, with uncommitted changes",
     ]
     assert len({side.sha256 for side in made.sides["py313"]}) == 3
@@ -123,6 +123,16 @@ def test_what_stands_by_itself_has_to_be_there(tmp_path: Path, words: str, requi
     with pytest.raises(UserError) as caught:
         found(tmp_path)
     assert str(caught.value) == f"--package the-spec: {cause}"
+
+
+def test_what_one_python_lacks_is_left_out_there(tmp_path: Path) -> None:
+    item(tmp_path, 0, "a-release", "release")
+    wheel(tmp_path, "0-1", "1.0")
+    (tmp_path / "out/py39").mkdir()
+    (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
+    failed(tmp_path, "0-1", OTHER_PYTHON, "uvi-corn==2.1.0")
+    made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
+    assert [bool(side.cause) for label in ("py313", "py39") for side in made.sides[label]] == [True, False]
 
 
 def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
