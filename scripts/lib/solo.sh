@@ -15,8 +15,10 @@ measure_solo() {
 	((status != 0)) || solo_verb prepare
 	if ((status == 0)); then
 		save_counters before
+		[[ ! $sampling ]] || start_sampling "$service" "$dir"
 		solo_verb run
 		save_counters after
+		[[ ! $sampling ]] || end_sampling
 	fi
 	facts+=("loaded_ns=$(now_ns)")
 	is_running "$service" || alive=no
