@@ -7,7 +7,7 @@ time; what a request costs in all is known from the table's rounds, in which noi
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -15,13 +15,14 @@ from typing import Any
 
 from bench.analysis.metric import Metric
 from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.stacks import Stack, parse_stacks
+from bench.analysis.stacks import Stack, parse_parts, self_counts
 from bench.analysis.table_observations import causes_against, is_thin
 from bench.core.files import mapping, read_bytes
 from bench.plan.measurement import Measurement
 from bench.plan.profile import MOST, SAID, STACKS, window_of
 from bench.records.record import MEASURED, Record
 from bench.run.reader import Run, ServiceFacts, read_raw
+from bench.stats.cost_shares import dispersion
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_records import judged_record
 
@@ -38,7 +39,9 @@ _ASKED = re.compile(r"(\d{1,6}) times a second for (\d{1,6}) seconds")
 class Profile:
     """What was sampled of a service under the load of a table; `missing` says why there is nothing.
 
-    `cost_us` is the CPU time per good answer; `seen` is the share of it that the samples account for.
+    `cost_us` is the CPU time per good answer; `seen` is the share of it that the samples account for. `alike` is how
+    many samples say as much as one that is independent of the others. `waited` is the share of the time in which a
+    thread could run and had no CPU.
     """
 
     service: str
@@ -46,6 +49,8 @@ class Profile:
     stacks: Mapping[Stack, int]
     cost_us: float = 0.0
     seen: float = 1.0
+    alike: float = 1.0
+    waited: float = 0.0
     missing: str = ""
 
     @property
@@ -121,13 +126,22 @@ def _read(run: str, window: Measurement, service: ServiceFacts) -> Profile:
     record = judged_record(window, raw, service)
     said = (read_bytes(f"{run}/{window.dir}/{SAID}") or b"").decode(errors="replace")
     stacks = read_bytes(f"{run}/{window.dir}/{STACKS}")
-    counts = parse_stacks((stacks or b"").decode(errors="replace"))
+    parts = parse_parts((stacks or b"").decode(errors="replace"))
+    counts = sum(parts, Counter[Stack]())
     if missing := _why_none(
         record, str(raw.meta.get("detail") or ""), None if stacks is None else counts.total(), said
     ):
         return replace(none, missing=missing)
+    ran = _ran(counts.total(), said, record)
     cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
-    return replace(none, stacks=counts, cost_us=cost_us, seen=_seen(counts.total(), said, record))
+    return replace(
+        none,
+        stacks=counts,
+        cost_us=cost_us,
+        seen=ran if ran < LEAST_SEEN else 1.0,
+        alike=dispersion([self_counts(part) for part in parts]),
+        waited=max(0.0, 1 - 1 / ran),
+    )
 
 
 def _why_none(record: Record, detail: str, samples: int | None, said: str) -> str:
@@ -144,14 +158,12 @@ def _why_none(record: Record, detail: str, samples: int | None, said: str) -> st
     return f"only {samples} samples of running Python code" if samples < LEAST_SAMPLES else ""
 
 
-def _seen(samples: int, said: str, record: Record) -> float:
-    """The share of the CPU time that the samples account for: 1, or less than LEAST_SEEN."""
-    asked = _ASKED.search(said)
+def _ran(samples: int, said: str, record: Record) -> float:
+    """How much time threads could run, by the samples, for each second of CPU time that the container used."""
+    asked = sum(int(rate) * int(seconds) for rate, seconds in _ASKED.findall(said))
     if not asked or not record.duration_s or not record.server_cpu_s:
         return 1.0
-    threads = samples / (int(asked[1]) * int(asked[2]))
-    share = threads / (record.server_cpu_s / record.duration_s)
-    return share if 0 < share < LEAST_SEEN else 1.0
+    return samples / asked / (record.server_cpu_s / record.duration_s)
 
 
 def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:

@@ -36,6 +36,11 @@ Stack = tuple[Function, ...]
 """From the outermost function to the innermost."""
 
 
+def parse_parts(text: str) -> list[Counter[Stack]]:
+    """The recordings of a file one after another, with an empty line between two."""
+    return [counts for part in text.split("\n\n") if (counts := parse_stacks(part))]
+
+
 def parse_stacks(text: str) -> Counter[Stack]:
     """Samples by stack, whatever lines a function was at; lines that are not of this form are left out."""
     found: Counter[Stack] = Counter()

@@ -65,11 +65,14 @@ def _findings(
     costs: Apart, sides: tuple[Profile, Profile], count: Callable[[Mapping[Stack, int]], Mapping[str, int]]
 ) -> tuple[tuple[Finding, ...], int]:
     """The largest differences that chance does not explain, and how many names show none."""
-    (in_base, of_base), (in_head, of_head) = ((count(side.stacks), side.samples) for side in sides)
-    names = in_base.keys() | in_head.keys()
-    every = [
-        Finding(name, shift(costs, (in_base.get(name, 0), of_base), (in_head.get(name, 0), of_head), len(names)))
-        for name in names
-    ]
+    counts = [count(side.stacks) for side in sides]
+    names = {name for found in counts for name in found}
+    every = []
+    for name in names:
+        base, head = (
+            (found.get(name, 0) / side.alike, side.samples / side.alike)
+            for found, side in zip(counts, sides, strict=True)
+        )
+        every.append(Finding(name, shift(costs, base, head, len(names))))
     shown = sorted((one for one in every if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name))
     return tuple(shown[:MOST_FINDINGS]), len(every) - len(shown)

@@ -11,7 +11,7 @@ from bench.plan.measurement import Measurement
 FOLDER = "raw/profiles"
 UNDER_WAY = ".part"
 """What the name of a window's folder ends with until it is whole."""
-LOAD_S = 8.0
+LOAD_S = 10.0
 """Seconds of load: stacks are sampled in five of them (scripts/lib/sampler.sh), and the sampler takes some to start."""
 MOST = 8
 """Services of a table that are sampled."""

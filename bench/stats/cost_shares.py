@@ -7,7 +7,7 @@ samples, and the whole costs by how far the two are known to be apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -58,10 +58,10 @@ def apart(pairs: Sequence[tuple[float, float]]) -> Apart | None:
     return Apart(base, head, spread / math.sqrt(len(pairs)), len(pairs) - 1)
 
 
-def shift(costs: Apart, base: tuple[int, int], head: tuple[int, int], of: int) -> Shift:
+def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of: int) -> Shift:
     """The shift of one of `of` functions that are compared, whose intervals hold at once.
 
-    A side is (samples in the function, samples in all).
+    A side is (independent samples in the function, independent samples in all).
     """
     from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
@@ -79,10 +79,35 @@ def shift(costs: Apart, base: tuple[int, int], head: tuple[int, int], of: int) -
     return Shift(one, other, other - one - low, other - one + high)
 
 
-def share_bounds(count: int, of: int, error: float) -> tuple[float, float]:
+def share_bounds(count: float, of: float, error: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a share, which `error` of such intervals may miss."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(count, of - count + 1, error / 2)) if count else 0.0
     high = float(betaincinv(count + 1, of - count, 1 - error / 2)) if count < of else 1.0
     return low, high
+
+
+LEAST_EXPECTED = 5.0
+"""Samples that a function must have in each part on average to say how much the parts differ."""
+
+
+def dispersion(parts: Sequence[Mapping[str, int]]) -> float:
+    """How many times as much parts of a sample differ as they would if its samples were independent; at least 1.
+
+    A process that waits for a CPU is found at one place many times.
+    """
+    sizes = [sum(part.values()) for part in parts]
+    total = sum(sizes)
+    names = {name for part in parts for name in part}
+    counts = {name: [part.get(name, 0) for part in parts] for name in names}
+    rare = [name for name in names if sum(counts[name]) < LEAST_EXPECTED * len(parts)]
+    rows = [counts[name] for name in names if name not in rare]
+    rows += [[sum(counts[name][place] for name in rare) for place in range(len(parts))]] * bool(rare)
+    rows = [row for row in rows if sum(row)]
+    freedom = (sum(size > 0 for size in sizes) - 1) * (len(rows) - 1)
+    if freedom < 1:
+        return 1.0
+    expected = [[sum(row) * size / total for size in sizes] for row in rows]
+    pairs = ((n, e) for row, means in zip(rows, expected, strict=True) for n, e in zip(row, means, strict=True) if e)
+    return max(1.0, sum((n - e) ** 2 / e for n, e in pairs) / freedom)

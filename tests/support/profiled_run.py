@@ -53,11 +53,11 @@ def first_of(plan: Sequence[Mapping[str, Any]], stack: str) -> Mapping[str, Any]
 
 
 def write_profile(folder: Path, line: Mapping[str, Any], stacks: str, rate: float, said: str = SAMPLER) -> Path:
-    """The window of a service, of 8 s; its server used all of a CPU."""
+    """The window of a service; its server used all of a CPU."""
     planned = measurement_of(line)
     assert not isinstance(planned, str)
     window = window_of(planned).as_dict()
-    write_measurement(folder, window, output_of(window, rate), cpu_s=8.0)
+    write_measurement(folder, window, output_of(window, rate), cpu_s=window["duration_s"])
     place = folder / window["dir"]
     if stacks:
         (place / STACKS).write_text(stacks)

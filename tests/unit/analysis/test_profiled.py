@@ -75,7 +75,7 @@ def test_a_window_with_errors_is_no_profile_nor_is_one_that_was_not_made(tmp_pat
     text = (place / "output.txt").read_text().replace("Requests/sec", "  Non-2xx or 3xx responses: 9000\nRequests/sec")
     (place / "output.txt").write_text(text)
     found = profiles(folder)
-    assert found["aiohttp"].missing.startswith("errors: 9000 of 24000")
+    assert found["aiohttp"].missing.startswith("errors: 9000 of 30000")
     assert found["tornado"].missing == "its window was not made"
 
 
@@ -85,6 +85,20 @@ def test_threads_without_python_are_no_function(tmp_path: Path) -> None:
     found = profiles(write_profiled(tmp_path / "a-run", {"aiohttp": half, "tornado": STACKS_OF["tornado"]}))
     assert found["tornado"].seen == 1.0
     assert found["aiohttp"].seen == pytest.approx(0.1) and found["aiohttp"].samples == 2000
+
+
+def test_recordings_that_differ_count_for_less(tmp_path: Path) -> None:
+    same = "run (app.py:1) 200\nburn (app.py:2) 200\n"
+    parts = "\n".join((same.replace("200", "100", 1), same, same.replace("200", "300", 1), same, same))
+    found = profiles(write_profiled(tmp_path / "a-run", {"aiohttp": f"{same}\n" * 5, "tornado": parts}))
+    assert found["aiohttp"].alike == 1.0 and found["aiohttp"].samples == 2000
+    assert found["tornado"].alike > 10 and found["tornado"].samples == 2000
+
+
+def test_a_service_that_had_to_wait_for_a_cpu_is_known(tmp_path: Path) -> None:
+    twice = STACKS_OF["aiohttp"] + STACKS_OF["aiohttp"].replace("handle", "again")
+    found = profiles(write_profiled(tmp_path / "a-run", {"aiohttp": twice, "tornado": STACKS_OF["tornado"]}))
+    assert found["aiohttp"].waited == pytest.approx(0.5) and found["tornado"].waited == pytest.approx(0)
 
 
 def test_a_run_without_profiles_has_none(tmp_path: Path) -> None:

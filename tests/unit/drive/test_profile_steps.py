@@ -43,7 +43,7 @@ def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_
         "sampling aiohttp-py313-debian json wrk c16",
     ]
     assert "STEP_MODE=solo\n" in step(folder) and f"STEP_DIR={AIOHTTP}{UNDER_WAY}\n" in step(folder)
-    assert "[DURATION]=8 " in step(folder) and "[COUNT]='' " in step(folder)
+    assert "[DURATION]=10 " in step(folder) and "[COUNT]='' " in step(folder)
     finish(folder, "aiohttp")
     assert ask(folder) == 0
     assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "measured"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.stats.cost_shares import Apart, apart, share_bounds, shift
+from bench.stats.cost_shares import Apart, apart, dispersion, share_bounds, shift
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 500), (3, 500), (250, 500), (500, 500)])
@@ -65,3 +65,14 @@ def test_an_extra_cost_is_found_where_it_is(extra: float, least: float) -> None:
         one = shift(costs, (int(counts[0]), 2000), (int(counts[1]), 2000), 40)
         found += one.shown and one.low < extra < one.high
     assert found >= 100 * least
+
+
+def test_independent_samples_are_taken_for_that_and_repeated_ones_are_not() -> None:
+    rng, shares = np.random.default_rng(6), [0.4, 0.3, 0.2, 0.05, 0.05]
+    for repeats, low, high in ((1, 1.0, 1.6), (4, 2.5, 5.5)):
+        found = []
+        for _ in range(30):
+            parts = [dict(enumerate(rng.multinomial(240 // repeats, shares) * repeats)) for _ in range(5)]
+            found.append(dispersion([{str(name): int(count) for name, count in part.items()} for part in parts]))
+        assert low <= np.mean(found) < high
+    assert dispersion([]) == dispersion([{"a": 5}]) == dispersion([{"a": 5}, {"a": 9}]) == 1.0
