@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -18,7 +18,9 @@ from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.stacks import Stack, parse_parts, self_counts
 from bench.analysis.table_observations import causes_against, is_thin
 from bench.core.files import mapping, read_bytes
-from bench.plan.measurement import Measurement
+from bench.matrix.knobs import CPU_QUOTA
+from bench.plan.cpus import parse_list
+from bench.plan.measurement import Measurement, settings_of
 from bench.plan.profile import MOST, SAID, STACKS, window_of
 from bench.records.record import MEASURED, Record
 from bench.run.reader import Run, ServiceFacts, read_raw
@@ -28,6 +30,8 @@ from bench.validity.run_records import judged_record
 
 LEAST_SAMPLES = 100
 """Fewer say nothing of any function."""
+MOST_STARVED = 0.2
+"""A process that waits for a CPU looks like one that runs: if it did so for longer, samples say where it waited."""
 LEAST_SEEN = 0.8
 """If the samples account for less of the CPU time than this, the rest was used by threads that run no Python."""
 _HARMLESS = frozenset({"not the asked load", "arithmetic"})
@@ -40,8 +44,7 @@ class Profile:
     """What was sampled of a service under the load of a table; `missing` says why there is nothing.
 
     `cost_us` is the CPU time per good answer; `seen` is the share of it that the samples account for. `alike` is how
-    many samples say as much as one that is independent of the others. `waited` is the share of the time in which a
-    thread could run and had no CPU.
+    many samples say as much as one that is independent of the others.
     """
 
     service: str
@@ -50,7 +53,6 @@ class Profile:
     cost_us: float = 0.0
     seen: float = 1.0
     alike: float = 1.0
-    waited: float = 0.0
     missing: str = ""
 
     @property
@@ -107,6 +109,7 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
     if source.facts.get("profile") is not True:
         return []
     windows = {one.service: one for one in windows_of(source, [ranking])}
+    cpus = _cpus(source.facts)
     found = []
     for name in sampled_services(ranking):
         window = windows.get(name)
@@ -114,11 +117,11 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
         if window is None or why:
             found.append(Profile(name, ranking.table, {}, missing=why))
         else:
-            found.append(_read(source.path, window, services.get(name) or ServiceFacts(name=name)))
+            found.append(_read(source.path, window, services.get(name) or ServiceFacts(name=name), cpus))
     return found
 
 
-def _read(run: str, window: Measurement, service: ServiceFacts) -> Profile:
+def _read(run: str, window: Measurement, service: ServiceFacts, cpus: int) -> Profile:
     none = Profile(window.service, (window.scenario, window.tool, window.level), {})
     raw = read_raw(run, window)
     if raw.meta is None:
@@ -132,7 +135,10 @@ def _read(run: str, window: Measurement, service: ServiceFacts) -> Profile:
         record, str(raw.meta.get("detail") or ""), None if stacks is None else counts.total(), said
     ):
         return replace(none, missing=missing)
-    ran = _ran(counts.total(), said, record)
+    ran = _ran(parts, said, record)
+    starved = min(1 - 1 / ran, 1 - _used(record, window, cpus))
+    if starved > MOST_STARVED:
+        return replace(none, missing=f"it had to wait for a CPU that other programs used for {starved:.0%} of its time")
     cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
     return replace(
         none,
@@ -140,7 +146,6 @@ def _read(run: str, window: Measurement, service: ServiceFacts) -> Profile:
         cost_us=cost_us,
         seen=ran if ran < LEAST_SEEN else 1.0,
         alike=dispersion([self_counts(part) for part in parts]),
-        waited=max(0.0, 1 - 1 / ran),
     )
 
 
@@ -158,12 +163,28 @@ def _why_none(record: Record, detail: str, samples: int | None, said: str) -> st
     return f"only {samples} samples of running Python code" if samples < LEAST_SAMPLES else ""
 
 
-def _ran(samples: int, said: str, record: Record) -> float:
+def _ran(parts: Sequence[Mapping[Stack, int]], said: str, record: Record) -> float:
     """How much time threads could run, by the samples, for each second of CPU time that the container used."""
-    asked = sum(int(rate) * int(seconds) for rate, seconds in _ASKED.findall(said))
-    if not asked or not record.duration_s or not record.server_cpu_s:
+    # What was ended with the load is no part.
+    asked = sum(int(rate) * int(seconds) for rate, seconds in _ASKED.findall(said)[: len(parts)])
+    samples = sum(sum(part.values()) for part in parts)
+    if not asked or not samples or not record.duration_s or not record.server_cpu_s:
         return 1.0
     return samples / asked / (record.server_cpu_s / record.duration_s)
+
+
+def _used(record: Record, window: Measurement, cpus: int) -> float:
+    """The share of the CPUs that the container may use which it did use: for the rest others let it wait, if it did."""
+    quota = settings_of(window.settings).get(CPU_QUOTA)
+    return (record.server_cpu_s or 0) / (record.duration_s or 1) / min(cpus, float(quota) if quota else cpus)
+
+
+def _cpus(facts: Mapping[str, Any]) -> int:
+    """How many CPUs the server had; 1 if unknown."""
+    try:
+        return len(parse_list(str(mapping(facts.get("knobs")).get("SERVER_CPUS")))) or 1
+    except ValueError:
+        return 1
 
 
 def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:

@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bench.analysis.profiled import refusal, sampled_services, windows_of
+from bench.analysis.profiled import profiles_of, refusal, sampled_services, windows_of
 from bench.analysis.table_analysis import judge_tables
-from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step
 from bench.drive.run_state import STEP_FILE, unverified
 from bench.drive.step_file import write_step
 from bench.drive.steps import Step, read_steps
 from bench.plan.measurement import Measurement
-from bench.plan.profile import FOLDER, STACKS, UNDER_WAY
-from bench.records.record import MEASURED
+from bench.plan.profile import FOLDER, UNDER_WAY
 from bench.run.reader import Run, read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
@@ -33,21 +32,21 @@ QUEUE = "profiles.jsonl"
 def begin(run: Path) -> list[str]:
     """Write the queue: all windows that no earlier call has made. Returns what is said first.
 
-    What an earlier call left of a window that it did not bring to its end, or that has no samples, is taken away.
+    Windows that say nothing are made once more; what is left of them goes when the new ones are whole.
     """
     (run / FINISHED).unlink(missing_ok=True)
     source = read_run(str(run))
     if source.facts.get("profile") is not True:
         write_file(run / QUEUE, "")
         return []
-    for folder in (run / FOLDER).glob("*/*/*"):
-        meta = mapping(as_object(read_bytes(f"{folder}/meta.json") or b""))
-        if folder.name.endswith(UNDER_WAY) or meta.get("outcome") != MEASURED or not (folder / STACKS).exists():
-            shutil.rmtree(folder)
+    for folder in (run / FOLDER).glob(f"*/*/*{UNDER_WAY}"):
+        shutil.rmtree(folder)
     services = {name: read_service(source.path, name) for name in service_names(source)}
     rankings = judge_tables(source.facts, reviewed(source, services))
     windows = [one for one in windows_of(source, rankings) if not unverified(run, [one.service])]
-    left = [one for one in windows if not (run / one.dir).exists()]
+    found = (one for table in rankings for one in profiles_of(source, services, table) if not one.missing)
+    usable = {(*one.table, one.service) for one in found}
+    left = [one for one in windows if (one.scenario, one.tool, one.level, one.service) not in usable]
     write_file(run / QUEUE, "".join(f"{_under_way(one).to_line()}\n" for one in left))
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
     refused = (f"{name} is not sampled: {why}" for name in named if (why := refusal(source.facts, name)))
@@ -81,5 +80,7 @@ def next_window(run: Path) -> str:
 
 def _record(run: Path, step: Step, facts: dict[str, str]) -> None:
     record_step(run, step, facts)
-    (run / step.dir).rename(run / step.dir.removesuffix(UNDER_WAY))
+    whole = run / step.dir.removesuffix(UNDER_WAY)
+    shutil.rmtree(whole, ignore_errors=True)
+    (run / step.dir).rename(whole)
     (run / FINISHED).unlink()

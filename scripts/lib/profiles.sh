@@ -54,10 +54,10 @@ start_sampling() {
 	sampler=$child
 }
 
-# end_sampling: what failed in it is in the folder.
+# end_sampling: with the load. What failed in it is in the folder.
 end_sampling() {
-	[[ ! $sampler ]] || wait "$sampler" || true
 	"$docker" rm --force "$project-sampler" >/dev/null 2>&1 || true
+	wait "$sampler" || true
 	sampler=''
 }
 sampler=''

@@ -17,8 +17,8 @@ measure_solo() {
 		save_counters before
 		[[ ! $sampling ]] || start_sampling "$service" "$dir"
 		solo_verb run
-		save_counters after
 		[[ ! $sampling ]] || end_sampling
+		save_counters after
 	fi
 	facts+=("loaded_ns=$(now_ns)")
 	is_running "$service" || alive=no

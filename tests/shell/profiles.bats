@@ -62,13 +62,10 @@ place() { echo "results/a-run/raw/profiles/$1-py313-debian/json/wrk-c16"; }
 	[[ $(<"$(place aiohttp)/meta.json") == *'"load tool failed"'* ]]
 }
 
-@test "no window begins when the time is up, and a call that goes on makes those that are missing" {
+@test "no window begins when the time is up" {
 	run -0 env MAX_TIME=0 bash loop
 	[[ $output == 'the time is up (--max-time): not all services are profiled; --resume a-run goes on' ]]
-	run -0 bash loop
-	rm -r "$(place tornado)"
-	run -0 bash loop
-	[[ $output == $'sampling 1 services under the load of their tables\nsampling tornado-py313-debian json wrk c16' ]]
+	[[ $(calls | grep -c 'measure run') == 0 ]]
 }
 
 @test "a run without --profile asks nothing" {

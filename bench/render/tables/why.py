@@ -19,7 +19,6 @@ NOTE = (
     " their intervals hold at once (95 %), and include how well the rounds know how far both services are apart."
 )
 WAITS = "This table ranks requests/s: time that a service waits is in no profile of its CPU time."
-MOST_WAITED = 0.2
 FIRST = 3
 """Comparisons of a table in report.md; the page has all."""
 
@@ -79,8 +78,6 @@ def _words(why: Why, base: str, head: str) -> Iterable[str]:
     within = f" {why.within} other functions show no difference." if why.functions and why.within else ""
     yield f"CPU per request in the table's rounds, and samples: {'; '.join(sides)}.{within}"
     for name, side in ((base, why.base), (head, why.head)):
-        if side.waited > MOST_WAITED:
-            yield f"{name} had to wait for a CPU for {100 * side.waited:.0f} % of its time: its shares may be off."
         if side.seen < 1:
             yield f"{name}: {100 * (1 - side.seen):.0f} % of its CPU time was used by threads that run no Python."
 

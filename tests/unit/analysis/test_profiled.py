@@ -95,10 +95,18 @@ def test_recordings_that_differ_count_for_less(tmp_path: Path) -> None:
     assert found["tornado"].alike > 10 and found["tornado"].samples == 2000
 
 
-def test_a_service_that_had_to_wait_for_a_cpu_is_known(tmp_path: Path) -> None:
-    twice = STACKS_OF["aiohttp"] + STACKS_OF["aiohttp"].replace("handle", "again")
-    found = profiles(write_profiled(tmp_path / "a-run", {"aiohttp": twice, "tornado": STACKS_OF["tornado"]}))
-    assert found["aiohttp"].waited == pytest.approx(0.5) and found["tornado"].waited == pytest.approx(0)
+def test_a_service_that_had_to_wait_for_a_cpu_has_no_profile_unless_it_used_them_all(tmp_path: Path) -> None:
+    folder = write_profiled(tmp_path / "a-run")
+    two = write_profiled(tmp_path / "two", knobs={"SERVER_CPUS": "0-1"})
+    assert [one.missing for one in profiles(folder).values()] == [""] * 2
+    assert "had to wait" not in profiles(two)["aiohttp"].missing
+    for run in (folder, two):
+        after = run / "raw/profiles/aiohttp-py313-debian/json/wrk-c16/server.after"
+        after.write_text(after.read_text().replace("cpu_usage_ns 15", "cpu_usage_ns 10"))
+        words = "it had to wait for a CPU that other programs used for 50% of its time"
+        assert profiles(run)["aiohttp"].missing == words
+    busy = dict.fromkeys(STACKS_OF, STACKS_OF["aiohttp"] + STACKS_OF["tornado"])
+    assert not profiles(write_profiled(tmp_path / "workers", busy))["aiohttp"].missing
 
 
 def test_a_run_without_profiles_has_none(tmp_path: Path) -> None:
