@@ -22,6 +22,6 @@ sample_container() {
 				py-spy record --pid 1 --subprocesses --format raw --rate "$1" --duration 1 --output /tmp/stacks >&2 && cat /tmp/stacks && echo || exit
 			done
 			' sh "$sample_rate" "$3" </dev/null || true; } | save "$4.part" && [[ -s $4.part ]] && mv "$4.part" "$4" && return
-	rm -f "$4.part"
+	rm -f "$4.part" || return
 	return 1
 }
