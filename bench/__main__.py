@@ -43,6 +43,7 @@ VERBS = {
     "pr-comment": "cli.pr_comment:pr_comment_verb",
     "bisect": "cli.bisect:bisect_verb",
     "profile": "cli.profile:profile_verb",
+    "profile-next": "cli.profile_next:profile_next_verb",
     "profile-compose": "cli.profile_costs:profile_compose_verb",
     "profile-services": "cli.profile_costs:profile_services_verb",
     "profile-table": "cli.profile_costs:profile_table_verb",

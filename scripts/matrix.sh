@@ -27,6 +27,7 @@
 #   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
 #   --duration SECONDS    of load for each cell that is measured alone
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
+#   --profile             after the tables, sample their services under load: what costs the CPU time (docs/profiles.md)
 #   --list                print the cells and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
@@ -53,6 +54,8 @@ source "${BASH_SOURCE[0]%/*}/lib/own_app.sh"
 source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
 # shellcheck source=scripts/lib/packages.sh
 source "${BASH_SOURCE[0]%/*}/lib/packages.sh"
+# shellcheck source=scripts/lib/profiles.sh
+source "${BASH_SOURCE[0]%/*}/lib/profiles.sh"
 # shellcheck source=scripts/lib/run.sh
 source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 # shellcheck source=scripts/lib/verify.sh
@@ -125,6 +128,7 @@ measure_run() {
 	verify_services "$jobs"
 	verify_targets
 	measure_all "$max_time_s"
+	profile_tables "$max_time_s"
 	bench build "${quiet[@]}" "results/$run"
 	echo "results/$run/report.md"
 	say "results/$run/index.html"

@@ -3,9 +3,9 @@
 # Usage: scripts/profile.sh SERVICE PATH...
 #        scripts/profile.sh --table [OPTION...] SERVER...
 #
-# Samples the first worker of a built service with py-spy while wrk requests each path. Prints the worker's
-# CPU time and the samples by the package of the innermost frame; all stacks are saved in results/profiles/
-# (collapsed, as flame graph tools read them). Needs root, and py-spy on PATH (pip install py-spy).
+# Samples a built service with py-spy while wrk requests each path. Prints the CPU time of its first worker, and the
+# samples of all of them by the package of the innermost frame; all stacks are saved in results/profiles/
+# (collapsed, as flame graph tools read them). What differs between the services of a run: matrix.sh --profile.
 #
 # --table prints what frameworks cost, as Markdown: CPU time per request of each service of a server, as a share of
 # the bare app's on the same server, and what in it needs an explanation. Once under the server: all services of it
@@ -50,8 +50,6 @@ case ${1:-} in
 *)
 	(($# >= 2)) || fail 2 "which service and paths? see --help"
 	service=$1 paths=("${@:2}")
-	command -v py-spy >/dev/null || fail 2 "py-spy is not here: pip install py-spy"
-	((EUID == 0)) || fail 2 "only root may inspect another user's process: run it as root"
 	;;
 esac
 "$root/scripts/setup.sh"

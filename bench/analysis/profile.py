@@ -1,14 +1,10 @@
-"""What scripts/profile.sh saved of a worker: its CPU time, and py-spy's samples by package."""
+"""What scripts/profile.sh saved of a service: the CPU time of a worker, and py-spy's samples by package."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping
 
-FRAME = re.compile(r"(?:.*;)?[^;(]*\(([^:)]*)[^)]*\) (\d+)")
-WAITING = re.compile(r"(?:.*;)?(?:_worker \(concurrent|Condition\.wait \(threading)[^;]*")
-"""A thread of a pool that waits for work, of Python's or of a database driver's."""
+from bench.analysis.stacks import package_counts, parse_stacks
 
 
 def cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:
@@ -26,9 +22,5 @@ def _times(text: str) -> tuple[int, int, int]:
 
 def package_shares(stacks: str) -> Mapping[str, float]:
     """Shares of the samples by the package of the innermost frame in collapsed stacks, the largest first."""
-    counts: Counter[str] = Counter()
-    for line in stacks.splitlines():
-        found = FRAME.fullmatch(line)
-        if not WAITING.fullmatch(line):
-            counts[found[1].partition("/")[0] if found else "unknown"] += int(line.rpartition(" ")[2])
+    counts = package_counts(parse_stacks(stacks))
     return {name: count / counts.total() for name, count in counts.most_common()}

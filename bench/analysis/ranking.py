@@ -31,7 +31,8 @@ class Row:
 
     `difference` is that from the best as a ratio - 1 of the table's metric as a speed (-0.05: 5 % less), with its
     simultaneous interval. Services of one `tier` cannot be told apart from the first of it. A service that is not
-    ranked has neither, and `note` says why. `windows` were used for the ranking, and `left_out` were not.
+    ranked has neither, and `note` says why. `smallest_visible` is the smallest difference from the best that would have
+    been called nine times in ten; None if it is called. `windows` were used for the ranking, and `left_out` were not.
     """
 
     service: str
@@ -46,13 +47,14 @@ class Row:
     windows: int
     left_out: int
     note: str
+    smallest_visible: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
     """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` what B is.
 
-    `smallest_visible` is the smallest difference that would most likely have been called; None if it is called.
+    `smallest_visible` is the smallest difference that would have been called nine times in ten; None if it is called.
     `more_rounds` would most likely settle it; None if it is decided, or if no number of rounds can be named.
     """
 
@@ -71,7 +73,8 @@ class Ranking:
 
     `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
     all its intervals at once. `sentences` begins with the one about the whole table. `unknown_cpu`
-    says why requests/s are compared where servers do not wait; empty else.
+    says why requests/s are compared where servers do not wait; empty else. `beside` says of the pairs without a called
+    difference which one would have been called.
     """
 
     scenario: str
@@ -88,6 +91,7 @@ class Ranking:
     contrasts: tuple[Contrast, ...]
     sentences: tuple[str, ...] = ()
     unknown_cpu: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def table(self) -> tuple[str, str, str]:

@@ -27,6 +27,7 @@ from bench.analysis.table_observations import (
     tables_of,
 )
 from bench.analysis.table_words import Places, labels, places_of, sentences, table_question
+from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
 from bench.records.record import Record
@@ -99,7 +100,8 @@ def _with_words(
     # What the machine cannot show comes before what it does.
     told[1:1] = limits_words(places, [row.service for row in ranking.rows], knobs)
     told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
-    return replace(ranking, question=asked, sentences=tuple(told))
+    short = {row.service: row.service if "," in row.label else row.label for row in ranking.rows}
+    return replace(ranking, question=asked, sentences=tuple(told), beside=tuple(beside_words(ranking, short)))
 
 
 def _look(measured: TableRecords) -> _Look:
@@ -139,6 +141,7 @@ def _ranking(
     rows = [
         replace(row, note="; ".join([*([row.note] * bool(row.note)), *_remarks(measured, row, knobs)])) for row in rows
     ]
+    best = next((row.service for row in rows if row.rank == 1), "")
     return Ranking(
         scenario=table.scenario,
         tool=table.tool,
@@ -150,7 +153,10 @@ def _ranking(
         confidence=look.level,
         settled=_is_settled(measured, look),
         question="",
-        rows=tuple(sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)),
+        rows=tuple(
+            replace(row, smallest_visible=_visible(look.found.get((row.service, best)), look))
+            for row in sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
+        ),
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
     )
@@ -225,16 +231,22 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
             if found is None:
                 continue
             judged = look.rounds is not None
-            called = judged and found.word in (FASTER, SLOWER)
             yield Contrast(
                 a=a,
                 b=b,
                 verdict=found.word if judged else NOT_ENOUGH,
                 difference=_ratio(found.estimate),
                 interval=_bounds(found.interval) if judged else None,
-                smallest_visible=None if called or not math.isfinite(found.detectable) else _ratio(found.detectable),
+                smallest_visible=_visible(found, look),
                 more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
             )
+
+
+def _visible(found: Difference | None, look: _Look) -> float | None:
+    """The smallest difference that would have been called, as a ratio - 1; None if this one is."""
+    if found is None or not math.isfinite(found.detectable):
+        return None
+    return None if look.rounds is not None and found.word in (FASTER, SLOWER) else _ratio(found.detectable)
 
 
 def _bounds(interval: Interval) -> Bounds | None:

@@ -35,6 +35,8 @@ from bench.plan.cpus import parse_list, resolve
 from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
 from bench.plan.order import measurements
+from bench.plan.profile import check_profile
+from bench.plan.profile import words as profile_words
 from bench.plan.selection import Selection
 from bench.run.folder import find_run, make_folder
 from bench.run.provenance import harness_hash, provenance
@@ -60,6 +62,8 @@ def list_verb(argv: Sequence[str]) -> int:
         )
     for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
+    if options.profile:
+        print(profile_words(plan))
     first = table_looks(plan.turn_rounds)[0]
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
@@ -85,7 +89,7 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        for name in ("vary", "target"):
+        for name in ("vary", "target", "profile"):
             if getattr(options, name):
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
@@ -232,6 +236,8 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if sides:
         wanted = wanted_of_refs(options, sides, wanted)
     plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, reads=reader(), sides=sides)
+    if options.profile:
+        check_profile(plan)
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from bench.analysis.judged_run import judge_run
 from bench.analysis.latency import merged_latencies
+from bench.analysis.profiled import profiles_of
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.render.page.document import html
+from bench.render.page.flames import flames_of
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import markdown, report_content
 from bench.run.folder import find_run
@@ -28,10 +30,20 @@ def build_verb(argv: Sequence[str]) -> int:
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-        words = report_content(source, services, records, rankings, latencies)
+        profiles = [profiles_of(source, services, ranking) for ranking in rankings]
+        words = report_content(source, services, records, rankings, latencies, profiles=profiles)
         write_file(folder / "report.md", markdown(words))
         tables = [ranking.as_dict() for ranking in rankings]
-        made = html(source, services, records, windows=windows, latencies=latencies, words=words, rankings=tables)
+        made = html(
+            source,
+            services,
+            records,
+            windows=windows,
+            latencies=latencies,
+            words=words,
+            rankings=tables,
+            flames=flames_of(one for own in profiles for one in own),
+        )
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error

@@ -10,6 +10,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
+from bench.export.verdicts import NONE, AgainstBest, Key, key_of
 from bench.records.fields import FIELDS, Field
 from bench.records.record import ERROR_KINDS, LATENCIES, Record
 
@@ -98,24 +99,34 @@ _SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
 
 COLUMNS: tuple[Column, ...] = tuple(_columns())
 """All columns except `run`, which comes first."""
+VERDICT_COLUMNS: Mapping[str, tuple[str, Field]] = {
+    "verdict": ("VARCHAR", Field("in turns: what its service is against the best of its table (verdicts.jsonl)")),
+    "smallest_visible": (
+        "DOUBLE",
+        Field("in turns, unless that is called: the smallest difference that would have been called nine times in ten"),
+    ),
+}
+"""The columns after those of the record."""
 RUN = "run"
 """The run's name: a table can hold the rows of several runs."""
 
 
 def header() -> list[str]:
     """The names of all columns."""
-    return [RUN, *(column.name for column in COLUMNS)]
+    return [RUN, *(column.name for column in COLUMNS), *VERDICT_COLUMNS]
 
 
 def types() -> dict[str, str]:
     """The SQL types of all columns."""
-    return {RUN: "VARCHAR"} | {column.name: column.type for column in COLUMNS}
+    known = {column.name: column.type for column in COLUMNS}
+    return {RUN: "VARCHAR"} | known | {name: kind for name, (kind, _) in VERDICT_COLUMNS.items()}
 
 
-def rows(run: str, records: Iterable[Record]) -> Iterator[list[Value]]:
+def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest]) -> Iterator[list[Value]]:
     """One row per record, in order."""
     for record in records:
-        yield [run, *(column.get(record) for column in COLUMNS)]
+        found = verdicts.get(key_of(record), NONE) if record.mode == "turns" else NONE
+        yield [run, *(column.get(record) for column in COLUMNS), found.verdict, found.smallest_visible]
 
 
 def table() -> str:
@@ -126,4 +137,5 @@ def table() -> str:
         "| `run` | VARCHAR |  | the run's name |",
     ]
     lines += [f"| `{c.name}` | {c.type} | {c.field.unit} | {c.field.text} |" for c in COLUMNS]
+    lines += [f"| `{name}` | {kind} | {field.unit} | {field.text} |" for name, (kind, field) in VERDICT_COLUMNS.items()]
     return "\n".join(lines) + "\n"

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable
 
 from bench.export.columns import Value, header, rows
+from bench.export.verdicts import against_best
 from bench.records.record import Record
 from bench.run.reader import Run
 
@@ -16,7 +17,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header())
-    writer.writerows([_word(value) for value in row] for row in rows(run, records))
+    writer.writerows([_word(value) for value in row] for row in rows(run, records, against_best(source)))
     return out.getvalue().encode()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.analysis.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
+from bench.export.verdicts import contrasts_of
 from bench.plan.measurement import settings_of
 from bench.records.record import Record
 from bench.run.reader import Run
@@ -36,6 +37,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
     parts = [
         f"# run: {_one_line(run)}",
         *_left_out(every),
+        *_not_called(source),
         *_configuration(source.facts),
         *(f"Unit {unit} better={better}" for unit, better in UNITS.items()),
     ]
@@ -52,6 +54,17 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
     controls = sum(record.mode == "null" for record in records if record.valid)
     if controls:
         yield f"# left out, the null server, a control: {controls}"
+
+
+def _not_called(source: Run) -> Iterator[str]:
+    """Comments on the differences of tables in turns that were not called."""
+    for line in contrasts_of(source):
+        size = line.get("smallest_visible")
+        if isinstance(size, float):
+            table = " ".join(str(line.get(name)) for name in ("scenario", "tool", "level"))
+            pair = f"{line.get('b')} against {line.get('a')}"
+            words = _one_line(f"{table}, {pair}: {line.get('verdict')}")
+            yield f"# {words}; {100 * size:.1f} % would have been called"
 
 
 def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.export.columns import header, rows, types
+from bench.export.verdicts import against_best
 from bench.records.record import Record
 from bench.run.reader import Run
 
@@ -24,7 +25,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         lines, made = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
         with lines.open("w", encoding="utf-8") as file:
-            for row in rows(run, records):
+            for row in rows(run, records, against_best(source)):
                 file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
         with duckdb.connect() as database:
             # A single thread keeps the order of the rows.

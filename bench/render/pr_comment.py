@@ -91,7 +91,7 @@ class Row:
             return
         if ranking.look is None:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
-        elif self.kind == NOT_ENOUGH and one and one.smallest_visible is not None:
+        elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
             yield f"a difference of {100 * one.smallest_visible:.1f} % would most likely have been called"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
             yield f"{rounds_words(one.more_rounds)} more would most likely decide it"

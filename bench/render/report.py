@@ -19,10 +19,12 @@ from bench.analysis.latency import Key, Latencies
 from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.package_facts import package_facts
+from bench.analysis.profiled import Profile
 from bench.analysis.ranking import Ranking
 from bench.analysis.ref_words import against
 from bench.analysis.reference_results import reference_results
 from bench.analysis.table_words import places_of
+from bench.analysis.why import explanations
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
@@ -45,6 +47,8 @@ from bench.render.tables.ranking import ranking_table
 from bench.render.tables.repeats import repeats
 from bench.render.tables.summary import summary
 from bench.render.tables.tldr import tldr
+from bench.render.tables.why import NOTE as WHY_NOTE
+from bench.render.tables.why import not_sampled, reasons
 from bench.render.tables.wrk_latency import wrk_latency
 from bench.run.reader import Run, ServiceFacts
 
@@ -74,8 +78,10 @@ def report_content(
     records: Sequence[Record],
     rankings: Sequence[Ranking],
     latencies: Mapping[Key, Latencies],
+    *,
+    profiles: Sequence[Sequence[Profile]] = (),
 ) -> dict[str, Any]:
-    """The content of the report, by the names that its templates use."""
+    """The content of the report, by the names that its templates use; `profiles` are those of each ranking."""
     solo = [record for record in records if record.mode == "solo"]
     alone = [record for record in records if record.mode in ("solo", "turns")]
     facts = source.facts
@@ -110,6 +116,7 @@ def report_content(
         "ladders": ladder_tables(rankings, places_of(facts, records)),
         "published": published_table(rankings, reference, _stacks(facts)),
         "controls": null_table(records),
+        **_why(rankings, profiles, records),
         "costs": [
             *(costs(solo, context) or _costs_of_turns(records, context)),
             *process_table(alone, context, mapping(facts.get("knobs"))),
@@ -117,6 +124,18 @@ def report_content(
         "noisy": sum(any(cause.cause == "host" for cause in record.causes) for record in records),
         "measured_again": source.measured_again,
         "rounds": len({record.round for record in solo}),
+    }
+
+
+def _why(
+    rankings: Sequence[Ranking], profiles: Sequence[Sequence[Profile]], records: Sequence[Record]
+) -> dict[str, Any]:
+    """What the profiles of the tables say; empty without any."""
+    pairs = [*zip(rankings, profiles, strict=True)] if profiles else []
+    return {
+        "why": [one for table, own in pairs for one in reasons(table, explanations(table, own, records))],
+        "not_sampled": [line for table, own in pairs for line in not_sampled(table, own)],
+        "why_note": WHY_NOTE,
     }
 
 

@@ -51,9 +51,11 @@ measure_all() {
 }
 
 # time_is_up TEXT: progress, and in the last line how to go on.
+# shellcheck disable=SC2034 # profiles.sh uses timed_out
 time_is_up() {
 	[[ $1 != *$'\n'* ]] || show_progress "${1%$'\n'*}"
 	warn "${1##*$'\n'}"
+	timed_out=yes
 }
 
 # measure_step: what step.sh describes; finished.env, by which Python records it, comes last.

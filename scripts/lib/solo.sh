@@ -15,7 +15,9 @@ measure_solo() {
 	((status != 0)) || solo_verb prepare
 	if ((status == 0)); then
 		save_counters before
+		[[ ! $sampling ]] || start_sampling "$service" "$dir"
 		solo_verb run
+		[[ ! $sampling ]] || end_sampling
 		save_counters after
 	fi
 	facts+=("loaded_ns=$(now_ns)")

@@ -33,5 +33,11 @@ stopped=''
 # From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
 STEP_HOST_NETWORK='' loadgen=loadgen
 
+# time_is_up: not empty where the time ended the measuring.
+timed_out=''
+
+# profile_tables: not empty while the services under load are sampled.
+sampling=''
+
 # The exit status of the verifier where every failed check was an answer that came too late.
 only_late=3

@@ -2,6 +2,8 @@
 # Where a worker's time goes, for scripts/profile.sh: py-spy's samples under load. Only declares; the script sets
 # `service` and `paths`.
 
+# shellcheck source=scripts/lib/sampler.sh
+source "${BASH_SOURCE[0]%/*}/../lib/sampler.sh"
 # shellcheck source=scripts/profile/profiled.sh
 source "${BASH_SOURCE[0]%/*}/profiled.sh"
 
@@ -23,7 +25,7 @@ sample() {
 		in_loadgen wrk -t 1 -c 64 -d "$((seconds + 2))s" "http://$service:8080$path" >"$out.wrk" &
 		sleep 1
 		cpu_time "$pid" >"$out.before"
-		py-spy record --pid "$pid" --format raw --duration "$seconds" --idle --output "$out.raw" >"$out.log" 2>&1 ||
+		sample_container "$project-$service-1" "$project-sampler" "$seconds" "$out.raw" 2>"$out.log" ||
 			fail 1 "py-spy failed; $out.log says why"
 		cpu_time "$pid" >"$out.after"
 		wait $! || fail 1 "wrk failed; $out.wrk has its output"

@@ -23,13 +23,15 @@ from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.details import parts
 from bench.render.page.rankings import rankings_of, tables_of
-from bench.render.page.text import short
+from bench.render.page.text import rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
 """Unchanged files of their packages; vendor/README.md has the versions."""
+FLAMES = "d3-flamegraph.umd.min.js"
+"""The same, only for pages with flame graphs."""
 MOST_BYTES = 2_950_000
 """Target size of the page: raw output is cut to stay below it, as far as the rest of the page allows."""
 
@@ -43,17 +45,21 @@ def html(
     latencies: Mapping[Key, Latencies],
     words: Mapping[str, Any],
     rankings: Iterable[Mapping[str, Any]] = (),
+    flames: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page of a run: `windows` in the order of the records, `words` those of its report.
 
-    With `rankings`, the tables measured in turns as JSON, the page begins with them.
+    With `rankings`, the tables measured in turns as JSON, the page begins with them. `flames` are its flame graphs.
     """
     tables = tables_of(rankings)
     data = page_data(source, services, records, windows, latencies=latencies, rankings=tables)
-    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in LIBRARIES), app()]
+    libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
+    if flames:
+        data["flames"] = rounded(flames)
+    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
     styles = ["style.css", *(["rankings.css"] if tables else [])]
     bare = _template().render(
-        **{**words, "answers": rankings_of(tables)},
+        **{**words, "answers": rankings_of(tables), "flames": bool(flames)},
         run=data["name"],
         data=json_block(data),
         parts=[],

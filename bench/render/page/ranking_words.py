@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+from bench.analysis.order_words import percent_words
 from bench.analysis.ranking import TURN_BIAS
 from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
@@ -83,6 +84,14 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
     if table.get("settled") is False:
         words.append("More rounds may still divide tiers.")
     return " ".join(words)
+
+
+def seen_words(row: Mapping[str, Any], of: str = " would have been called") -> str:
+    """The smallest difference from the best that would have been called, where this one was not."""
+    size = row.get("smallest_visible")
+    if not isinstance(size, float) or row.get("rank") in (None, 1) or row.get("interval") is None:
+        return ""
+    return f"{percent_words(size)}{of}"
 
 
 def name_of(row: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from bench.render.page.ranking_words import (
     name_of,
     question_words,
     rate_words,
+    seen_words,
 )
 from bench.render.table import Table
 
@@ -135,7 +136,7 @@ def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
             {"name": name_of(row), "rate": rate_words(row)[0], "note": str(row.get("note") or "")} for row in unranked
         ],
         "certainty": certainty_words(table, cpu),
-        "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu),
+        "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu, map(str, items(table.get("beside")))),
     }
 
 
@@ -184,6 +185,7 @@ def _words(row: _Row, cpu: bool) -> dict[str, Any]:
         "of": of,
         "interval": "" if best else _span(row, cpu),
         "rate": rate_words(given),
+        "seen": seen_words(given),
         "note": str(given.get("note") or ""),
     }
 
@@ -263,11 +265,13 @@ def _place(scale: _Scale, row: _Row) -> dict[str, Any]:
     }
 
 
-def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str, Any]], cpu: bool) -> Table:
-    """Every figure of the table, as text: the picture's other form."""
+def _figures(
+    title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str, Any]], cpu: bool, beside: Iterable[str] = ()
+) -> Table:
+    """Every figure of the table, as text: the picture's other form; `beside`: the pairs that it has no column for."""
     metric = "CPU" if cpu else "requests/s"
     columns = (
-        *("service", "tier", f"{metric} against the best", "requests/s", "requests/s, interval"),
+        *("service", "tier", f"{metric} against the best", "called from", "requests/s", "requests/s, interval"),
         *("CPU µs per request", "CPU, interval", "peak memory, MB", "windows", "left out", "note"),
     )
     rows = []
@@ -282,6 +286,7 @@ def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str,
                 name_of(given),
                 NOTHING if given.get("tier") is None else str(given["tier"]),
                 against,
+                seen_words(given, "") or NOTHING,
                 *(word or NOTHING for word in estimate_words(given.get("goodput"))),
                 *(word or NOTHING for word in estimate_words(given.get("cpu_us"))),
                 NOTHING if memory is None else number(memory / 1e6),
@@ -289,4 +294,4 @@ def _figures(title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str,
                 str(given.get("note") or ""),
             )
         )
-    return Table(title, columns, tuple(rows), prose=("note",))
+    return Table(title, columns, tuple(rows), notes=tuple(beside), prose=("note",))

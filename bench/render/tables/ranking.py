@@ -16,13 +16,15 @@ NOTE = (
     "The services of a table get the CPU in turns: each is alone while it is loaded,"
     " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
     " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
-    " one tier cannot be told apart from the first of it. Requests/s and CPU per request are means over the rounds with"
-    " their 95 % interval; with fewer than three rounds, the lowest and the highest. A service needs slightly"
+    " one tier cannot be told apart from the first of it: a difference from the best as large as in the column"
+    ' "called from" would have been called nine times in ten. Requests/s and CPU per request are means over the rounds'
+    " with their 95 % interval; with fewer than three rounds, the lowest and the highest. A service needs slightly"
     " more or less CPU right after the turns of others than alone: a ratio of CPU per request may be off by up to"
     f" {100 * TURN_BIAS:.0f} %."
 )
 REMARKS = "remarks"
-COLUMNS = ("tier", "service", "difference", "requests/s", "CPU per request", "peak memory", REMARKS)
+SEEN = "called from"
+COLUMNS = ("tier", "service", "difference", SEEN, "requests/s", "CPU per request", "peak memory", REMARKS)
 
 
 def ranking_table(ranking: Ranking) -> Table:
@@ -31,9 +33,11 @@ def ranking_table(ranking: Ranking) -> Table:
     columns: tuple[str, ...] = COLUMNS
     if not any(row.note for row in ranking.rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if not any(map(_seen, ranking.rows)):
+        columns, rows = (*columns[:3], *columns[4:]), [(*row[:3], *row[4:]) for row in rows]
     load = f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
     title = f"{load}: {ranking.metric}, {rounds_words(ranking.rounds)}"
-    return Table(title, columns, tuple(rows), labels=2, notes=tuple(_undecided(ranking)), prose=(REMARKS,))
+    return Table(title, columns, tuple(rows), labels=2, notes=(*_undecided(ranking), *ranking.beside), prose=(REMARKS,))
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
@@ -54,6 +58,7 @@ def _row(row: Row) -> tuple[str, ...]:
         # The short name, if that is not one of several words.
         row.service if "," in row.label else row.label,
         _difference(row),
+        _seen(row) or NOTHING,
         figure_words(row.goodput),
         NOTHING if cpu is None else f"{figure_words(cpu)} µs",
         NOTHING if row.memory_peak_bytes is None else f"{number(row.memory_peak_bytes / MB)} MB",
@@ -71,6 +76,12 @@ def _difference(row: Row) -> str:
         return words
     low, high = row.interval
     return f"{words} ({percent(1 + low).removesuffix(' %')} to {percent(1 + high)})"
+
+
+def _seen(row: Row) -> str:
+    """The smallest difference from the best that would have been called, where this one was not."""
+    shown = row.rank != 1 and row.interval is not None and row.smallest_visible is not None
+    return percent_words(row.smallest_visible or 0.0) if shown else ""
 
 
 def figure_words(found: Figure | None) -> str:

@@ -21,8 +21,6 @@ def test_samples_go_to_the_package_of_the_innermost_frame() -> None:
 main (uvicorn/main.py:10);run (asyncio/runners.py:1);app (starlette/routing.py:7) 60
 app (starlette/requests.py:3) 15
 main (uvicorn/main.py:10);handler (app.py:5) 20
-run (threading.py:1);_worker (concurrent/futures/thread.py:81) 900
-run (psycopg_pool/sched.py:70);Condition.wait (threading.py:363) 500
 _worker (concurrent/futures/thread.py:81);query (psycopg2/sql.py:2) 4
 no frame at all 1
 """
@@ -30,7 +28,7 @@ no frame at all 1
         ("starlette", 0.75),
         ("app.py", 0.2),
         ("psycopg2", 0.04),
-        ("unknown", 0.01),
+        ("(no Python code)", 0.01),
     ]
     assert package_shares("") == {}
 

@@ -55,6 +55,9 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
     assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
     tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
     assert tie.interval is not None and -0.03 < tie.interval[0] < 0 < tie.interval[1] < 0.03
+    tied = next(row for row in found.rows if row.rank == 2)
+    assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
+    assert all(row.smallest_visible is None for row in found.rows if row not in (found.rows[0], tied))
     assert tie.smallest_visible is not None and 0.01 < tie.smallest_visible < 0.05
     assert all(one.smallest_visible is None for one in found.contrasts if one is not tie)
 

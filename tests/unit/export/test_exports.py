@@ -18,6 +18,8 @@ import pytest
 from loop_runs import block, write_window
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
+from profiled_run import RATES as RATES_OF_TWO
+from profiled_run import write_profiled
 from turns_runs import measured
 
 from bench.__main__ import main
@@ -25,6 +27,7 @@ from bench.cli.export import FORMATS
 from bench.cli.report import build_verb
 from bench.export.columns import COLUMNS, header, table, types
 from bench.export.gobench import name_of, write
+from bench.export.verdicts import AgainstBest, against_best
 from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
 
@@ -89,6 +92,41 @@ def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]
     died = next(row for row in rows if row["outcome"] == "died")
     assert "DROP TABLE" in died["cause_details"]
     assert "\u202e" in died["cause_details"]
+
+
+def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path, capfdbinary: Any) -> None:
+    run = write_profiled(tmp_path / "a-run", rates=dict.fromkeys(RATES_OF_TWO, 3000.0), profile=False, profiles=False)
+    assert build_verb([str(run)]) == 0
+    lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
+    (contrast,) = (line for line in lines if line["kind"] == "contrast")
+    (second,) = (line for line in lines if line.get("rank") == 2)
+    assert contrast["verdict"] in ("no difference shown", "not enough data")
+    assert contrast["smallest_visible"] == second["smallest_visible"] > 0
+    rows = list(csv.DictReader(io.StringIO(export("csv", run, capfdbinary).decode())))
+    of_second = [row for row in rows if row["mode"] == "turns" and row["service"] == second["service"]]
+    assert {row["verdict"] for row in of_second} == {contrast["verdict"]}
+    assert {float(row["smallest_visible"]) for row in of_second} == {contrast["smallest_visible"]}
+    assert not [row for row in rows if row["verdict"] and row not in of_second]
+    text = export("gobench", run, capfdbinary).decode()
+    words = f"json wrk c16, {contrast['b']} against {contrast['a']}: {contrast['verdict']}"
+    assert f"# {words}; {100 * contrast['smallest_visible']:.1f} % would have been called\n" in text
+
+
+def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path: Path) -> None:
+    table = {"scenario": "json", "tool": "wrk", "level": "c16"}
+    lines = [
+        {"kind": "service", **table, "service": "b", "rank": 1},
+        {"kind": "contrast", **table, "a": "a", "b": "b", "verdict": "faster", "smallest_visible": None},
+        {"kind": "contrast", **table, "a": "b", "b": "c", "verdict": "no difference shown", "smallest_visible": 0.02},
+        {"kind": "contrast", **table, "a": "a", "b": "c", "verdict": "faster", "smallest_visible": None},
+    ]
+    write_run(tmp_path, [])
+    assert against_best(read_run(str(tmp_path))) == {}
+    (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines) + "no JSON\n")
+    assert against_best(read_run(str(tmp_path))) == {
+        ("json", "wrk", "c16", "a"): AgainstBest("slower"),
+        ("json", "wrk", "c16", "c"): AgainstBest("no difference shown", 0.02),
+    }
 
 
 def test_every_field_of_a_record_is_in_a_column(records: list[Record]) -> None:

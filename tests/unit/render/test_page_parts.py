@@ -25,7 +25,7 @@ from bench.records.record import Record
 from bench.records.send_lag import least_requests, quantile_of
 from bench.render.page.data import interval, page_data
 from bench.render.page.details import IN_A_PART, parts
-from bench.render.page.document import HERE, LIBRARIES, json_block, policy
+from bench.render.page.document import FLAMES, HERE, LIBRARIES, json_block, policy
 from bench.render.page.text import rounded, short, visible
 from bench.render.page.windows import MOST_KEPT, WindowDetails, window_details_of
 from bench.render.page.windows import output_of as kept_of
@@ -35,10 +35,11 @@ from bench.validity.run_records import reviewed
 
 def test_the_library_is_what_its_table_says() -> None:
     table = (HERE / "vendor/README.md").read_text()
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, FLAMES):
         digest = hashlib.sha256((HERE / "vendor" / name).read_bytes()).hexdigest()
         assert re.search(rf"`{re.escape(name)}` \| .* \| {digest} \|", table)
-        assert (HERE / "vendor" / f"{name.split('.')[0]}.LICENSE").read_text().startswith("Copyright")
+        licence = (HERE / "vendor" / f"{name.split('.')[0]}.LICENSE").read_text().lstrip()
+        assert licence.startswith(("Copyright", "Apache License"))
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,16 @@ def test_rows_say_what_they_are_against_the_best() -> None:
     assert "divide" in goodput["certainty"] and "divide" not in cpu["certainty"]
 
 
+def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
+    table = tables_of(two_tables())[1]
+    table["rows"][1]["smallest_visible"] = 0.021
+    table["beside"] = ["c beside b: no difference shown; 2.4 % or more would have been called nine times in ten."]
+    (found,) = rankings_of([table])
+    assert [row["seen"] for row in places(found)][:3] == ["", "2.1 % would have been called", ""]
+    figures = found["figures"]
+    assert figures.rows[1][figures.columns.index("called from")] == "2.1 %" and figures.notes == tuple(table["beside"])
+
+
 def test_the_question_is_that_of_the_load() -> None:
     table = two_tables()[0] | {"question": "Which server? (Python 3.13)"}
     (found,) = rankings_of([table])

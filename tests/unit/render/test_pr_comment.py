@@ -46,7 +46,7 @@ def verdict(
             verdict=word,
             difference=difference,
             interval=(difference - 0.01, difference + 0.01) if rounds >= 4 else None,
-            smallest_visible=visible if word == "not enough data" else None,
+            smallest_visible=visible if word in ("not enough data", "no difference shown") else None,
             more_rounds=3 if word == "not enough data" else None,
         )
     )
@@ -99,6 +99,8 @@ def test_a_row_has_the_difference_by_the_tables_metric_with_its_interval_and_wha
     assert "`a difference of 4.0 % would most likely have been called; 3 rounds more would most likely decide it`" in (
         open_one
     )
+    same, _ = comment(verdict("no difference shown", 0.001))
+    assert "| `a difference of 4.0 % would most likely have been called` |" in same
     early, _ = comment(verdict("not enough data", -0.02, rounds=3))
     assert "| -2.0 % | – | CPU per request | 3 | `3 of the 4 rounds before the first look; " in early
 

@@ -72,5 +72,6 @@ theme();
 sectionLinks();
 filters();
 drawCharts();
+flames();
 measurements();
 reportTables();

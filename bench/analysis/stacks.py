@@ -1,0 +1,75 @@
+"""Sampled stacks as py-spy writes them (`--format raw`): a line for each, its frames from the outermost, its count."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+_FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*?)(?::\d+)?\)")
+"""`name (file:line)`. A process is a frame too, without a file, and is left out."""
+_LIBRARY = re.compile(r".*/(?:site-packages|dist-packages|lib/python3\.\d+t?)/")
+UNKNOWN = "(no Python code)"
+"""A thread that runs without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Where a sample was taken; `file` is relative to the folder that it was imported from."""
+
+    file: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        """`app.py:burn`."""
+        return f"{self.file}:{self.name}" if self.file else self.name
+
+    @property
+    def package(self) -> str:
+        """What was imported: a package, or a module that is in none."""
+        return self.file.partition("/")[0] or UNKNOWN
+
+
+Stack = tuple[Function, ...]
+"""From the outermost function to the innermost."""
+
+
+def parse_parts(text: str) -> list[Counter[Stack]]:
+    """The recordings of a file one after another, with an empty line between two."""
+    return [counts for part in text.split("\n\n") if (counts := parse_stacks(part))]
+
+
+def parse_stacks(text: str) -> Counter[Stack]:
+    """Samples by stack, whatever lines a function was at; lines that are not of this form are left out."""
+    found: Counter[Stack] = Counter()
+    for line in text.splitlines():
+        frames, _, count = line.rpartition(" ")
+        if frames and count.isascii() and count.isdigit():
+            found[tuple(_functions(frames.split(";")))] += int(count)
+    return found
+
+
+def _functions(frames: Iterable[str]) -> Iterable[Function]:
+    for frame in frames:
+        match = _FRAME.fullmatch(frame)
+        if match:
+            yield Function(_LIBRARY.sub("", match["file"]).lstrip("/"), match["name"])
+
+
+def self_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
+    """Samples by the function that they were taken in, as `file:function`."""
+    return _by_innermost(stacks, [stack[-1].label if stack else UNKNOWN for stack in stacks])
+
+
+def package_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
+    """Samples by the package of the function that they were taken in."""
+    return _by_innermost(stacks, [stack[-1].package if stack else UNKNOWN for stack in stacks])
+
+
+def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for name, count in zip(names, stacks.values(), strict=True):
+        found[name] += count
+    return found

@@ -1,0 +1,86 @@
+"""The windows of --profile, one by one: after the tables of a run, their services are sampled under their load.
+
+They are not in plan.jsonl, as the verdicts say which services of a large table are sampled. RUN/profiles.jsonl has
+those that are left. The folder of a window gets its name once the window is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from bench.analysis.profiled import profiles_of, refusal, sampled_services, windows_of
+from bench.analysis.table_analysis import judge_tables
+from bench.core.files import write_file
+from bench.drive.finished import FILE as FINISHED
+from bench.drive.finished import read_facts, record_step
+from bench.drive.run_state import STEP_FILE, unverified
+from bench.drive.step_file import write_step
+from bench.drive.steps import Step, read_steps
+from bench.plan.measurement import Measurement
+from bench.plan.profile import FOLDER, UNDER_WAY
+from bench.run.reader import Run, read_run, read_service
+from bench.validity.run_records import reviewed, service_names
+
+QUEUE = "profiles.jsonl"
+
+
+def begin(run: Path) -> list[str]:
+    """Write the queue: all windows that no earlier call has made. Returns what is said first.
+
+    Windows that say nothing are made once more; what is left of them goes when the new ones are whole.
+    """
+    (run / FINISHED).unlink(missing_ok=True)
+    source = read_run(str(run))
+    if source.facts.get("profile") is not True:
+        write_file(run / QUEUE, "")
+        return []
+    for folder in (run / FOLDER).glob(f"*/*/*{UNDER_WAY}"):
+        shutil.rmtree(folder)
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    rankings = judge_tables(source.facts, reviewed(source, services))
+    windows = [one for one in windows_of(source, rankings) if not unverified(run, [one.service])]
+    found = (one for table in rankings for one in profiles_of(source, services, table) if not one.missing)
+    usable = {(*one.table, one.service) for one in found}
+    left = [one for one in windows if (one.scenario, one.tool, one.level, one.service) not in usable]
+    write_file(run / QUEUE, "".join(f"{_under_way(one).to_line()}\n" for one in left))
+    named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
+    refused = (f"{name} is not sampled: {why}" for name in named if (why := refusal(source.facts, name)))
+    many = [f"sampling {len(left)} services under the load of their tables"] if left else []
+    return [*refused, *_left_out(source, len(windows)), *many]
+
+
+def _left_out(source: Run, windows: int) -> Iterator[str]:
+    if not windows and not any(one.mode == "turns" for one in source.planned):
+        yield "nothing is sampled: the run has no table in turns"
+
+
+def _under_way(window: Measurement) -> Measurement:
+    return replace(window, dir=window.dir + UNDER_WAY)
+
+
+def next_window(run: Path) -> str:
+    """Record the window that has ended, and write the next one to RUN/step.sh; its words, empty if none is left."""
+    steps = [*read_steps((run / QUEUE).read_text())]
+    if steps and (facts := read_facts(run / FINISHED)) is not None:
+        _record(run, steps.pop(0), facts)
+        write_file(run / QUEUE, "".join(f"{json.dumps(dict(step.first))}\n" for step in steps))
+    if not steps:
+        for name in (QUEUE, STEP_FILE):
+            (run / name).unlink(missing_ok=True)
+        return ""
+    shutil.rmtree(run / steps[0].dir, ignore_errors=True)
+    write_step(run, steps[0].lines, os.environ)
+    return steps[0].label
+
+
+def _record(run: Path, step: Step, facts: dict[str, str]) -> None:
+    record_step(run, step, facts)
+    whole = run / step.dir.removesuffix(UNDER_WAY)
+    shutil.rmtree(whole, ignore_errors=True)
+    (run / step.dir).rename(whole)
+    (run / FINISHED).unlink()

@@ -1,0 +1,54 @@
+"""The window in which a service of a table is sampled (--profile): the table's load, on this service alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bench.core.errors import UserError
+from bench.plan.cells import OVERHEAD_S, Plan
+from bench.plan.measurement import Measurement
+
+FOLDER = "raw/profiles"
+UNDER_WAY = ".part"
+"""What the name of a window's folder ends with until it is whole."""
+LOAD_S = 10.0
+"""Seconds of load: stacks are sampled in five of them (scripts/lib/sampler.sh), and the sampler takes some to start."""
+MOST = 8
+"""Services of a table that are sampled."""
+STACKS, SAID = "stacks.txt", "sampler.txt"
+"""The sampled stacks, and what the sampler said."""
+
+
+def window_of(planned: Measurement) -> Measurement:
+    """The window of a service, given any of its windows in turns."""
+    return replace(
+        planned,
+        id=f"profile-{planned.service}-{planned.scenario}-{planned.tool}-{planned.level}",
+        mode="solo",
+        unit="",
+        window=None,
+        slot=None,
+        block=None,
+        turn_s=None,
+        host_network=False,
+        count=None,
+        duration_s=LOAD_S,
+        seconds=planned.warmup_s + LOAD_S + OVERHEAD_S,
+        dir=f"{FOLDER}/{planned.service}/{planned.scenario}/{planned.tool}-{planned.level}",
+    )
+
+
+def check_profile(plan: Plan) -> None:
+    """UserError where nothing of a plan would be sampled."""
+    if not any(not cell.service.url for table in plan.tables for cell in table.cells):
+        raise UserError(
+            "--profile samples the services of a table in turns, and this selection has none: select two services or"
+            " more, without --mode solo (a server that already runs, --target, is not sampled)"
+        )
+
+
+def words(plan: Plan) -> str:
+    """How many windows there will be, and how many seconds they take."""
+    count = sum(min(MOST, sum(not cell.service.url for cell in table.cells)) for table in plan.tables)
+    seconds = count * (plan.preset.warmup + LOAD_S + OVERHEAD_S)
+    return f"profiles after the tables: {count} windows, about {seconds:.0f} s"

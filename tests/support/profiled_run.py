@@ -1,0 +1,65 @@
+"""Makes a run with --profile: tables in turns, and sampled stacks of their services. No figure in it was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from loop_runs import block, tables_of, write_window
+from make_run import output_of, write_measurement, write_run
+
+from bench.plan.measurement import measurement_of
+from bench.plan.profile import SAID, STACKS, window_of
+
+SAMPLER = "Sampling process 400 times a second for 5 seconds. Press Control-C to exit.\n"
+RATES = {"aiohttp": 3000.0, "tornado": 2600.0}
+RUN = "run_forever (asyncio/base_events.py:683);_run_once (asyncio/base_events.py:2050)"
+STACKS_OF = {
+    "aiohttp": f"{RUN};handle (app.py:12) 1500\n{RUN};dumps (json/__init__.py:3) 300\n{RUN} 200\n",
+    "tornado": f"{RUN};handle (app.py:12) 1200\n{RUN};dumps (json/__init__.py:3) 260\n{RUN};slow (app.py:40) 540\n",
+}
+
+
+def write_profiled(
+    folder: Path,
+    stacks: Mapping[str, str] = STACKS_OF,
+    rates: Mapping[str, float] = RATES,
+    *,
+    rounds: int = 6,
+    profiles: bool = True,
+    **facts: Any,
+) -> Path:
+    """A run whose tables are whole; of its profiles there are those of `stacks`."""
+    plan = [line for number in range(1, rounds + 1) for line in block(number, tuple(rates), windows=1)]
+    write_run(folder, plan, **({"tables_in_turns": tables_of(plan, rounds), "profile": True, "mode": "turns"} | facts))
+    for line in plan:
+        stack = line["service"].removesuffix("-py313-debian")
+        # Each service varies in its own way.
+        ripple = 1 + 0.004 * ((line["round"] * (3 if stack == "aiohttp" else 5)) % 7 - 3)
+        write_window(folder, line, rates[stack] * ripple, cpu_s=0.9)
+        meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
+        (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+    if profiles:
+        for stack, text in stacks.items():
+            write_profile(folder, first_of(plan, stack), text, rates[stack])
+    return folder
+
+
+def first_of(plan: Sequence[Mapping[str, Any]], stack: str) -> Mapping[str, Any]:
+    """The first line of a service."""
+    return next(line for line in plan if line["service"].startswith(f"{stack}-py"))
+
+
+def write_profile(folder: Path, line: Mapping[str, Any], stacks: str, rate: float, said: str = SAMPLER) -> Path:
+    """The window of a service; its server used all of a CPU."""
+    planned = measurement_of(line)
+    assert not isinstance(planned, str)
+    window = window_of(planned).as_dict()
+    write_measurement(folder, window, output_of(window, rate), cpu_s=window["duration_s"])
+    place = folder / window["dir"]
+    if stacks:
+        (place / STACKS).write_text(stacks)
+    (place / SAID).write_text(said)
+    return place

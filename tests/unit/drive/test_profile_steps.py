@@ -1,0 +1,93 @@
+"""The windows of --profile: which come, in what order, and what is left of them when a call ends in between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from built_runs import lines_of
+from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
+
+from bench.__main__ import main
+from bench.plan.profile import STACKS, UNDER_WAY
+
+AIOHTTP, TORNADO = (f"raw/profiles/{stack}-py313-debian/json/wrk-c16" for stack in ("aiohttp", "tornado"))
+
+
+def ask(folder: Path, *options: str) -> int:
+    return main(["profile-next", str(folder), *options])
+
+
+def step(folder: Path) -> str:
+    return (folder / "step.sh").read_text()
+
+
+def finish(folder: Path, stack: str, status: int = 0) -> None:
+    """What the host leaves of a window that was loaded."""
+    made = write_profile(folder, first_of(lines_of(folder), stack), STACKS_OF[stack], 3000)
+    (made / "meta.json").unlink()
+    made.rename(made.with_name(made.name + UNDER_WAY))
+    facts = {"id": f"profile-{stack}-py313-debian-json-wrk-c16", "start_status": 0, "prepare_status": 0}
+    facts |= {"run_status": status, "alive": "yes", "begin_ns": 1, "end_ns": 9}
+    (folder / "finished.env").write_text("".join(f"{key}={value}\n" for key, value in facts.items()))
+
+
+def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_profiled(tmp_path / "a-run", {})
+    assert ask(folder, "--begin") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "sampling 2 services under the load of their tables",
+        "sampling aiohttp-py313-debian json wrk c16",
+    ]
+    assert "STEP_MODE=solo\n" in step(folder) and f"STEP_DIR={AIOHTTP}{UNDER_WAY}\n" in step(folder)
+    assert "[DURATION]=10 " in step(folder) and "[COUNT]='' " in step(folder)
+    finish(folder, "aiohttp")
+    assert ask(folder) == 0
+    assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "measured"
+    assert not (folder / f"{AIOHTTP}{UNDER_WAY}").exists() and "STEP_SERVICES=(tornado-" in step(folder)
+    finish(folder, "tornado")
+    assert ask(folder) == 3
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"run.json", "plan.jsonl", "raw"}
+
+
+def test_a_call_that_goes_on_makes_what_is_missing_and_what_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_profiled(tmp_path / "a-run", {"aiohttp": STACKS_OF["aiohttp"]})
+    (folder / f"{TORNADO}{UNDER_WAY}").mkdir(parents=True)
+    (folder / f"{TORNADO}{UNDER_WAY}" / "output.txt").write_text("cut")
+    (folder / "finished.env").write_text("id=another\n")
+    assert ask(folder, "--begin") == 0
+    assert "sampling tornado-py313-debian json wrk c16" in capsys.readouterr().out
+    assert not (folder / f"{TORNADO}{UNDER_WAY}").exists()
+    (folder / AIOHTTP / STACKS).unlink()
+    assert ask(folder, "--begin") == 0
+    assert "sampling aiohttp-py313-debian" in capsys.readouterr().out
+
+
+def test_a_load_that_fails_is_said_and_the_next_one_comes(tmp_path: Path) -> None:
+    folder = write_profiled(tmp_path / "a-run", {})
+    assert ask(folder, "--begin") == 0
+    finish(folder, "aiohttp", status=12)
+    assert ask(folder) == 0
+    assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "load tool failed"
+
+
+def test_what_cannot_be_sampled_is_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_profiled(tmp_path / "a-run", {})
+    facts = json.loads((folder / "run.json").read_text())
+    facts["services"]["aiohttp-py313-debian"]["python"] = "pypy3.11"
+    (folder / "run.json").write_text(json.dumps(facts))
+    failed = folder / "raw/services/tornado-py313-debian/failure.json"
+    failed.write_text('{"outcome": "failed verification", "detail": "no"}')
+    assert ask(folder, "--begin") == 3
+    assert capsys.readouterr().out == "aiohttp-py313-debian is not sampled: py-spy cannot sample PyPy\n"
+
+
+def test_a_run_without_profiles_has_nothing_to_do(tmp_path: Path) -> None:
+    assert ask(write_profiled(tmp_path / "a-run", {}, profile=False), "--begin") == 3
+    assert main(["profile-next"]) == 2
