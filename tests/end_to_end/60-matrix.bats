@@ -164,6 +164,24 @@ teardown() { rm -rf results/20000101-*; }
 	((containers >= 6))
 }
 
+@test "a bill of materials of an image has what its lock pins, and Debian's packages" {
+	local version bill=results/sbom/uvicorn-asgi-py313-debian.cdx.json
+	scripts/sbom.sh uvicorn-asgi-py313-debian
+	version=$(sed -n 's/^uvicorn==\([^ ]*\).*/\1/p' services/locks/py313/server-uvicorn.txt)
+	grep -qF "\"purl\": \"pkg:pypi/uvicorn@$version\"" "$bill"
+	grep -qF '"purl": "pkg:deb/debian/libc6@' "$bill"
+	grep -qF "$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/image.id")" "$bill"
+	run -2 scripts/sbom.sh no-such-service
+	[[ ${lines[-1]} == 'there is no image bench/no-such-service: scripts/verify.sh no-such-service builds it' ]]
+}
+
+@test "the base of an image is recorded, with a digest where a registry gave one" {
+	local base
+	base=$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/base.json")
+	echo "$base"
+	[[ $base =~ ^'{"name": "'[^\"]+':3.13-slim", "id": "sha256:'[0-9a-f]{64}'", "repo_digests": ['.*']}'$ ]]
+}
+
 @test "no container of the run is left" {
 	[[ -z $(containers_of "$run_folder") ]]
 }

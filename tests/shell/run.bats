@@ -57,6 +57,21 @@ provenance() {
 	[[ $output == *'app is another image than the one a-run began with: start a new run' ]]
 }
 
+@test "the host has an address in the network of those runs alone whose load comes from the host's network" {
+	local folder=$BATS_TEST_TMPDIR/results/a-run
+	root=$BATS_TEST_TMPDIR
+	mkdir -p "$folder"
+	touch "$folder"/{knobs.env,services.sh}
+	become_writer() { :; }
+	compose() { echo "$WITHOUT_HOST"; }
+	WITHOUT_HOST=false open_run a-run
+	[[ $(<"$folder/compose.yml") == true ]]
+	rm "$folder/compose.yml"
+	echo 'declare -gA TARGET_OF=([target-127.0.0.1-8000]=http://127.0.0.1:8000)' >"$folder/services.sh"
+	open_run a-run
+	[[ $(<"$folder/compose.yml") == false ]]
+}
+
 # based BASE-LAYERS IMAGE-LAYERS DIGESTS: what is recorded of the base.
 based() {
 	layers=("$@")
