@@ -38,6 +38,6 @@ done
 for service; do
 	{
 		"$docker" image inspect "bench/$service" && printf '\f'
-		"$docker" run --rm --network none "${confined[@]}" --memory 512m --entrypoint '' "bench/$service" sh -c "$packages"
+		"$docker" run --rm --network none "${confined[@]}" --memory 512m --ulimit nofile=16384 --entrypoint '' "bench/$service" sh -c "$packages"
 	} | in_tests python3 -m tests.sbom "$service" | save "$root/results/sbom/$service.cdx.json"
 done

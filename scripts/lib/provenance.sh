@@ -48,7 +48,7 @@ save_provenance() {
 	# In one container, the files apart by form feeds.
 	read -r -a settings <<<"PYTHON_JIT=${PYTHON_JIT:-0} ${SETTINGS_OF[$1]:-}"
 	# shellcheck disable=SC2016 # the container's shell expands it
-	"$docker" run --rm --label "bench.run=$project" --network none "${confined[@]}" --memory 512m --tmpfs /tmp:mode=1777 --entrypoint '' \
+	"$docker" run --rm --label "bench.run=$project" --network none "${confined[@]}" --memory 512m --ulimit "nofile=${NOFILE:-16384}" --tmpfs /tmp:mode=1777 --entrypoint '' \
 		"${settings[@]/#/--env=}" "$image" sh -c '
 		cat /app/packages.txt && printf "\f" && python3 -VV && printf "\f" && cat /etc/os-release && printf "\f" && python3 -c "$0"
 		' "$jit_state" | save "$folder/facts"

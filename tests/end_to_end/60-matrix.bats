@@ -172,7 +172,7 @@ teardown() { rm -rf results/20000101-*; }
 	grep -qF '"purl": "pkg:deb/debian/libc6@' "$bill"
 	grep -qF "$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/image.id")" "$bill"
 	run -2 scripts/sbom.sh no-such-service
-	[[ ${lines[-1]} == 'there is no image bench/no-such-service: scripts/verify.sh no-such-service builds it' ]]
+	[[ ${lines[-1]} == *'there is no image bench/no-such-service: scripts/verify.sh no-such-service builds it' ]]
 }
 
 @test "the base of an image is recorded, with a digest where a registry gave one" {

@@ -188,12 +188,12 @@ def unexempted(
 def unneeded(
     containers: Iterable[tuple[str, Mapping[str, Any]]], networks: Mapping[str, Any], project: str
 ) -> Iterator[str]:
-    """A line for each exemption of a container that is there and has no such fault."""
+    """A line for each exemption of a container that is there and has no such fault; the tools are of several kinds."""
     have: dict[str, set[str]] = {}
     for name, service in containers:
         have.setdefault(name, set()).update(faults(service, networks, project))
     for one in EXEMPTIONS:
-        if one.container in have and one.fault not in have[one.container]:
+        if one.container != TOOLS and one.fault not in have.get(one.container, {one.fault}):
             yield f"{one.container}: no longer needs its exemption: {one.fault}"
 
 
