@@ -48,6 +48,7 @@ VERBS = {
     "profile-services": "cli.profile_costs:profile_services_verb",
     "profile-table": "cli.profile_costs:profile_table_verb",
     "lock": "cli.lock:lock_verb",
+    "audit": "cli.audit:audit_verb",
     "scaffold": "cli.scaffold:scaffold_verb",
     "sample": "cli.sample:sample_verb",
 }

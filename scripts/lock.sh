@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/lock.sh [--check] [--upgrade] [NAME...]
+#        scripts/lock.sh --audit [NAME...]
 #
 # Pins, with hashes, what every server, framework and driver set needs on every Python of the matrix, and
 # what bench/ and tests/ need: from requirements.txt files to services/locks/, and from requirements.in to
@@ -9,6 +10,8 @@
 #   NAME       only these servers and frameworks
 #   --upgrade  take the newest versions instead
 #   --check    write nothing; fail if a lock is not what its requirements ask for
+#   --audit    write nothing; print which pins have known vulnerabilities, as pip-audit has them from PyPI. Status 1 if
+#              any has, 3 if that service is not reached or does not know all of them
 #
 # Runs in a container of a Python base image, and needs a package index.
 set -Eeuo pipefail
@@ -16,12 +19,15 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 trap_errors
 
+verb=lock tool=$uv arguments=()
 for argument; do
 	case $argument in
+	--audit) verb=audit tool=$pip_audit && continue ;;
 	--check | --upgrade) ;;
 	-h | --help) usage && exit ;;
 	-*) fail 2 "unknown argument '$argument', see --help" ;;
 	esac
+	arguments+=("$argument")
 done
 
 need_engine
@@ -31,7 +37,7 @@ image=${images##*$'\n'}
 
 # The files that it writes belong to whoever runs this.
 # shellcheck disable=SC2016 # the container's shell expands it
-"$docker" run --rm --init --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
+"$docker" run --rm --init "${confined[@]}" --tmpfs /tmp:exec --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
 	--volume "$root:/bench" --workdir /bench/services "$image" bash -euc 'python3 -m venv /tmp/venv
 	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$0"
-	PATH=/tmp/venv/bin:$PATH exec python -m bench lock "$@"' "$uv" "$@" || exit $?
+	PATH=/tmp/venv/bin:$PATH exec python -m bench "$@"' "$tool" "$verb" "${arguments[@]}" || exit $?

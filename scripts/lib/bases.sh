@@ -14,6 +14,10 @@ setup_python=3.13
 # shellcheck disable=SC2034 # lock.sh and own_app.sh use it
 uv=uv==0.13.8
 
+# What knows the vulnerabilities of pins.
+# shellcheck disable=SC2034 # lock.sh uses it
+pip_audit=pip-audit==2.10.1
+
 # setup_bases: names of the images that everything needs: Debian, and the default Python. Those of other
 # Pythons are had when a run asks for them.
 setup_bases() {

@@ -21,7 +21,7 @@ in_tools() {
 	# The one setting that is used before Python has checked them all.
 	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"
 	"$docker" run --rm --interactive --label "bench.run=${project:-}" --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
-		--read-only --tmpfs /tmp:exec --cap-drop ALL --security-opt no-new-privileges \
+		"${confined[@]}" --tmpfs /tmp:exec \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }
 tool_options=() tools_image=bench/loadgen

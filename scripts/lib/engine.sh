@@ -31,6 +31,10 @@ own_docker() {
 }
 own_unset=()
 
+# The rights of a container that Compose does not start; services/template.yml has those of the others.
+# shellcheck disable=SC2034 # whoever runs one uses it
+confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
+
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 # need_engine: an engine that answers, or a one-line error that says how to fix it.

@@ -32,6 +32,9 @@ open_run() {
 	# shellcheck disable=SC2034 # containers.sh uses it
 	[[ ! $OWN_ENV_FILE ]] || own_values=(--env-file "$OWN_ENV_FILE")
 	[[ ! -s $run_dir/compose.yml ]] || return 0
+	# The load generator for a --target is in the host's network, and reaches the services beside it from there.
+	export WITHOUT_HOST=true
+	((${#TARGET_OF[@]} == 0)) || WITHOUT_HOST=false
 	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")
 	compose --project-name "$project" --file "$run_dir/services.yml" "${own_services[@]}" --profile '*' \
 		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"

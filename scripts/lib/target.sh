@@ -22,9 +22,8 @@ start_host_loadgen() {
 		hosts+=(--add-host "$name:$address")
 	done
 	stop_host_loadgen || return
-	"$docker" run --detach --name "$project-loadgen-host-1" --network host "${hosts[@]}" --init --read-only --tmpfs /tmp:mode=1777 \
-		--cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --memory 2g --ulimit "nofile=$NOFILE" \
-		--cpuset-cpus "$LOADGEN_CPUS" --log-opt max-size=10m --user "$BENCH_USER" --workdir /bench \
+	"$docker" run --detach --name "$project-loadgen-host-1" --network host "${hosts[@]}" --init "${confined[@]}" --tmpfs /tmp:mode=1777 \
+		--memory 2g --ulimit "nofile=$NOFILE" --cpuset-cpus "$LOADGEN_CPUS" --user "$BENCH_USER" --workdir /bench \
 		--label "com.docker.compose.project=$project" --label "com.docker.compose.project.working_dir=$run_dir" --volume "$root:/bench:ro" --volume "$root/results:/bench/results" \
 		--volume /sys/fs/cgroup:/host/cgroup:ro bench/loadgen sleep infinity >"$log" 2>&1 || return
 	loadgen='loadgen-host'

@@ -21,6 +21,8 @@ teardown_file() {
 	cd "$BATS_FILE_TMPDIR/project"
 	# Compose takes ten seconds to read all services.
 	COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up "$docker" compose --profile '*' down --timeout 0 >/dev/null 2>&1
+	"$docker" rm --force bench-up-host bench-up-other >/dev/null 2>&1 || true
+	"$docker" network rm bench-up-other >/dev/null 2>&1 || true
 }
 
 setup() {
@@ -52,15 +54,77 @@ setup() {
 	[[ $(owners "$run_folder") == "$(stat -c %U results)" ]]
 }
 
-@test "no container sees the Docker socket, and none publishes a port" {
-	local config
-	config=$(COMPOSE_SERVICES=bench "$docker" compose --profile '*' config)
-	[[ $config == *gunicorn-worker-flask-py313-debian:* && $config == *postgres:* ]]
-	run -1 grep -q 'docker.sock' <<<"$config"
-	run -1 grep -Eq '^ +(published|ports):' <<<"$config"
-	# The other services extend the same template, and add nothing of the kind.
-	run -1 grep -Eq 'docker\.sock|^ +(published|ports|volumes):' services/compose.yml
-	[[ $(grep -c '^    extends: {file: template.yml, service: app}$' services/compose.yml) == $(($(grep -c '^  [a-z0-9-]*:$' services/compose.yml) - 1)) ]]
+# resolved FILE: what Compose makes of all services.
+resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format json; }
+
+@test "every service that Compose can start is confined, but for what a list allows with its reason" {
+	local services
+	services=$(grep -c '^  [a-z0-9-]*:$' services/compose.yml)
+	# With postgres, upstream, the null server and the load generator.
+	run -0 confined < <(resolved compose)
+	[[ $output == "$((services + 4)) containers are confined" ]]
+	run -0 confined < <(resolved bench)
+	[[ $output == '13 containers are confined' ]]
+}
+
+@test "a service that is not confined is found" {
+	cp services/template.yml "$BATS_TEST_TMPDIR/"
+	sed -i '/cap_drop/d' services/template.yml
+	run -1 confined < <(resolved bench)
+	cp "$BATS_TEST_TMPDIR/template.yml" services/
+	[[ ${#lines[@]} == 13 && $output == *'upstream: keeps the capabilities of the engine'* ]]
+	run -1 confined < <(WITHOUT_HOST=false resolved bench)
+	[[ ${#lines[@]} == 13 && $output == *'upstream: is on bench, which leads out of the run'* ]]
+}
+
+@test "the containers that have run were confined" {
+	local containers
+	mapfile -t containers < <("$docker" ps --all --quiet --filter label=com.docker.compose.project=bench-up)
+	run -0 confined < <("$docker" inspect "${containers[@]}" bench-up_bench)
+	[[ $output == '12 containers are confined' ]]
+}
+
+# attempts CONTAINER HOST:PORT...: what comes of connections from inside of it.
+attempts() { "$docker" exec --interactive "$1" python3 - "${@:2}" <tests/support/reach.py; }
+
+# listener NAME NETWORK ADDRESS...: a container that listens on each, also if this host does not have it now (IP_FREEBIND).
+listener() {
+	"$docker" run --detach --rm --init --name "bench-up-$1" --network "$2" bench/loadgen timeout 60 python3 -c '
+import socket, sys, time
+listening = [socket.socket() for _ in sys.argv[1:]]
+for address, one in zip(sys.argv[1:], listening):
+    one.setsockopt(socket.SOL_IP, 15, 1)
+    one.bind((address, 48999))
+    one.listen()
+time.sleep(60)' "${@:3}" >/dev/null
+}
+
+@test "a service reaches its own run, and not the internet, this host, the load generator or another run" {
+	local own=bench-up-uvicorn-asgi-py313-debian-1 subnet=${BENCH_SUBNET%/*} gateway bridge other
+	# The address that the engine gives to the host by default.
+	gateway=${subnet%.*}.$((${subnet##*.} + 1))
+	bridge=$("$docker" network inspect --format '{{(index .IPAM.Config 0).Gateway}}' bridge)
+	listener host host "$gateway" "$bridge"
+	"$docker" network create --internal bench-up-other >/dev/null
+	listener other bench-up-other 0.0.0.0
+	other=$("$docker" inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' bench-up-other)
+	COMPOSE_SERVICES=bench "$docker" compose up --detach --no-deps loadgen
+	# They are there: each is reached from where it may be.
+	run -0 attempts "$own" 127.0.0.1:8080 upstream:8080 postgres:5432
+	[[ ${#lines[@]} == 3 && $output != *'not reached'* ]]
+	run "$docker" exec --interactive bench-up-host python3 -c 'import socket, sys
+for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=2)' "$bridge"
+	[[ $status == 0 ]]
+	run -0 attempts bench-up-other "$other:48999" bench-up-other:48999
+	[[ $output != *'not reached'* ]]
+	# Not one is reached from a service.
+	run -0 attempts "$own" 198.51.100.1:80 example.com:443 host.docker.internal:48999 "$gateway:48999" "$bridge:48999" \
+		"$other:48999" bench-up-other:48999 loadgen:80 loadgen:8080 loadgen:48999
+	echo "$output"
+	[[ $(grep -c ' not reached (' <<<"$output") == 10 ]]
+	# The load generator listens nowhere; 127.0.0.11 is Docker's name server.
+	run -0 "$docker" exec bench-up-loadgen-1 cat /proc/net/tcp /proc/net/tcp6
+	[[ $(awk '$4 == "0A" && $2 !~ /^0B00007F:/' <<<"$output") == '' ]]
 }
 
 @test "two branches differ in one line, which Compose honours" {

@@ -3,6 +3,19 @@
 
 load common
 
+# A line for each container that starts: its id, and the run that it is of, without Compose or with it (as which its image
+# was built, too).
+as_started='{{.Actor.ID}} {{index .Actor.Attributes "bench.run"}} {{index .Actor.Attributes "com.docker.compose.project"}}'
+
+# inspect_started: those of runs and their networks while they are up, a line of JSON each.
+inspect_started() {
+	local id run
+	while read -r id run; do
+		[[ $run == bench-2* ]] || continue
+		"$docker" inspect --format '{{json .}}' "$id" "${run%% *}_bench" 2>/dev/null || true
+	done
+}
+
 # A framework with sync and async workers on a table in turns, and one cell by each of the four tools, while something else
 # uses the server's CPU for 40 % of the time.
 setup_file() {
@@ -10,11 +23,17 @@ setup_file() {
 	any_host
 	# shellcheck source=scripts/lib/hog.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/hog.sh"
-	local hog status=0
+	local hog events inspecting status=0
 	hog 0 3>&- &
 	hog=$!
+	mkfifo "$BATS_FILE_TMPDIR/started"
+	"$docker" events --filter type=container --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &
+	events=$!
+	inspect_started <"$BATS_FILE_TMPDIR/started" >"$BATS_FILE_TMPDIR/inspected" 3>&- &
+	inspecting=$!
 	scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario db-raw 2>"$BATS_FILE_TMPDIR/log" || status=$?
-	kill "$hog"
+	kill "$hog" "$events"
+	wait "$inspecting"
 	((status == 0)) || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
@@ -124,6 +143,43 @@ teardown() { rm -rf results/20000101-*; }
 	# Every cell's that was measured alone, and no control's.
 	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 4 ]]
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
+}
+
+@test "every container of the run was confined while it was up" {
+	local inspected=$BATS_TEST_TMPDIR/inspected name
+	# Of those that other tests started meanwhile it is not asked.
+	grep -F -e "$PWD/results" -e "bench-${run_folder##*/}-" "$BATS_FILE_TMPDIR/inspected" | sort -u >"$inspected"
+	for name in '"com.docker.compose.service":"'{gunicorn-sync-flask-py313-debian,uvicorn-asgi-py313-debian,postgres,upstream,null,loadgen}'"' '"bench.run":"bench-'; do
+		grep -qF "$name" "$inspected"
+	done
+	run confined < <(printf '[%s]' "$(paste -sd, "$inspected")")
+	echo "$output"
+	[[ $status == 0 && $output == [1-9]*' containers are confined' ]]
+}
+
+@test "what Compose makes of the run's own file is confined" {
+	local containers
+	run -0 confined < <("$docker" compose --file "$run_folder/compose.yml" --profile '*' config --format json)
+	containers=$(grep -o '^[0-9]*' <<<"$output")
+	((containers >= 6))
+}
+
+@test "a bill of materials of an image has what its lock pins, and Debian's packages" {
+	local version bill=results/sbom/uvicorn-asgi-py313-debian.cdx.json
+	scripts/sbom.sh uvicorn-asgi-py313-debian
+	version=$(sed -n 's/^uvicorn==\([^ ]*\).*/\1/p' services/locks/py313/server-uvicorn.txt)
+	grep -qF "\"purl\": \"pkg:pypi/uvicorn@$version\"" "$bill"
+	grep -qF '"purl": "pkg:deb/debian/libc6@' "$bill"
+	grep -qF "$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/image.id")" "$bill"
+	run -2 scripts/sbom.sh no-such-service
+	[[ ${lines[-1]} == *'there is no image bench/no-such-service: scripts/verify.sh no-such-service builds it' ]]
+}
+
+@test "the base of an image is recorded, with a digest where a registry gave one" {
+	local base
+	base=$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/base.json")
+	echo "$base"
+	[[ $base =~ ^'{"name": "'[^\"]+':3.13-slim", "id": "sha256:'[0-9a-f]{64}'", "repo_digests": ['.*']}'$ ]]
 }
 
 @test "no container of the run is left" {

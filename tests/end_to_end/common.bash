@@ -51,6 +51,12 @@ owners() { find "$1" -printf '%u\n' | sort -u; }
 # containers_of RUN: their ids. (50-cut.bats shows that it finds them.)
 containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$1"; }
 
+# confined: whether every container on standard input is (tests/support/containment.py), as Compose or `docker inspect` prints them.
+confined() {
+	"$docker" run --rm --interactive --network none --user "$(id -u):$(id -g)" --volume "$PWD:$PWD:ro" --workdir "$PWD" --env PYTHONPATH=. \
+		bench/loadgen python3 tests/support/containment.py "$PWD"
+}
+
 # remove_images PATTERN: those whose names match; none need be there.
 remove_images() {
 	"$docker" image ls --format '{{.Repository}}' | grep -E "$1" | xargs --no-run-if-empty "$docker" image rm >/dev/null 2>&1 || true

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/sbom.sh [SERVICE...]
+#
+# Writes a bill of materials of each service's image to results/sbom/SERVICE.cdx.json, in CycloneDX's JSON: packages of
+# Debian or Alpine, of Python, and modules of Go, as the image's own databases and binaries name them. What a wheel or a
+# binary bundles without naming it is not listed. Without SERVICE: loadgen, postgres and upstream.
+#
+# The images have to be here (scripts/verify.sh SERVICE builds one). Runs in the tests' image, which it builds if need be.
+set -Eeuo pipefail
+# shellcheck source=tests/lib/testing.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
+trap_errors
+
+case ${1:-} in
+-h | --help) usage && exit ;;
+-*) fail 2 "unknown argument '$1', see --help" ;;
+esac
+(($#)) || set -- "${harness[@]}"
+
+# Inside of an image; whatever of it is there.
+# shellcheck disable=SC2016 # the image's shell expands it
+packages='cat /etc/os-release; printf "\f"
+	if command -v dpkg-query >/dev/null; then
+		dpkg-query --show --showformat "\${db:Status-Abbrev}\t\${Package}\t\${Version}\t\${Architecture}\n" | sed -n "s/^ii *\t//p"
+	else
+		awk -F: "/^P:/ { name = \$2 } /^V:/ { version = \$2 } /^A:/ { print name \"\t\" version \"\t\" \$2 }" /lib/apk/db/installed
+	fi; printf "\f"
+	! command -v python3 >/dev/null || python3 -c "import importlib.metadata as m
+for one in m.distributions(): print(one.metadata[\"Name\"], one.version, sep=\"\t\")"; printf "\f"
+	grep -ahE "^(mod|dep)[[:blank:]][^[:blank:]]+[[:blank:]]v[0-9]" /usr/local/bin/* 2>/dev/null | cut -f 2,3 || true'
+
+need_tools
+build_tests
+for service; do
+	"$docker" image inspect "bench/$service" >/dev/null 2>&1 || fail 2 "there is no image bench/$service: scripts/verify.sh $service builds it"
+done
+for service; do
+	{
+		"$docker" image inspect "bench/$service" && printf '\f'
+		"$docker" run --rm --network none "${confined[@]}" --memory 512m --ulimit nofile=16384 --entrypoint '' "bench/$service" sh -c "$packages"
+	} | in_tests python3 -m tests.sbom "$service" | save "$root/results/sbom/$service.cdx.json"
+done

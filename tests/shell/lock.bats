@@ -1,0 +1,32 @@
+#!/usr/bin/env bats
+# scripts/lock.sh, with a Docker that only notes what it is to run.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	export BENCH_DOCKER=$BATS_TEST_TMPDIR/docker ASKED=$BATS_TEST_TMPDIR/asked
+	cat >"$BENCH_DOCKER" <<-'EOS'
+		#!/usr/bin/env bash
+		[[ $1 != run ]] || { printf '%s\n' "$@" >"$ASKED" && exit "${STATUS:-0}"; }
+	EOS
+	chmod +x "$BENCH_DOCKER"
+	lock=$BATS_TEST_DIRNAME/../../scripts/lock.sh
+}
+
+@test "a lock is made by uv, in a container with no more rights than it needs" {
+	run -0 "$lock" --check flask
+	[[ $(tail -n 4 "$ASKED") == $'uv=='*$'\nlock\n--check\nflask' ]]
+	[[ $(grep -cxE -e '--read-only|--cap-drop|ALL|no-new-privileges' "$ASKED") == 4 ]]
+}
+
+@test "--audit asks pip-audit, pinned, and its status is the script's" {
+	STATUS=3 run -3 "$lock" --audit flask
+	[[ $(tail -n 3 "$ASKED") == $'pip-audit==2.'*$'\naudit\nflask' ]]
+	STATUS=1 run -1 "$lock" --audit
+	[[ $(tail -n 1 "$ASKED") == audit ]]
+}
+
+@test "an unknown option is refused before anything runs" {
+	run -2 "$lock" --audti
+	[[ $output == *"unknown argument '--audti'"* && ! -e $ASKED ]]
+}

@@ -1,0 +1,109 @@
+"""Known vulnerabilities of pins, with a pip-audit that only pretends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from bench.cli.audit import audit_verb
+from bench.core.errors import UserError
+from bench.matrix.audit import PIN, pins
+
+# Answers what answers.json has of a pin; of one that it does not have as the real one does. It reads a name only once.
+PIP_AUDIT = """#!{python}
+import json, sys
+from pathlib import Path
+assert sys.argv[1:-1] == "--disable-pip --no-deps --progress-spinner off --format json --requirement".split()
+answers = json.loads(Path(__file__).with_name("answers.json").read_text())
+if isinstance(answers, str):
+    sys.exit("WARNING: something\\n" + answers)
+pins = [line.split("==") for line in Path(sys.argv[-1]).read_text().splitlines()]
+assert len({{name for name, _ in pins}}) == len(pins)
+known = [{{"name": n, "version": v, "vulns": answers[f"{{n}}=={{v}}"]}} for n, v in pins if f"{{n}}=={{v}}" in answers]
+others = [{{"name": n, "skip_reason": "not found"}} for n, v in pins if f"{{n}}=={{v}}" not in answers]
+print(json.dumps({{"dependencies": known + others, "fixes": []}}))
+sys.exit(any(one["vulns"] for one in known))
+"""
+FAULT = {"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3.1.3"], "description": "x"}
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A project with two locks of one app; call it with what pip-audit answers."""
+    for python, version in (("py313", "3.1.2"), ("py39", "2.9")):
+        folder = tmp_path / "services/locks" / python
+        folder.mkdir(parents=True)
+        (folder / "framework-flask.txt").write_text(
+            f"Flask=={version} ; python_version >= '3' \\\n    --hash=sha256:0\nruamel_yaml==0.18\n"
+        )
+    for folder in (tmp_path / "bench", tmp_path / "tests"):
+        folder.mkdir()
+        (folder / "requirements.txt").write_text("pytest==9.0 \\\n    --hash=sha256:0\n")
+    fake = tmp_path / "bin/pip-audit"
+    fake.parent.mkdir()
+    fake.write_text(PIP_AUDIT.format(python=sys.executable))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path / "services")
+    return lambda known: fake.with_name("answers.json").write_text(json.dumps(known))
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_all_known_and_none_with_a_fault(answers: Any, capsys: Capture) -> None:
+    answers({"flask==3.1.2": [], "flask==2.9": [], "ruamel-yaml==0.18": [], "pytest==9.0": []})
+    assert audit_verb([]) == 0
+    assert capsys.readouterr().out == "4 of 4 pins looked up, 0 vulnerabilities known\n"
+
+
+def test_a_fault_is_named_with_its_locks_and_what_mends_it(answers: Any, capsys: Capture) -> None:
+    answers({"flask==3.1.2": [FAULT], "flask==2.9": [FAULT | {"fix_versions": []}], "ruamel-yaml==0.18": []})
+    assert audit_verb(["flask"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "flask==2.9: PYSEC-1, CVE-2026-1; no version without it; in py39/framework-flask",
+        "flask==3.1.2: PYSEC-1, CVE-2026-1; fixed in 3.1.3; in py313/framework-flask",
+        "3 of 3 pins looked up, 2 vulnerabilities known",
+    ]
+
+
+def test_what_the_service_does_not_know_is_not_free_of_faults(answers: Any, capsys: Capture) -> None:
+    answers({"flask==3.1.2": [], "flask==2.9": []})
+    assert audit_verb(["flask"]) == 3
+    printed = capsys.readouterr()
+    assert printed.err == "ruamel-yaml==0.18: not known to the service\n"
+    assert printed.out == "2 of 3 pins looked up, 0 vulnerabilities known\n"
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({}, "the vulnerability service knows none of 3 pins: it is not reachable from here\n"),
+        ("ERROR: no route", "the vulnerability service does not answer: ERROR: no route\n"),
+    ],
+)
+def test_a_service_that_is_not_reached_is_one_line(answers: Any, capsys: Capture, known: Any, words: str) -> None:
+    answers(known)
+    assert audit_verb(["flask"]) == 3
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", words)
+
+
+def test_a_name_without_a_lock(answers: Any) -> None:
+    answers({})
+    with pytest.raises(UserError, match="no lock of flsk"):
+        audit_verb(["flsk", "flask"])
+
+
+def test_every_line_of_every_lock_is_read() -> None:
+    locks = [*ROOT.glob("services/locks/*/*-*.txt"), ROOT / "bench/requirements.txt", ROOT / "tests/requirements.txt"]
+    for lock in locks:
+        lines = [line for line in lock.read_text().splitlines() if line[:1].isalnum()]
+        assert len(PIN.findall(lock.read_text())) == len(lines), lock
+    assert len(pins(locks)) > 200

@@ -1,0 +1,185 @@
+"""The rules for containers: each is broken once, in a Compose file and as `docker inspect` has it."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from typing import Any
+
+import pytest
+from containment import EXEMPTIONS, INHIBIT, JUDGED, faults, inspected, main, read, unexempted, unneeded
+
+from bench.own_app.compose_file import REFUSED, own_services
+
+PROJECT = "/home/me/bench"
+CLOSED = {"bench": {"internal": True, "driver_opts": {INHIBIT: "true"}}}
+GOOD: dict[str, Any] = {
+    "image": "bench/app",
+    "read_only": True,
+    "cap_drop": ["ALL"],
+    "security_opt": ["no-new-privileges:true"],
+    "pids_limit": 512,
+    "mem_limit": "536870912",
+    "ulimits": {"nofile": 16384},
+    "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "1"}},
+    "networks": {"bench": None},
+    "sysctls": {"net.core.somaxconn": "16384"},
+    "tmpfs": ["/tmp:mode=1777"],
+    "secrets": [{"source": "database_password", "target": "/run/secrets/database_password"}],
+}
+
+
+def bind(source: str, target: str = "/x", **more: Any) -> dict[str, Any]:
+    return {"volumes": [{"type": "bind", "source": source, "target": target, "read_only": True, **more}]}
+
+
+def test_a_confined_service_has_no_fault() -> None:
+    assert not list(faults(GOOD | bind(f"{PROJECT}/services"), CLOSED, PROJECT))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"read_only": False}, "its root is writable"),
+        ({"cap_drop": ["NET_RAW"]}, "keeps the capabilities of the engine's default"),
+        ({"cap_add": ["SYS_ADMIN", "CHOWN"]}, "adds capabilities: CHOWN, SYS_ADMIN"),
+        ({"security_opt": []}, "may gain privileges"),
+        (
+            {"security_opt": ["no-new-privileges:true", "seccomp:unconfined"]},
+            "weakens its confinement (seccomp:unconfined)",
+        ),
+        ({"pids_limit": -1}, "has no limit of processes"),
+        ({"mem_limit": "0"}, "has no limit of memory"),
+        ({"ulimits": {}}, "has no limit of open files"),
+        ({"logging": {"driver": "json-file"}}, "its log has no limit"),
+        ({"networks": {"bench": None, "default": None}}, "is on default, which leads out of the run"),
+        ({"ports": [{"target": 8080}]}, "publishes a port"),
+        ({"sysctls": {"kernel.msgmax": "1"}}, "sets kernel.msgmax for the host"),
+        (bind("/var/run/docker.sock"), "mounts the Docker socket"),
+        (bind("/etc"), "mounts /etc"),
+        (bind(f"{PROJECT}-other"), f"mounts {PROJECT}-other"),
+        (bind(PROJECT, "/bench", read_only=False), "may write to /bench"),
+        ({"volumes": [{"type": "volume", "source": "/x", "target": "/y", "read_only": True}]}, "mounts a volume"),
+        ({"oom_kill_disable": True}, "has what no rule knows (oom_kill_disable)"),
+        *(({key: "host"}, f"{what} ({key})") for key, what in REFUSED.items() if key not in JUDGED),
+    ],
+)
+def test_each_rule_is_broken_once(change: dict[str, Any], fault: str) -> None:
+    assert fault in list(faults(GOOD | change, CLOSED, PROJECT))
+
+
+@pytest.mark.parametrize("network", [{}, {"internal": True}, {"driver_opts": {INHIBIT: "true"}}])
+def test_a_network_that_the_host_is_in_leads_out_of_the_run(network: dict[str, Any]) -> None:
+    assert list(faults(GOOD, {"bench": network}, PROJECT)) == ["is on bench, which leads out of the run"]
+
+
+INSPECTED: dict[str, Any] = {
+    "Name": "/run-app-1",
+    "Config": {"Labels": {"com.docker.compose.service": "app"}},
+    "HostConfig": {
+        "ReadonlyRootfs": True,
+        "CapDrop": ["ALL"],
+        "CapAdd": None,
+        "SecurityOpt": ["no-new-privileges:true"],
+        "PidsLimit": 512,
+        "Memory": 536870912,
+        "Ulimits": [{"Name": "nofile", "Hard": 16384, "Soft": 16384}],
+        "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
+        "NetworkMode": "run_bench",
+        "PortBindings": {},
+        "PublishAllPorts": False,
+        "Privileged": False,
+        "MaskedPaths": ["/proc/kcore"],
+        "IpcMode": "private",
+        "Runtime": "runc",
+        "PidMode": "",
+    },
+    "NetworkSettings": {"Networks": {"run_bench": {}}},
+    "Mounts": [
+        {
+            "Type": "bind",
+            "Source": f"{PROJECT}/postgres/password",
+            "Destination": "/run/secrets/database_password",
+            "RW": False,
+        }
+    ],
+}
+NETWORK = {"Name": "run_bench", "Internal": True, "IPAM": {}, "Options": {INHIBIT: "true"}}
+
+
+def broken(**host: Any) -> list[str]:
+    container = copy.deepcopy(INSPECTED)
+    container["HostConfig"] |= host
+    return list(unexempted(*read([container, NETWORK]), PROJECT))
+
+
+def test_a_container_that_runs_is_judged_by_the_same_rules() -> None:
+    assert broken() == []
+    assert broken(CapAdd=["CAP_NET_RAW"]) == ["app: adds capabilities: NET_RAW"]
+    assert broken(Privileged=True, MaskedPaths=None) == ["app: is privileged (privileged)"]
+    assert broken(MaskedPaths=None) == ["app: is privileged (privileged)"]
+    assert broken(PidMode="host") == ["app: shares a namespace of processes (pid)"]
+    assert broken(NetworkMode="host") == ["app: leaves the internal network (network_mode)"]
+    assert broken(PublishAllPorts=True) == ["app: publishes a port"]
+    assert broken(Devices=[{"PathOnHost": "/dev/kvm"}]) == ["app: asks for devices of the host (devices)"]
+    assert broken(ReadonlyRootfs=False, Memory=0) == ["app: its root is writable", "app: has no limit of memory"]
+
+
+def test_containers_are_named_after_their_service_or_what_they_are() -> None:
+    assert inspected(INSPECTED)[0] == "app"
+    built = {"com.docker.compose.service": "loadgen"}
+    assert inspected(INSPECTED | {"Config": {"Labels": built | {"bench.run": "x"}}})[0] == "tools"
+    assert inspected(INSPECTED | {"Config": {"Labels": None}})[0] == "run-app-1"
+
+
+def test_one_exemption_is_for_one_container_and_one_fault() -> None:
+    adds = GOOD | {"cap_add": ["SETUID", "SETGID"]}
+    assert not list(unexempted([("bench", adds)], CLOSED, PROJECT))
+    assert list(unexempted([("app", adds)], CLOSED, PROJECT)) == ["app: adds capabilities: SETGID, SETUID"]
+    more = GOOD | {"cap_add": ["SETUID", "SETGID", "CHOWN"]}
+    assert list(unexempted([("bench", more)], CLOSED, PROJECT)) == ["bench: adds capabilities: CHOWN, SETGID, SETUID"]
+
+
+def test_an_exemption_that_nothing_needs_is_a_fault() -> None:
+    assert "bench: no longer needs its exemption: mounts /sys/fs/cgroup" in list(
+        unneeded([("bench", GOOD)], CLOSED, PROJECT)
+    )
+    assert not list(unneeded([("app", GOOD)], CLOSED, PROJECT))
+
+
+def test_every_exemption_has_a_reason() -> None:
+    assert all(len(one.reason) > 20 for one in EXEMPTIONS)
+    assert len({(one.container, one.fault) for one in EXEMPTIONS}) == len(EXEMPTIONS)
+
+
+def test_a_users_own_services_are_confined_but_for_what_is_listed() -> None:
+    asked = {
+        "image": "postgres:18",
+        "volumes": [{"type": "bind", "source": "/shop/init", "target": "/init"}],
+        "platform": "x",
+    }
+    own = own_services({"services": {"db": asked | {"tmpfs": ["/x"], "expose": ["5432"]}}}, "/shop")["services"]
+    assert not list(unexempted(own.items(), CLOSED, "/shop"))
+    kept = {fault for one in own.values() for fault in faults(one, CLOSED, "/shop")}
+    assert kept == {one.fault for one in EXEMPTIONS if one.container == "own-*"}
+
+
+@pytest.mark.parametrize(
+    ("services", "status", "printed"),
+    [
+        ({"app": GOOD}, 0, "1 containers are confined\n"),
+        ({"app": GOOD, "other": GOOD | {"read_only": False}}, 1, "other: its root is writable\n"),
+        ({}, 1, "0 containers are confined\n"),
+    ],
+)
+def test_the_command(
+    services: dict[str, Any],
+    status: int,
+    printed: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"services": services, "networks": CLOSED})))
+    assert main([PROJECT]) == status
+    assert capsys.readouterr().out == printed
