@@ -33,7 +33,8 @@ find_left_of_runs() {
 	done <<<"$list"
 	list=$("$docker" network ls --format "{{.ID}} {{.Label \"$key\"}} {{.Label \"bench.network\"}}" --filter "label=$key") || return
 	while read -r id name labelled; do
-		[[ ${up[$name]:-} ]] || { ! is_ours "$name" && [[ $name != bench || ! $labelled ]]; } || networks+=("$id")
+		is_ours "$name" || [[ $name == bench && $labelled ]] || continue
+		[[ ${up[$name]:-} ]] || networks+=("$id")
 	done <<<"$list"
 	list=$("$docker" volume ls --format "{{.Name}} {{.Label \"$key\"}}" --filter "label=$key") || return
 	while read -r id name; do
