@@ -15,6 +15,7 @@ from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
 from bench.matrix.load import load_matrix
 from bench.matrix.pins import pins_of
+from bench.own_app.app import read_app
 
 SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4", "--seed", "5"]
 
@@ -115,6 +116,22 @@ def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureF
     (first / "run.json").write_text(json.dumps(facts))
     words = words_of(first, capsys=capsys)
     assert words["own_words"] == options and words["was_own"] == ["main:app"]
+
+
+def test_the_options_of_an_own_app_are_those_that_were_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.mkdir()
+    out.mkdir()
+    (source / "main.py").write_text("from flask import Flask\napp = Flask(__name__)\n")
+    given = ["--folder", "/home/me/My shop", "--app", "main:app", "--before", "python3 seed.py"]
+    assert main(["own-app", str(out), *given, "--source", str(source)]) == 0
+    assert capsys.readouterr().out == "py313 3.13\n"
+    app = read_app(out)
+    assert app.options == ("--app", "/home/me/My shop", "main:app", "--before", "python3 seed.py")
+    assert app.facts()["options"] == app.options
 
 
 @pytest.mark.parametrize(
