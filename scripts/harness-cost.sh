@@ -15,7 +15,8 @@
 #                    with the images there, and a rebuild of them after a change of the app
 #   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (about 5 s each), and prints
 #                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
-#                    networks, volumes, images, the engine's disk. Exit status 1 where something has
+#                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the
+#                    folder of the last run, samples.txt
 set -Eeuo pipefail
 # shellcheck source=tests/lib/long_run.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"

@@ -81,8 +81,14 @@ count_images() {
 	for name; do list+=${images[$name]}; done
 	awk -v words="$words" '
 		BEGIN { unit["kB"] = 1e3; unit["MB"] = 1e6; unit["GB"] = 1e9; unit["TB"] = 1e12; unit["B"] = 1 }
+		NF && $2 !~ /^[0-9.]+[kMGT]?B$/ { unknown = 1 }
 		NF { match($2, /[a-zA-Z]+$/); bytes += substr($2, 1, RSTART - 1) * unit[substr($2, RSTART)]; ++n }
-		END { printf "%s: %d", words, n; if (n) printf ", %.1f MB that no other image shares", bytes / 1e6; print "" }' <<<"$list"
+		END {
+			printf "%s: %d", words, n
+			if (unknown) printf ", of unknown size"
+			else if (n) printf ", %.1f MB that no other image shares", bytes / 1e6
+			print ""
+		}' <<<"$list"
 }
 
 # remove_images: by name where they have one, which leaves another's name of the same image. One in use stays, and is said.

@@ -20,28 +20,31 @@ long_run() {
 	sample_machine before '' 0 >"$work/samples"
 	levels=$(((half + 98) / 99))
 	long_matrix --mode solo --level "$(seq -s, "$levels")" --rounds $(((half + levels - 1) / levels)) "$@"
-	# Two services that are one; with three rounds no table ends before its last.
-	levels=$(((half + 5) / 6))
-	long_matrix --vary BACKLOG=2048,2047 --level "$(seq -s, "$levels")" --rounds 3 "$@"
+	# Two services that are one; with five rounds no table ends before its last.
+	levels=$(((half + 9) / 10))
+	long_matrix --vary BACKLOG=2048,2047 --level "$(seq -s, "$levels")" --rounds 5 "$@"
 	sample_machine after '' 0 >>"$work/samples"
+	cp "$work/samples" "$(<"$work/run")/samples.txt"
 	in_tools python3 -m tests.cost long "results/${work##*/}/samples" || exit $?
 }
 
-# long_matrix SELECTION...: a run, looked at after each `every` measurements; nothing is looked at before there is a file of samples.
+# long_matrix SELECTION...: a run, looked at after each `every` measurements or seconds, once there is a file of samples. Its folder
+# into `run`.
 long_matrix() {
-	local run='' measured=0 next=1 status=0 pid
+	local run='' measured=0 next=1 status=0 pid last=0
 	in_background start_matrix "$@"
 	pid=$child
 	while kill -0 "$pid" 2>/dev/null; do
 		run=$(sed -n '/^results\//{s///p;q}' "$work/log")
 		measured=$(find "$root/results/${run:-none}" -name meta.json 2>/dev/null | wc -l) || measured=0
-		if [[ -e $work/samples ]] && ((measured >= next)); then
+		if [[ -e $work/samples ]] && ((measured >= next || (measured && SECONDS - last >= every))); then
 			sample_machine during "$run" "$measured" >>"$work/samples"
-			next=$((measured + every))
+			next=$((measured + every)) last=$SECONDS
 		fi
 		sleep 1
 	done
 	wait "$pid" || status=$?
+	echo "$root/results/$run" >"$work/run"
 	((status == 0)) || { tail -n 20 "$work/log" >&2 && fail 1 "a run failed; the end of what it said is above"; }
 }
 

@@ -176,3 +176,10 @@ fake() {
 	BENCH_DOCKER=$docker run "$root/scripts/clean.sh" --images-older-than many
 	[[ $status == 2 && $output == *'--images-older-than takes a number of days'* ]]
 }
+
+@test "a size that the engine does not know is said to be unknown" {
+	echo 'sha256:1 shop:latest N/A 2026-01-01 10:00:00 +0000 UTC #' >images
+	find_images 0
+	run count_images words other
+	[[ $output == 'words: 1, of unknown size' ]]
+}
