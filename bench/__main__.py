@@ -23,6 +23,7 @@ VERBS = {
     "target-check": "cli.running:target_check_verb",
     "find": "cli.plan:find_verb",
     "resume": "cli.plan:resume_verb",
+    "again": "cli.again:again_verb",
     "next": "cli.drive:next_verb",
     "service-failed": "cli.services:service_failed_verb",
     "service-stopped": "cli.services:service_stopped_verb",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app]
+# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --long [COUNT [SELECTION...]]]
 #
 # Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
 # its own CPU while a service is under load, the time and memory of building a report from 10,000
@@ -13,9 +13,13 @@
 #                    RUN it measures a table of eight services for that
 #   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
 #                    with the images there, and a rebuild of them after a change of the app
+#   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (about 5 s each), and prints
+#                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
+#                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the
+#                    folder of the last run, samples.txt
 set -Eeuo pipefail
-# shellcheck source=tests/lib/harness_cost.sh
-source "${BASH_SOURCE[0]%/*}/../tests/lib/harness_cost.sh"
+# shellcheck source=tests/lib/long_run.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
 # shellcheck source=tests/lib/own_app_cost.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
 trap_errors
@@ -25,6 +29,10 @@ case ${1:-} in
 '') ;;
 --load)
 	load_share "${2:-}"
+	exit
+	;;
+--long)
+	long_run "${@:2}"
 	exit
 	;;
 --builds) builds=${2:-*-py313-debian} ;;

@@ -2,7 +2,7 @@
 #
 # Usage: scripts/matrix.sh [--setup] [--preset NAME] [SELECTION...]
 #        scripts/matrix.sh --app FOLDER MODULE:CALLABLE [SELECTION...]
-#        scripts/matrix.sh --resume RUN [--max-time MINUTES]
+#        scripts/matrix.sh --again RUN [SELECTION...] | --resume RUN [--max-time MINUTES]
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads them in
 # fresh containers, saves the tools' raw output under results/RUN and writes index.html and report.md
@@ -37,6 +37,8 @@
 #                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
 #   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
 #                         record, and try services again that failed, unless they answered wrongly
+#   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
+#                         that are given; what differs now (commit, engine, machine, images, packages) is said first
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -48,8 +50,8 @@ source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
 source "${BASH_SOURCE[0]%/*}/lib/images.sh"
 # shellcheck source=scripts/lib/measure.sh
 source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
-# shellcheck source=scripts/lib/own_app.sh
-source "${BASH_SOURCE[0]%/*}/lib/own_app.sh"
+# shellcheck source=scripts/lib/again.sh
+source "${BASH_SOURCE[0]%/*}/lib/again.sh"
 # shellcheck source=scripts/lib/own_run.sh
 source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
 # shellcheck source=scripts/lib/packages.sh
@@ -62,7 +64,7 @@ source "${BASH_SOURCE[0]%/*}/lib/run.sh"
 source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
 trap_errors
 
-verb=run selection=() setup=() resume='' quiet=()
+verb=plan selection=() setup=() resume='' again='' quiet=()
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
@@ -72,10 +74,10 @@ while (($#)); do
 		quiet=(--quiet)
 		;;
 	--list) verb=list ;;
-	--dry-run) verb=dry-run ;;
-	--resume)
-		[[ ${2:-} ]] || fail 2 "--resume needs the name of a run"
-		resume=$2
+	--dry-run) verb=commands ;;
+	--resume | --again)
+		[[ ${2:-} ]] || fail 2 "$1 needs the name of a run"
+		printf -v "${1#--}" %s "$2"
 		shift
 		;;
 	*)
@@ -94,17 +96,14 @@ done
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
+[[ ! $again ]] || repeat_run "$again" "${selection[@]}"
 if ((${#own[@]})); then
 	prepare_own_app "${selection[@]}"
 elif ((${#packages[@]})) && [[ ! $resume ]]; then
 	prepare_packages "${selection[@]}"
 fi
 
-case $verb in
-list) plan_verb list "${selection[@]}" ;;
-dry-run) plan_verb commands "${selection[@]}" ;;
-esac
-[[ $verb == run ]] || exit 0
+[[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
 
 if [[ $resume ]]; then
 	resumed=$(bench resume "$resume" "${selection[@]}")

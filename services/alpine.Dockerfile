@@ -72,4 +72,6 @@ RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" se
 # At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
+# By which scripts/clean.sh tells that an image is this project's.
+LABEL bench.image=service
 CMD ["/app/server/start"]

@@ -123,6 +123,8 @@ RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" se
 # At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
+# By which scripts/clean.sh tells that an image is this project's.
+LABEL bench.image=service
 CMD ["/app/server/start"]
 
 # What of one's own app changes most often: its folder, in one layer that all servers of a Python share, which without times

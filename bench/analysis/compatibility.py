@@ -83,9 +83,16 @@ class Compatibility:
 
 def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
     """Every difference between two runs; pure."""
-    found = [*_integrity(one, other), *_harness(one, other), *_machine(one, other), *_settings(one, other)]
+    found = [*_integrity(one, other), *conditions(one, other)]
     found += [*_tools(one, other), *_loads(one, other), *_services(one, other)]
     return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
+
+
+def conditions(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+    """What differs in the project, its images, the engine, the machine and the settings."""
+    yield from _harness(one, other)
+    yield from _machine(one, other)
+    yield from _settings(one, other)
 
 
 def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Difference]:

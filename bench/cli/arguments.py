@@ -41,6 +41,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--target", default=[], action="append")
     parser.add_argument(OWNED, dest="owned", action="store_true")
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--again", type=_run_again)
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
@@ -49,8 +50,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"{OWNED} goes with --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     options.wheels = read_wheels(options.packages_in) if options.packages_in else None
-    # A user's own app has an entry of its own, and so have packages and two refs.
-    hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=")
+    # A user's own app, packages, two refs and a run that is repeated have entries of their own.
+    hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=", "--again=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
 
@@ -68,6 +69,13 @@ def minutes_as_seconds(text: str) -> float:
     if not 0 < minutes < 100_000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")
     return minutes * 60
+
+
+def _run_again(name: str) -> object:
+    """The run of that name. What reads it is imported for this option alone."""
+    from bench.cli.again import read_then
+
+    return read_then(name)
 
 
 def _whole(text: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def own_app_verb(argv: Sequence[str]) -> int:
         pythons=tuple(name for words in options.python for name in words.split(",") if name),
     )
     app, by = describe(given, load_matrix())
+    app = replace(app, options=tuple(_given(options)))
     name, text = requirements_of(options.source, options.requirements_here, Path(options.requirements).name)
     (options.out / "requirements").mkdir(exist_ok=True)
     write_file(options.out / "requirements" / name, text)
@@ -80,6 +82,14 @@ def own_app_verb(argv: Sequence[str]) -> int:
     for python in app.pythons:
         print(python_label(python), python)
     return 0
+
+
+def _given(options: argparse.Namespace) -> Iterator[str]:
+    """The options for the app as words of the command line."""
+    yield from ("--app", options.folder, options.app)
+    for name in ("interface", "requirements", "targets", "expect", "env-file", "before", "compose"):
+        if value := getattr(options, name.replace("-", "_")):
+            yield from (f"--{name}", value)
 
 
 def _services(options: argparse.Namespace) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def list_verb(argv: Sequence[str]) -> int:
     """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
     options = parse_selection(argv)
     present = local_images(options.images)
-    plan, _, _ = plan_of(options, present)
+    plan, matrix, settings = plan_of(options, present)
     for cell in plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
     for skip in plan.skips:
@@ -76,7 +76,8 @@ def list_verb(argv: Sequence[str]) -> int:
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
-    for line in expectations(UNKNOWN, wanted_of(plan, options.max_time, present)):
+    facts = facts_of("", plan, matrix, settings, options)
+    for line in [*facts["again"]["words"], *expectations(UNKNOWN, wanted_of(plan, options.max_time, present))]:
         print(line, file=sys.stderr)
     return 0
 
@@ -89,7 +90,7 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        for name in ("vary", "target", "profile"):
+        for name in ("vary", "target", "profile", "again"):
             if getattr(options, name):
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
@@ -99,7 +100,7 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
     left_out = _left_out(facts) if options.vary or options.sides or options.wheels else []
-    notes = facts.get("refs", {}).get("notes", [])
+    notes = [*facts["again"]["words"], *facts.get("refs", {}).get("notes", [])]
     for line in [] if options.quiet else [*notes, *left_out, *facts["expected"]]:
         print(line, file=sys.stderr)
     print(folder.name)
@@ -142,10 +143,8 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     present = local_images(options.images)
     plan, matrix, settings = plan_of(options, present)
     app = read_app(options.own_app) if options.own_app else None
-    seed = options.seed if options.seed is not None else int(settings["SEED"])
     folder = make_folder(plan.preset.name, folder)
-    facts = run_facts(folder.name, plan, settings, seed, options)
-    facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
+    facts = facts_of(folder.name, plan, matrix, settings, options)
     facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
     if app:
         shutil.copytree(options.own_app, folder / FOLDER)
@@ -155,8 +154,24 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     if options.wheels:
         shutil.copytree(options.packages_in, folder / PACKAGES)
         facts["packages"] = options.wheels.facts()
-    write_run(folder, matrix, plan.services, measurements(plan, seed), facts)
+    write_run(folder, matrix, plan.services, measurements(plan, facts["seed"]), facts)
     return folder
+
+
+def facts_of(
+    name: str, plan: Plan, matrix: Matrix, settings: Mapping[str, str], options: argparse.Namespace
+) -> dict[str, Any]:
+    """run.json of a planned run, without what is expected of it; `again`: the run that it repeats, and what differs."""
+    seed = options.seed if options.seed is not None else int(settings["SEED"])
+    facts = run_facts(name, plan, settings, seed, options)
+    facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
+    if not options.again:
+        return facts | {"again": {"run": None, "words": []}}
+    from bench.cli.again import again_lines
+
+    lines = [one.to_line() for one in measurements(plan, seed)]
+    words = again_lines(options.again, facts, lines, plan.services, options.own_app)
+    return facts | {"again": {"run": options.again.name, "words": words}}
 
 
 def commands_verb(argv: Sequence[str]) -> int:
@@ -172,7 +187,8 @@ def commands_verb(argv: Sequence[str]) -> int:
                 if done.returncode:
                     raise UserError(done.stderr.strip())
                 print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
-        for line in json.loads((run / "run.json").read_text())["expected"]:
+        facts = json.loads((run / "run.json").read_text())
+        for line in [*facts["again"]["words"], *facts["expected"]]:
             print(line, file=sys.stderr)
     return 0
 
@@ -228,7 +244,7 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
         raise UserError("--cpu-hour-price takes a number above 0, and is for one's own app: give --app too")
     if options.own_app:
         matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
-    settings = resolve(read_settings(os.environ))
+    settings = resolve(_settings_of(options, matrix))
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
     loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
@@ -241,6 +257,16 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings
+
+
+def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
+    """The settings; of a run that is repeated its own, UserError where it cannot be."""
+    if not options.again:
+        return read_settings(os.environ)
+    from bench.cli.again import check_services, settings_then
+
+    check_services(options.again, options.command_line, matrix)
+    return read_settings(os.environ, then=settings_then(options.again))
 
 
 def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:

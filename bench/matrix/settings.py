@@ -59,9 +59,11 @@ def read_env(path: Path) -> dict[str, str]:
     return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
 
 
-def read_settings(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str]:
-    """The value of every setting; UserError for one that is not allowed."""
-    local, own = read_env(root / "services/.env"), read_env(root / ".env")
+def read_settings(
+    environ: Mapping[str, str], root: Path = Path(), then: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The value of every setting; UserError for one that is not allowed. `then`: in the place of those of .env."""
+    local, own = read_env(root / "services/.env"), read_env(root / ".env") | dict(then or {})
     settings = {}
     for name, (pattern, allowed) in SETTINGS.items():
         value = environ.get(name) or own.get(name, "")

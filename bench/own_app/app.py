@@ -43,6 +43,8 @@ class OwnApp:
     services: tuple[str, ...] = ()
     """The names of the user's own Compose services; `COMPOSE` beside app.json defines them."""
     expect: tuple[Mapping[str, Any], ...] = ()
+    options: tuple[str, ...] = ()
+    """As they were given, with the host's paths: what repeats the run."""
 
     def facts(self) -> dict[str, Any]:
         """run.json's entry."""
@@ -54,6 +56,7 @@ class OwnApp:
             "before": self.before,
             "services": self.services,
             "variables": self.variables,
+            "options": self.options,
         }
 
     @property

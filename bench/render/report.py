@@ -166,6 +166,8 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     if refs := against(facts):
         changed = [*map(str, items(mapping(facts.get("refs")).get("changed")))]
         yield "refs", f"{refs}, which differ in {listed(changed or ['nothing'])}"
+    if repeats := mapping(facts.get("again")).get("run"):
+        yield "repeats", str(repeats)
     harness = mapping(facts.get("harness"))
     branch = f", branch {harness['branch']}" if harness.get("branch") else ""
     content = str(harness.get("hash", "unknown"))[:12]

@@ -38,7 +38,13 @@ plan_verb() {
 	settings=$(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
 	mapfile -t tool_options <<<"$settings"
 	tool_options+=("--env=BENCH_VERSION=$version" "--env=BENCH_ENGINE=$engine" "--env=BENCH_CONTAINERS=fresh for every measurement"
-		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images")
+		"--env=BENCH_COMMIT=$commit" "--env=BENCH_BRANCH=$branch" "--env=BENCH_IMAGES=$images" "--env=BENCH_BASES=${bases_here:-}")
 	"$docker" image ls --filter dangling=false --format '{{.Repository}}:{{.Tag}}' |
 		in_tools python3 -m bench "$verb" --images=/dev/stdin "$@"
+}
+
+# only_plan VERB ARGUMENT...: a planning verb, and no more.
+only_plan() {
+	plan_verb "$@"
+	exit
 }

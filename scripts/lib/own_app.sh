@@ -7,7 +7,7 @@ source "${BASH_SOURCE[0]%/*}/bases.sh"
 source "${BASH_SOURCE[0]%/*}/compose.sh"
 
 # The options as they were given; --app takes two values.
-declare -A own=()
+declare -gA own=()
 own_options='--interface --requirements --targets --expect --env-file --before --compose --head'
 
 # own_option WORD...: takes one of the options from the front of the command line; sets `taken` to how many words it is.
@@ -89,6 +89,11 @@ mount() { mounts+=(--mount "type=bind,\"source=${1//\"/\"\"}\",target=$2,readonl
 lock_own_app() {
 	local label python prefix log=$own_folder/lock.log
 	while read -r label python; do
+		mkdir -p "$own_folder/locks"
+		if has_lock "$label"; then
+			cp -r "$root/$again_folder/app/locks/$label" "$own_folder/locks/"
+			continue
+		fi
 		prefix=$(own_prefix "$python")
 		get_base "$prefix:${python#pypy}-slim" &
 		wait $! || fail 2 "Python $python has no base image here: leave it out of --python"
@@ -98,6 +103,12 @@ lock_own_app() {
 			--output "type=local,dest=$own_folder/locks/$label" --progress plain "$root/services" >"$log" 2>&1 </dev/null ||
 			fail 2 "the app's requirements cannot be resolved: $(resolver_words "$log")"
 	done <<<"$1"
+}
+
+# has_lock LABEL: whether a run that is repeated (again.sh sets its folder) has the lock, of an app that asked for the same.
+has_lock() {
+	[[ ${again_folder:-} && -d $root/$again_folder/app/locks/$1 ]] &&
+		diff --recursive --brief "$root/$again_folder/app/requirements" "$own_folder/requirements" >/dev/null 2>&1
 }
 
 # own_prefix PYTHON: the prefix of its base image's name.

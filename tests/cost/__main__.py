@@ -1,4 +1,4 @@
-"""`python3 -m tests.cost run|page|builds|load|own ...`: for scripts/harness-cost.sh."""
+"""`python3 -m tests.cost run|page|builds|load|own|long ...`: for scripts/harness-cost.sh."""
 
 import sys
 
@@ -6,11 +6,13 @@ from bench.core.errors import UserError
 from tests.cost.build_cost import build_cost
 from tests.cost.harness_cost import harness_cost
 from tests.cost.load_share import load_share
+from tests.cost.long_run import long_run
 from tests.cost.own_app_cost import own_app_cost
 from tests.cost.page_cost import page_cost
 
 try:
     verbs = {"run": harness_cost, "page": page_cost, "builds": build_cost, "load": load_share, "own": own_app_cost}
+    verbs["long"] = long_run
     sys.exit(verbs[sys.argv[1]](sys.argv[2:]))
 except UserError as error:
     print(f"harness-cost: {error}", file=sys.stderr)

@@ -28,6 +28,14 @@ load own_app
 	run=$(the_run)
 	grep -q 'POST /pictures' "$run/app/answers.json"
 	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 2 ]]
+	# Again: with the same options and locks, as long as the folder is there.
+	run -0 scripts/matrix.sh --again "${run##*/}" --list
+	echo "$output"
+	[[ $output == *"again ${run##*/}: "*', in the same order'* || $output == *', as then; nothing differs'* ]]
+	[[ $output != *'resolving what the app needs'* && $output == *'table in turns: mix  wrk  c16  2 services'* ]]
+	mv "$shop/fastapi" "$shop/away"
+	refused "there is no folder '$shop/fastapi'" scripts/matrix.sh --again "${run##*/}" --list
+	mv "$shop/away" "$shop/fastapi"
 }
 
 @test "each tool sends what it can express, and of the others it is said that they cannot" {

@@ -1,0 +1,117 @@
+"""`again`: what repeats a run, for scripts/lib/again.sh; and what its repetition needs of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.since_then import Layers, Now, Then, since_then
+from bench.core.errors import UserError
+from bench.core.files import as_object, items, mapping, read_bytes
+from bench.matrix.model import Matrix, Service
+from bench.matrix.pins import pins_of
+from bench.matrix.settings import SETTINGS
+from bench.plan.again import chooses_the_same, repeated
+from bench.run.folder import find_run
+from bench.run.reader import read_service
+
+MACHINE = frozenset(
+    {"BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
+    | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
+)
+"""Settings that are this machine's, and not taken over; SELECTION is in the command."""
+
+
+def again_verb(argv: Sequence[str]) -> int:
+    """`again RUN [SELECTION]`: print what repeats it, for bash to source; options of SELECTION replace the run's own.
+
+    `selection`, `again_bases` (its base images) and, of a user's own app, `own_words` and `again_locks` (its folder).
+    """
+    then = read_then(argv[0] if argv else "")
+    own = mapping(then.facts.get("own_app"))
+    seed = then.facts.get("seed")
+    if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
+        raise UserError(f"{then.name} has no selection to repeat: it only checked services, as scripts/verify.sh does")
+    services = [mapping(one) for one in mapping(then.facts.get("services")).values()]
+    arrays = {
+        "selection": [*repeated(then.command, seed, argv[1:]), f"--again={argv[0]}"],
+        "again_bases": dict.fromkeys(str(one["base_image"]) for one in services if one.get("base_image")),
+        "own_words": items(own.get("options")),
+    }
+    for name, words in arrays.items():
+        print(f"{name}=({' '.join(shlex.quote(str(word)) for word in words)})")
+    print(f"was_own={shlex.quote(str(own.get('app') or ''))}")
+    print(f"again_folder={shlex.quote(str(find_run(argv[0], 'run.json')))}")
+    return 0
+
+
+def read_then(name: str) -> Then:
+    """A run that is repeated; UserError where there is none of that name, or its run.json cannot be read."""
+    folder = find_run(name, "run.json")
+    facts = as_object(read_bytes(f"{folder}/run.json") or b"")
+    if facts is None:
+        raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
+    plan = read_bytes(f"{folder}/plan.jsonl")
+    services = mapping(facts.get("services"))
+    layers: dict[str, Sequence[str]] = {}
+    for service, entry in services.items():
+        base = mapping(entry).get("base_image")
+        if base and (found := _layers(folder / "raw/services" / service)):
+            layers.setdefault(str(base), found)
+    return Then(
+        name=folder.name,
+        facts=facts,
+        plan=None if plan is None else [as_object(line) or {} for line in plan.splitlines() if line.strip()],
+        services={one: read_service(str(folder), one) for one in services},
+        layers=layers,
+    )
+
+
+def _layers(folder: Path) -> list[str]:
+    """The layers of a service's image, from `docker image inspect`."""
+    try:
+        value = json.loads(read_bytes(f"{folder}/image.json") or b"null")
+    except (ValueError, RecursionError):
+        return []
+    image = mapping(value[0] if isinstance(value, list) and value else None)
+    return [str(layer) for layer in items(mapping(image.get("RootFS")).get("Layers"))]
+
+
+def settings_then(then: Then) -> Mapping[str, str]:
+    """The settings of a run that its repetition takes over."""
+    knobs = mapping(then.facts.get("knobs"))
+    return {name: str(value) for name, value in knobs.items() if name in SETTINGS and name not in MACHINE}
+
+
+def check_services(then: Then, command: Sequence[str], matrix: Matrix) -> None:
+    """UserError where the same selection no longer has a service that it had, as the matrix has none like it."""
+    if not chooses_the_same(then.command, command):
+        return
+    there = {(s.stack, s.python, s.base) for s in matrix.services}
+    for name, entry in mapping(then.facts.get("services")).items():
+        made = mapping(entry)
+        if not made.get("url") and (made.get("stack"), made.get("python"), made.get("base")) not in there:
+            raise UserError(
+                f"{then.name} measured {name}, which this version does not have: choose other services (--stack), or "
+                f"check out {mapping(then.facts.get('harness')).get('version', 'the version that measured it')}"
+            )
+
+
+def again_lines(
+    then: Then, facts: Mapping[str, Any], plan: Iterable[str], services: Iterable[Service], own_app: Path | None
+) -> list[str]:
+    """What differs now, a line each; `facts` and `plan` are run.json and plan.jsonl of the repetition."""
+    locks = own_app / "locks" if own_app else None
+    pins = {service.name: pins_of(service, locks) for service in services if not service.url}
+    lines = [json.loads(line) for line in plan]
+    return since_then(then, Now(facts=facts, plan=lines, pins=pins, bases=_bases(os.environ.get("BENCH_BASES", ""))))
+
+
+def _bases(text: str) -> Layers:
+    """`NAME=LAYER,LAYER...` for each base image that is here."""
+    pairs = (word.rpartition("=") for word in text.split())
+    return {name: layers.split(",") for name, _, layers in pairs if name and layers}

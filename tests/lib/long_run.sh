@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# Many short measurements in a row, for scripts/harness-cost.sh --long: what is left, and what grows. Only declares.
+
+# shellcheck source=tests/lib/harness_cost.sh
+source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
+
+# long_run [COUNT [SELECTION...]]: half of them each service alone, half in turns; prints what `python3 -m tests.cost long` says.
+long_run() {
+	local count=${1:-500} half every levels
+	[[ $count =~ ^[1-9][0-9]{1,3}$ && $count -ge 20 ]] || fail 2 "--long takes a number of measurements from 20 to 9999"
+	(($# == 0)) || shift
+	(($#)) || set -- --stack uvicorn-asgi
+	"$root/scripts/setup.sh"
+	find_docker
+	work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
+	trap 'end_jobs 10; clean_up' EXIT
+	half=$((count / 2)) every=$((count / 20))
+	# What is built, is built before.
+	long_matrix --mode solo --level 1 --rounds 1 "$@"
+	sample_machine before '' 0 >"$work/samples"
+	levels=$(((half + 98) / 99))
+	long_matrix --mode solo --level "$(seq -s, "$levels")" --rounds $(((half + levels - 1) / levels)) "$@"
+	# Two services that are one; with five rounds no table ends before its last.
+	levels=$(((half + 9) / 10))
+	long_matrix --vary BACKLOG=2048,2047 --level "$(seq -s, "$levels")" --rounds 5 "$@"
+	sample_machine after '' 0 >>"$work/samples"
+	cp "$work/samples" "$(<"$work/run")/samples.txt"
+	in_tools python3 -m tests.cost long "results/${work##*/}/samples" || exit $?
+}
+
+# long_matrix SELECTION...: a run, looked at after each `every` measurements or seconds, once there is a file of samples. Its folder
+# into `run`.
+long_matrix() {
+	local run='' measured=0 next=1 status=0 pid last=0
+	in_background start_matrix "$@"
+	pid=$child
+	while kill -0 "$pid" 2>/dev/null; do
+		run=$(sed -n '/^results\//{s///p;q}' "$work/log")
+		measured=$(find "$root/results/${run:-none}" -name meta.json 2>/dev/null | wc -l) || measured=0
+		if [[ -e $work/samples ]] && ((measured >= next || (measured && SECONDS - last >= every))); then
+			sample_machine during "$run" "$measured" >>"$work/samples"
+			next=$((measured + every)) last=$SECONDS
+		fi
+		sleep 1
+	done
+	wait "$pid" || status=$?
+	echo "$root/results/$run" >"$work/run"
+	((status == 0)) || { tail -n 20 "$work/log" >&2 && fail 1 "a run failed; the end of what it said is above"; }
+}
+
+start_matrix() { exec "$root/scripts/matrix.sh" --scenario json --tool wrk --duration 1 --controls none "$@" >"$work/report" 2>"$work/log"; }
+
+# sample_machine WHEN RUN MEASURED: `name value` lines. What cannot be read here is left out.
+sample_machine() {
+	local place key=com.docker.compose.project
+	printf 'sample %s %s %s\n' "$1" "$3" "${2:-none}"
+	# Other runs' containers and networks are theirs.
+	"$docker" ps --all --format "{{.Label \"$key\"}}" | count_own containers "$2"
+	"$docker" network ls --format "{{.Label \"$key\"}}" | count_own networks "$2"
+	"$docker" volume ls --quiet | count volumes
+	"$docker" image ls --quiet --all | count images
+	"$docker" system df --format 'size of {{.Type}} {{.Size}}'
+	place=$("$docker" info --format '{{.DockerRootDir}}')
+	[[ ! -r $place/overlay2 ]] || find "$place/overlay2" -maxdepth 1 -mindepth 1 | count layers
+	# Files come and go while they are counted.
+	[[ ! -r $place/containers ]] || { du -sbc "$place"/{containers,network,volumes} 2>/dev/null || true; } | total "bytes of the engine's folders"
+	du -sbc "$root"/results/2* | total 'bytes of results'
+	[[ ! $2 ]] || sample_processes "$2"
+}
+
+count() { printf '%s %d\n' "$1" "$(wc -l)"; }
+
+total() { sed -n "s/^\([0-9]*\)\ttotal$/$1 \1/p"; }
+
+# count_own NAME RUN: of the lines, without those of other projects.
+count_own() { awk -v name="$1" -v run="bench-$2-" '$0 == "" || index($0, run) == 1 { ++n } END { print name, n + 0 }'; }
+
+# sample_processes RUN: of the scripts that measure it: memory that is theirs alone, in kB, and open files.
+sample_processes() {
+	local place memory files
+	for place in /proc/[0-9]*; do
+		[[ $place/fd/9 -ef $root/results/$1/.writer && $(cat "$place/comm" || true) == matrix.sh ]] || continue
+		memory=$(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' "$place/status") || continue
+		files=$(find "$place/fd" -mindepth 1 | wc -l) || continue
+		printf 'process %s %s %s\n' "${place#/proc/}" "$memory" "$files"
+	done 2>/dev/null
+}

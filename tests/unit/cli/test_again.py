@@ -1,0 +1,161 @@
+"""A run that is repeated: from its folder to the plan of the next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from bench.__main__ import main
+from bench.cli.arguments import parse_selection
+from bench.cli.plan import make_run
+from bench.matrix.load import load_matrix
+from bench.matrix.pins import pins_of
+from bench.own_app.app import read_app
+
+SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4", "--seed", "5"]
+
+
+@pytest.fixture
+def first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A planned run with a setting of its own, whose services have what their locks say."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("WORKERS", "3")
+    folder = make_run(parse_selection(SELECTION), tmp_path / "first")
+    monkeypatch.delenv("WORKERS")
+    services = {service.name: service for service in load_matrix().services}
+    for name in facts_of(folder)["services"]:
+        place = folder / "raw/services" / name
+        place.mkdir(parents=True)
+        pins = pins_of(services[name]).versions.items()
+        (place / "packages.txt").write_text("".join(f"{key}=={value}\n" for key, value in pins))
+        (place / "image.json").write_text('[{"RootFS": {"Layers": ["sha256:1", "sha256:2"]}}]')
+    return folder
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return facts
+
+
+def words_of(run: Path, *otherwise: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    assert main(["again", str(run), *otherwise]) == 0
+    lines = [line.partition("=") for line in capsys.readouterr().out.splitlines()]
+    return {name: shlex.split(text.removeprefix("(").removesuffix(")")) for name, _, text in lines}
+
+
+def test_the_plan_settings_and_seed_are_the_same(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = words_of(first, capsys=capsys)
+    assert words["selection"] == [*SELECTION, f"--again={first}"]
+    (base,) = words["again_bases"]
+    assert words["was_own"] == [""] or words["was_own"] == []
+    monkeypatch.setenv("BENCH_BASES", f"{base}=sha256:1")
+    second = make_run(parse_selection(words["selection"]), tmp_path / "second")
+    assert (second / "plan.jsonl").read_text() == (first / "plan.jsonl").read_text()
+    assert facts_of(second)["knobs"] == facts_of(first)["knobs"]
+    assert facts_of(second)["command"] == facts_of(first)["command"] == SELECTION
+    (line,) = facts_of(second)["again"]["words"]
+    assert facts_of(second)["again"]["run"] == "first" and facts_of(first)["again"]["run"] is None
+    assert line.endswith("as then; nothing differs that is known")
+
+
+def test_options_and_exported_settings_go_before(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = words_of(first, "--rounds", "2", capsys=capsys)
+    monkeypatch.setenv("WORKERS", "2")
+    monkeypatch.setenv("BENCH_BASES", f"{words['again_bases'][0]}=sha256:9")
+    second = make_run(parse_selection(words["selection"]), tmp_path / "second")
+    lines = facts_of(second)["again"]["words"][1:]
+    assert "differs: setting WORKERS: 3 then, 2 now" in lines
+    assert f"differs: base image {words['again_bases'][0]}: another build" in lines
+    assert any(line.startswith("differs: measurements: ") for line in lines)
+    assert len(lines) == 3
+
+
+def test_the_lines_are_printed_before_a_list(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = words_of(first, capsys=capsys)
+    assert main(["list", *words["selection"]]) == 0
+    assert capsys.readouterr().err.startswith("again first: ")
+
+
+def test_a_subnet_and_images_are_those_of_the_machine(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = facts_of(first)
+    facts["knobs"] |= {"BENCH_SUBNET": "10.0.0.0/24", "PYTHON_IMAGE": "elsewhere/python", "GONE": "1"}
+    (first / "run.json").write_text(json.dumps(facts))
+    second = make_run(parse_selection(words_of(first, capsys=capsys)["selection"]), tmp_path / "second")
+    knobs = facts_of(second)["knobs"]
+    assert knobs["BENCH_SUBNET"] != "10.0.0.0/24" and "elsewhere" not in knobs["PYTHON_IMAGE"] and "GONE" not in knobs
+    assert "differs: setting GONE: 1 then, unknown now" in facts_of(second)["again"]["words"]
+
+
+def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(
+    first: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = facts_of(first)
+    entry = next(iter(facts["services"].values()))
+    facts["services"]["gone-py313-debian"] = entry | {"stack": "gone"}
+    (first / "run.json").write_text(json.dumps(facts))
+    assert main(["list", *words_of(first, capsys=capsys)["selection"]]) == 2
+    assert "first measured gone-py313-debian, which this version does not have" in capsys.readouterr().err
+    assert main(["list", *words_of(first, "--stack", "aiohttp", capsys=capsys)["selection"]]) == 0
+
+
+def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = facts_of(first)
+    options = ["--app", "/srv/my shop", "main:app", "--before", "python3 seed.py"]
+    facts["own_app"] = {"app": "main:app", "options": options}
+    (first / "run.json").write_text(json.dumps(facts))
+    words = words_of(first, capsys=capsys)
+    assert words["own_words"] == options and words["was_own"] == ["main:app"]
+
+
+def test_the_options_of_an_own_app_are_those_that_were_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.mkdir()
+    out.mkdir()
+    (source / "main.py").write_text("from flask import Flask\napp = Flask(__name__)\n")
+    given = ["--folder", "/home/me/My shop", "--app", "main:app", "--before", "python3 seed.py"]
+    assert main(["own-app", str(out), *given, "--source", str(source)]) == 0
+    assert capsys.readouterr().out == "py313 3.13\n"
+    app = read_app(out)
+    assert app.options == ("--app", "/home/me/My shop", "main:app", "--before", "python3 seed.py")
+    assert app.facts()["options"] == app.options
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "is not a JSON object"),
+        ('{"run": "contract", "knobs": {}}', "has no selection to repeat: it only checked services"),
+    ],
+)
+def test_what_cannot_be_repeated_is_one_line(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.json").write_text(text)
+    assert main(["again", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
+    assert main(["again", str(tmp_path / "nowhere")]) == 2
+    assert "is not a results folder" in capsys.readouterr().err
+
+
+def test_compose_measures_no_run_again(
+    first: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.cli.plan.host_state", lambda: None)
+    monkeypatch.setattr("bench.cli.plan.replace", lambda host, **_: host)
+    monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
+    assert main(["plan", *SELECTION, f"--again={first}"]) == 2
+    assert "--again needs containers of its own" in capsys.readouterr().err
