@@ -3,11 +3,14 @@
 
 # shellcheck source=scripts/lib/own_app.sh
 source "${BASH_SOURCE[0]%/*}/own_app.sh"
+# shellcheck source=scripts/lib/packages.sh
+source "${BASH_SOURCE[0]%/*}/packages.sh"
 
 # repeat_run RUN SELECTION...: sets `selection` and, of a user's own app, `own` to what they were, but for what is given.
 repeat_run() {
 	local text own_words=() was_own='' again_bases=() name
 	local -A given=()
+	[[ ! -d $root/results/$1/refs ]] || fail 2 "$1 is of two refs: scripts/compare.sh measures them again"
 	text=$(in_tools python3 -m bench again "$@")
 	# shellcheck source=/dev/null
 	source /dev/stdin <<<"$text"
@@ -20,6 +23,10 @@ repeat_run() {
 	for name in "${!given[@]}"; do own[$name]=${given[$name]}; done
 	[[ ! $was_own || ${own[app]:-} ]] || fail 2 "$1 was planned before the options for one's own app were kept: give --app FOLDER $was_own and the others again"
 	look_at_bases "${again_bases[@]}"
+	# What is built from a source is looked for where it was, or where a new --package says.
+	packages=()
+	set -- "${selection[@]}"
+	while (($#)); do package_option "$@" && shift; done
 }
 # The folder of the run, below the project's.
 again_folder=''

@@ -7,6 +7,7 @@ from places import ROOT
 
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Service
+from bench.matrix.packages import with_package
 from bench.matrix.pins import pins_of
 
 LOCKS = {
@@ -45,7 +46,7 @@ def test_the_pins_of_drivers_framework_and_server(monkeypatch: pytest.MonkeyPatc
 def test_a_package_of_its_own_comes_last_and_may_not_be_locked(
     package: str, more: dict[str, str], whole: bool, monkeypatch: pytest.MonkeyPatch, locks: Path
 ) -> None:
-    made = load_matrix().with_package(service(monkeypatch), package)
+    made = with_package(load_matrix(), service(monkeypatch), package)
     pins = pins_of(made, root=locks)
     assert pins.versions == PLAIN | more and pins.whole is whole
 
