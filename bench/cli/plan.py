@@ -94,7 +94,7 @@ def make_plan_verb(argv: Sequence[str]) -> int:
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
-    left_out = _left_out(facts) if options.vary or options.sides else []
+    left_out = _left_out(facts) if options.vary or options.wheels or options.sides else []
     notes = facts.get("refs", {}).get("notes", [])
     for line in [] if options.quiet else [*notes, *left_out, *facts["expected"]]:
         print(line, file=sys.stderr)

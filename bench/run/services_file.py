@@ -27,9 +27,16 @@ def services_file(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[st
         + _map("FRAMEWORK_OF", {name: facts["framework"] for name, facts in services.items()})
         + _map("WAITS_OF", {n: "--concurrent" if f["concurrent"] else "--sequential" for n, f in services.items()})
         + _map("ROUTES_OF", {name: ",".join(facts["routes"]) for name, facts in services.items()})
+        + _sources(services)
         + (_map("TARGET_OF", running) if running else "")
         + (_own(own_app) if own_app else "")
     )
+
+
+def _sources(services: Mapping[str, Mapping[str, Any]]) -> str:
+    """The images with a package from a source, which has a local version: they go with the run. Empty without any."""
+    images = dict.fromkeys(facts["image"] for facts in services.values() if "+" in (facts.get("package") or ""))
+    return _array("SOURCE_IMAGES", images) if images else ""
 
 
 def _own(app: Mapping[str, Any]) -> str:

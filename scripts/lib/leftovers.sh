@@ -8,7 +8,10 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
 source "${BASH_SOURCE[0]%/*}/target.sh"
 
-# remove_run: its containers, volumes and networks. Compose leaves a network that is still in use, and says so with status 0: what the
+# Images with a package that was built from a source, which only this run has a use for (services.sh).
+SOURCE_IMAGES=()
+
+# remove_run: its containers, volumes, networks and images of its own. Compose leaves a network that is still in use, and says so with status 0: what the
 # engine was still starting for a client that was killed has appeared by the next try.
 remove_run() {
 	local left try words
@@ -18,8 +21,10 @@ remove_run() {
 		((try == 1)) || sleep 0.5
 		words=$(run_compose --profile '*' down --timeout 0 --volumes --remove-orphans 2>&1) || true
 		left=$(left_of_run) || return 0
-		[[ $left ]] || return 0
+		[[ $left ]] || break
 	done
+	((${#SOURCE_IMAGES[@]} == 0)) || "$docker" image rm "${SOURCE_IMAGES[@]}" >/dev/null 2>&1 || true
+	[[ $left ]] || return 0
 	warn "$run: some of its containers and networks are left: $(tail -c 300 <<<"$words" | tr -s '\n ' ' ')" || true
 }
 

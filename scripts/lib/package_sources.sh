@@ -67,7 +67,7 @@ package_folder() {
 	printf '%s' "${prefix%/}" >"$1/subfolder"
 	printf '%s' "$commit" >"$1/commit"
 	changes=$(git -C "$2" status --porcelain -- .)
-	[[ ! $changes ]] || printf yes >"$1/changed"
+	[[ ! $changes ]] || { printf yes >"$1/changed" && say "--package $2: with uncommitted changes"; }
 }
 
 # package_commit FOLDER SPEC PATH REF: the commit in a repository of its own, with its history; from a shallow one, too.

@@ -84,6 +84,9 @@ refused() {
 	# Beside other tests there may be too much noise to say that there is none.
 	[[ $(verdict "$locked" "$same") =~ ^(no\ difference\ shown|not\ enough\ data)$ ]]
 	busy_host_causes "$run_folder"
+	# Only this run has a use for their images.
+	run -0 "$docker" image ls --quiet --filter "reference=bench/uvicorn-asgi-$same-*" --filter "reference=bench/uvicorn-asgi-$slow-*"
+	[[ ! $output ]]
 }
 
 @test "records and run say what was measured, with the wheel's digest" {
