@@ -50,7 +50,7 @@ case ${1:-} in
 	;;
 esac
 
-# shellcheck disable=SC2329 # the trap calls it
+# shellcheck disable=SC2317,SC2329 # the trap calls it
 finish() {
 	trap '' INT TERM HUP
 	end_jobs 60

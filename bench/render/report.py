@@ -90,9 +90,11 @@ def report_content(
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
     # For every preset: these tables are empty if the run has no such cells.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
+    # Which server to run it on is not what two refs of an app are measured for.
+    own_app = () if against(facts) else own_app_answers(facts, rankings)
     return {
-        "own_app": own_app_answers(facts, rankings),
-        "own_app_tables": own_app_tables(facts, rankings, records, services),
+        "own_app": own_app,
+        "own_app_tables": own_app_tables(facts, rankings, records, services) if own_app else [],
         "conclusions": by_question(conclusions(rankings, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
