@@ -41,7 +41,8 @@ def with_package(matrix: Matrix, service: Service, package: str, wheel: str = ""
 def name_with(service: Service, package: str, version: str) -> str:
     """The service's name with another version of a package in it: `uvicorn-asgi-0-53-0-py313-debian`."""
     name, label = package.lower(), re.sub(r"[^a-z0-9]+", "-", version.lower()).strip("-")
-    if name not in (service.framework.name, service.server.name):
+    # What is named after the package needs no second name of it: `gunicorn-sync-wsgi-23-0-0-py313-debian`.
+    if name not in (service.framework.name, service.server.name, service.server.name.partition("-")[0]):
         label = f"{name}-{label}"
     return f"{service.stack}-{label}-{suffix(service.python, service.base)}"
 

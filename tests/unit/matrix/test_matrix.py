@@ -162,6 +162,8 @@ def test_a_scenario_fills_in_its_number() -> None:
 def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
     service = next(s for s in MATRIX.services if s.name == "aiohttp-py313-debian")
     assert with_package(MATRIX, service, "aiohttp==3.13.5").name == "aiohttp-3-13-5-py313-debian"
+    sync = next(s for s in MATRIX.services if s.name == "gunicorn-sync-wsgi-py313-debian")
+    assert with_package(MATRIX, sync, "gunicorn==23.0.0").name == "gunicorn-sync-wsgi-23-0-0-py313-debian"
     assert with_package(MATRIX, service, "yarl==1.2").name == "aiohttp-yarl-1-2-py313-debian"
     for wrong in ("aiohttp", "aiohttp>=3", "aiohttp==", "a b==1", "aiohttp==1; rm"):
         with pytest.raises(UserError, match="NAME==VERSION"):
