@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from bench.drive.step_file import write_step
 from bench.drive.steps import Step, read_steps
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.profile import FOLDER, UNDER_WAY
-from bench.run.reader import Run, read_run, read_service
+from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
 QUEUE = "profiles.jsonl"
@@ -54,12 +53,7 @@ def begin(run: Path) -> list[str]:
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
     refused = (f"{name} is not sampled: {why}" for name in named if (why := refusal(source.facts, name)))
     many = [f"sampling {len(left)} services under the load of their tables"] if left else []
-    return [*refused, *_left_out(source, len(windows)), *many]
-
-
-def _left_out(source: Run, windows: int) -> Iterator[str]:
-    if not windows and not any(one.mode == "turns" for one in source.planned):
-        yield "nothing is sampled: the run has no table in turns"
+    return [*refused, *many]
 
 
 def _under_way(window: Measurement) -> Measurement:
