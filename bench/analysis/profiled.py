@@ -54,6 +54,8 @@ class Profile:
     seen: float = 1.0
     alike: float = 1.0
     missing: str = ""
+    starved: bool = False
+    """Whether it is missing because other programs used the CPU."""
 
     @property
     def samples(self) -> int:
@@ -109,7 +111,6 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
     if source.facts.get("profile") is not True:
         return []
     windows = {one.service: one for one in windows_of(source, [ranking])}
-    cpus = _cpus(source.facts)
     found = []
     for name in sampled_services(ranking):
         window = windows.get(name)
@@ -117,11 +118,13 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
         if window is None or why:
             found.append(Profile(name, ranking.table, {}, missing=why))
         else:
-            found.append(_read(source.path, window, services.get(name) or ServiceFacts(name=name), cpus))
+            found.append(read_profile(source, window, services.get(name) or ServiceFacts(name=name)))
     return found
 
 
-def _read(run: str, window: Measurement, service: ServiceFacts, cpus: int) -> Profile:
+def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Profile:
+    """What there is of one window."""
+    run = source.path
     none = Profile(window.service, (window.scenario, window.tool, window.level), {})
     raw = read_raw(run, window)
     if raw.meta is None:
@@ -136,9 +139,10 @@ def _read(run: str, window: Measurement, service: ServiceFacts, cpus: int) -> Pr
     ):
         return replace(none, missing=missing)
     ran = _ran(parts, said, record)
-    starved = min(1 - 1 / ran, 1 - _used(record, window, cpus))
+    starved = min(1 - 1 / ran, 1 - _used(record, window, _cpus(source.facts)))
     if starved > MOST_STARVED:
-        return replace(none, missing=f"it had to wait for a CPU that other programs used for {starved:.0%} of its time")
+        words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
+        return replace(none, starved=True, missing=words)
     cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
     return replace(
         none,

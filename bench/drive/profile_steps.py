@@ -1,7 +1,8 @@
 """The windows of --profile, one by one: after the tables of a run, their services are sampled under their load.
 
 They are not in plan.jsonl, as the verdicts say which services of a large table are sampled. RUN/profiles.jsonl has
-those that are left. The folder of a window gets its name once the window is whole.
+those that are left. The folder of a window gets its name once the window is whole. One that other programs kept from
+its CPU is made once more.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bench.analysis.profiled import profiles_of, refusal, sampled_services, windows_of
+from bench.analysis.profiled import profiles_of, read_profile, refusal, sampled_services, windows_of
 from bench.analysis.table_analysis import judge_tables
 from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
@@ -21,12 +21,14 @@ from bench.drive.finished import read_facts, record_step
 from bench.drive.run_state import STEP_FILE, unverified
 from bench.drive.step_file import write_step
 from bench.drive.steps import Step, read_steps
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.profile import FOLDER, UNDER_WAY
-from bench.run.reader import Run, read_run, read_service
+from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
 QUEUE = "profiles.jsonl"
+AGAIN = "again"
+"""The key of a line whose window was made before."""
 
 
 def begin(run: Path) -> list[str]:
@@ -51,12 +53,7 @@ def begin(run: Path) -> list[str]:
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
     refused = (f"{name} is not sampled: {why}" for name in named if (why := refusal(source.facts, name)))
     many = [f"sampling {len(left)} services under the load of their tables"] if left else []
-    return [*refused, *_left_out(source, len(windows)), *many]
-
-
-def _left_out(source: Run, windows: int) -> Iterator[str]:
-    if not windows and not any(one.mode == "turns" for one in source.planned):
-        yield "nothing is sampled: the run has no table in turns"
+    return [*refused, *many]
 
 
 def _under_way(window: Measurement) -> Measurement:
@@ -67,7 +64,8 @@ def next_window(run: Path) -> str:
     """Record the window that has ended, and write the next one to RUN/step.sh; its words, empty if none is left."""
     steps = [*read_steps((run / QUEUE).read_text())]
     if steps and (facts := read_facts(run / FINISHED)) is not None:
-        _record(run, steps.pop(0), facts)
+        last = steps.pop(0)
+        steps += [Step(({**last.first, AGAIN: True},))] if _is_to_be_repeated(run, last, facts) else []
         write_file(run / QUEUE, "".join(f"{json.dumps(dict(step.first))}\n" for step in steps))
     if not steps:
         for name in (QUEUE, STEP_FILE):
@@ -78,9 +76,14 @@ def next_window(run: Path) -> str:
     return steps[0].label
 
 
-def _record(run: Path, step: Step, facts: dict[str, str]) -> None:
+def _is_to_be_repeated(run: Path, step: Step, facts: dict[str, str]) -> bool:
+    """Record a window that has ended."""
     record_step(run, step, facts)
-    whole = run / step.dir.removesuffix(UNDER_WAY)
-    shutil.rmtree(whole, ignore_errors=True)
-    (run / step.dir).rename(whole)
+    whole = step.dir.removesuffix(UNDER_WAY)
+    shutil.rmtree(run / whole, ignore_errors=True)
+    (run / step.dir).rename(run / whole)
     (run / FINISHED).unlink()
+    window, source = measurement_of({**step.first, "dir": whole}), read_run(str(run))
+    if isinstance(window, str) or step.first.get(AGAIN):
+        return False
+    return read_profile(source, window, read_service(source.path, window.service)).starved

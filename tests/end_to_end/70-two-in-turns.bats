@@ -52,14 +52,12 @@ setup() {
 first_function() { sed -n '/^## Why/,/^## Setup/s/^| \([^ ]*:[^ ]*\) |.*/\1/p' "$run_folder/report.md" | head -n1; }
 
 @test "the profile names the function that is slower" {
-	local stacks
-	sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"
-	if [[ $(first_function) != app.py:burn ]]; then
-		# Beside other tests a service may hardly get the CPU: once more.
-		rm -r "$run_folder/raw/profiles"
-		scripts/matrix.sh --quiet --resume "$run_folder"
+	local stacks try
+	for try in 1 2 3; do
 		sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"
-	fi
+		# Beside other tests a service may hardly get the CPU: what was not sampled is made once more.
+		! grep -q 'was not sampled: it had to wait for a CPU' "$run_folder/report.md" || scripts/matrix.sh --quiet --resume "$run_folder"
+	done
 	[[ $(first_function) == app.py:burn ]]
 	grep -q '^By package: app.py +' "$run_folder/report.md"
 	for stacks in "$run_folder"/raw/profiles/*/busy-50/wrk-c8; do [[ -s $stacks/stacks.txt && -s $stacks/meta.json ]]; done

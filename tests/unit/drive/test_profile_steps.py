@@ -69,6 +69,22 @@ def test_a_call_that_goes_on_makes_what_is_missing_and_what_failed(
     assert "sampling aiohttp-py313-debian" in capsys.readouterr().out
 
 
+def test_a_service_that_others_kept_from_its_cpu_is_sampled_once_more(tmp_path: Path) -> None:
+    folder = write_profiled(tmp_path / "a-run", {})
+    assert ask(folder, "--begin") == 0
+    seen = []
+    for _ in range(3):
+        stack = "tornado" if "STEP_SERVICES=(tornado" in step(folder) else "aiohttp"
+        seen.append(stack)
+        finish(folder, stack)
+        after = folder / f"{AIOHTTP if stack == 'aiohttp' else TORNADO}{UNDER_WAY}" / "server.after"
+        if stack == "aiohttp":
+            after.write_text(after.read_text().replace("cpu_usage_ns 15", "cpu_usage_ns 6"))
+        status = ask(folder)
+    assert (seen, status) == (["aiohttp", "tornado", "aiohttp"], 3)
+    assert (folder / AIOHTTP / "meta.json").exists()
+
+
 def test_a_load_that_fails_is_said_and_the_next_one_comes(tmp_path: Path) -> None:
     folder = write_profiled(tmp_path / "a-run", {})
     assert ask(folder, "--begin") == 0
