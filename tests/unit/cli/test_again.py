@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def test_the_plan_settings_and_seed_are_the_same(
     (line,) = facts_of(second)["again"]["words"]
     assert facts_of(second)["again"]["run"] == "first" and facts_of(first)["again"]["run"] is None
     assert line.endswith("as then; nothing differs that is known")
+    assert main(["build", "--quiet", str(second)]) == 0
+    assert re.search(r"repeats\W+first\b", (second / "report.md").read_text())
 
 
 def test_options_and_exported_settings_go_before(
