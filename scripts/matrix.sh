@@ -92,7 +92,7 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	resumed=$(bench resume "$resume" "${selection[@]}")
+	resumed=$(bench resume "${selection[@]}" -- "$resume")
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")

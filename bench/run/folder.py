@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -23,9 +24,25 @@ def make_folder(label: str, wanted: Path | None = None) -> Path:
 
 
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
-    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`."""
-    for folder in (Path(name), RESULTS / Path(name).name):
-        if name and (folder / "run.json").is_file() and (folder / needs).is_file():
+    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`.
+
+    Names that hold control characters, marks of direction or bytes that are no UTF-8 are refused: the scripts read a
+    name as a line, and people read it in the report.
+    """
+    given = Path(os.path.normpath(name))
+    for folder in (given, RESULTS / given.name):
+        if name and os.path.isfile(folder / "run.json") and os.path.isfile(folder / needs):
+            if not folder.name.isprintable():
+                raise UserError(f"results folder {folder.name!a} has a name that cannot be shown: rename it")
             return folder
-    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
-    raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json") if p.parent.name.isprintable())
+    shown = f"'{name}'" if name.isprintable() else ascii(name)
+    raise UserError(f"{shown} is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+
+
+def in_results(name: str) -> Path:
+    """`find_run` for the scripts, which know a run by its name in results/; UserError where it is elsewhere."""
+    folder = find_run(name)
+    if not (RESULTS / folder.name).is_dir() or not folder.samefile(RESULTS / folder.name):
+        raise UserError(f"{folder} is not in {RESULTS}/: move it there")
+    return folder
