@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from bench.core.errors import UserError
+from bench.core.errors import UserError, one_line
 
 VERBS = {
     "generate": "cli.generate:generate_verb",
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         status: int = getattr(import_module(f"bench.{module}"), function)(list(argv[1:]))
     except UserError as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"bench: {one_line(error)}", file=sys.stderr)
         return 2
     return status
 

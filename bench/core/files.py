@@ -40,7 +40,7 @@ def read_bytes(path: str) -> bytes | None:
         os.close(handle)
 
 
-def as_object(data: bytes) -> dict[str, Any] | None:
+def as_object(data: bytes | str) -> dict[str, Any] | None:
     """The JSON object in `data`; None where it is anything else."""
     value = as_json(data)
     return value if isinstance(value, dict) else None

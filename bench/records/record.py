@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from bench.core.files import as_object
 from bench.records.types import wrong_types
 
 SCHEMA = 2
@@ -195,12 +196,13 @@ def to_line(record: Record) -> str:
 def from_line(line: str) -> Record:
     """The record of a line; BadRecord where it is not one."""
     try:
-        values = json.loads(line)
+        if (values := as_object(line)) is None:
+            raise BadRecord("not a JSON object")
         if (found := values.pop("schema")) != SCHEMA or type(found) is not int:
             raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
         values["causes"] = tuple(Cause(**cause) for cause in values["causes"])
         for name in ("command", "process_cpu_s"):
-            if values.get(name) is not None:
+            if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
         if wrong := ", ".join(wrong_types(values, Record, _KEYS)):
             raise BadRecord(f"not a record of schema {SCHEMA}: of a wrong type: {wrong}")
