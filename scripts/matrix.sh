@@ -92,7 +92,7 @@ esac
 [[ $verb == run ]] || exit 0
 
 if [[ $resume ]]; then
-	resumed=$(bench resume "${selection[@]}" -- "$resume")
+	resumed=$(bench resume "--run=$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")

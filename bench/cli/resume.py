@@ -25,13 +25,13 @@ def find_verb(argv: Sequence[str]) -> int:
 
 
 def resume_verb(argv: Sequence[str]) -> int:
-    """`resume [--max-time MINUTES] -- RUN`: print the run's name and, if given, the time limit in seconds.
+    """`resume --run=RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit in seconds.
 
     UserError where the project or the plan has changed since: figures of two versions are never mixed, and what the
     scripts source and start is what was planned.
     """
     parser = Parser("matrix.sh --resume RUN")
-    parser.add_argument("run")
+    parser.add_argument("--run", default="")
     parser.add_argument("--max-time", type=minutes_as_seconds)
     options = parser.parse_args(argv)
     folder = in_results(options.run)
