@@ -16,9 +16,9 @@ class UserError(Exception):
 LONGEST = 1000
 
 
-def one_line(error: UserError) -> str:
-    """Its text as a terminal may show it: it may quote a file or a name that holds anything."""
-    text = str(error)
+def one_line(words: object) -> str:
+    """Words as a terminal may show them: they may quote a file or a name that holds anything."""
+    text = str(words)
     text = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 

@@ -11,14 +11,12 @@ from typing import Any
 def wrong_types(values: Mapping[str, Any], record: type, mappings: Mapping[str, Collection[str]]) -> Iterator[str]:
     """The fields of `record` whose value is of another type; `mappings` has the keys of those with fixed keys."""
     for field in fields(record):
-        kind, _, optional = str(field.type).partition(" | ")
-        value = values.get(field.name, field.default)
-        if value is None and optional == "None":
+        kind, value = str(field.type), values.get(field.name, field.default)
+        if value is None and kind.endswith(" | None"):
             continue
         keys = mappings.get(field.name)
-        if not _CHECKS[kind if "[" not in str(field.type) else str(field.type).removesuffix(" | None")](value):
-            yield field.name
-        elif keys is not None and value.keys() != set(keys):
+        fits = _CHECKS[kind.removesuffix(" | None")](value)
+        if not fits or (keys is not None and value.keys() != set(keys)):
             yield field.name
 
 

@@ -18,6 +18,7 @@ def image_of(data: bytes | None) -> tuple[str | None, str | None]:
 
 
 def image_bytes(data: bytes | None) -> int | None:
+    """Its size."""
     size = _first(data).get("Size")
     return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
 

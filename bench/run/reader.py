@@ -7,7 +7,6 @@ exception. Only a folder that is not a results folder is refused.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -116,9 +115,13 @@ def read_run(path: str) -> Run:
     if facts is None:
         faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
     elif type(schema := facts.get("schema", SCHEMA)) is not int or schema != SCHEMA:
-        raise UserError(f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}")
+        raise UserError(
+            f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}"
+        )
     changed = tuple(changed_plan(path, facts or {}))
-    faults += [f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed]
+    faults += [
+        f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
+    ]
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():

@@ -22,13 +22,23 @@ def write_run_of_each_kind(folder: Path) -> Path:
     alone = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
     alone.append(entry(tool="vegeta", level=KNEE, number=5))
     turns = block(1, ("aiohttp", "tornado"), windows=2)
-    write_run(folder, [*alone, *turns], tables_in_turns=tables_of(turns), tables=["summary", "tldr", "vegeta", "wrk-latency"])
+    write_run(
+        folder, [*alone, *turns], tables_in_turns=tables_of(turns), tables=["summary", "tldr", "vegeta", "wrk-latency"]
+    )
     for line in alone:
         rate = RATE if line["level"] == KNEE else line["rate"]
         asked = line | {"rate": rate, "id": line["id"]}
         finish(folder, [asked], [rate or 4000])
         if line["level"] == KNEE:
-            knee = {"schema": 1, "p99_s": 0.05, "share": None, "rate": RATE, "seconds": 5, "reason": None, "found_in": None}
+            knee = {
+                "schema": 1,
+                "p99_s": 0.05,
+                "share": None,
+                "rate": RATE,
+                "seconds": 5,
+                "reason": None,
+                "found_in": None,
+            }
             (folder / line["dir"] / "knee.json").write_text(json.dumps(knee | {"trials": []}))
         _record(folder, Step((line,)))
     finish_block(folder, turns, {line["service"]: 4000 for line in turns})

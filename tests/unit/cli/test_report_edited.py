@@ -38,8 +38,16 @@ def test_what_nobody_edited_is_as_it_was(folder: Path) -> None:
     assert "sha256" not in (folder / "report.md").read_text()
     metas = [json.loads((folder / line["dir"] / "meta.json").read_text())["sha256"] for line in lines_of(folder)]
     counters = {f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")}
-    alone, vegeta = {"output.txt", "tool.json"} | counters, {"output.json", "tool.json", "lag.json", "latencies.json"} | counters
-    assert [set(names) for names in metas] == [*[alone] * 3, vegeta, vegeta | {"knee.json"}, *[{"output.txt", "tool.json"}] * 4]
+    alone, vegeta = (
+        {"output.txt", "tool.json"} | counters,
+        {"output.json", "tool.json", "lag.json", "latencies.json"} | counters,
+    )
+    assert [set(names) for names in metas] == [
+        *[alone] * 3,
+        vegeta,
+        vegeta | {"knee.json"},
+        *[{"output.txt", "tool.json"}] * 4,
+    ]
 
 
 @pytest.mark.parametrize("number", range(9))
@@ -54,7 +62,7 @@ def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, 
         words = f"{path.name} was edited after the measurement (by its sha256 in meta.json)"
         assert changed(records) == {line["id"]: words}
         assert [record.id for record in records if not record.valid] == [line["id"]]
-        assert f"| changed | " in (folder / "report.md").read_text()
+        assert "| changed | " in (folder / "report.md").read_text()
         path.write_bytes(before)
     assert changed(build(folder)) == {}
 
@@ -67,7 +75,9 @@ def test_a_file_that_is_gone_or_came_later_is_named(folder: Path) -> None:
     del told["sha256"]["database.after"]
     meta.write_text(json.dumps(told))
     found = changed(build(folder))
-    assert found[wrk["id"]].startswith("server.after was removed") and found[hey["id"]].startswith("database.after was added")
+    assert found[wrk["id"]].startswith("server.after was removed") and found[hey["id"]].startswith(
+        "database.after was added"
+    )
 
 
 @pytest.mark.parametrize("hashes", [None, [], "x", {}, {"output.txt": 3}])
@@ -128,7 +138,18 @@ def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
     return found
 
 
-@fuzz(edits(), examples=25)
+KEPT: tuple[dict[str, bytes | None], ...] = (
+    # Beyond 63 bits: no column of an export holds it.
+    {"raw/r01/blocks/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_peak_bytes 9999999999999999999\n"},
+    # The services of a table share no window.
+    {
+        "raw/r01/blocks/b1/json/wrk-c16/w1/tornado-py313-debian/output.txt": None,
+        "raw/r01/blocks/b1/json/wrk-c16/w2/aiohttp-py313-debian/output.txt": None,
+    },
+)
+
+
+@fuzz(edits(), examples=25, kept=KEPT)
 def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
     original, _ = whole()
     with tempfile.TemporaryDirectory() as place:
@@ -148,7 +169,7 @@ def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
 
 
 def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -> None:
-    """A record for each line of the plan; what was edited of a measurement that counts is said; the files can be read."""
+    """A record for each line of the plan; what was edited of a measurement that counts is said; all can be read."""
     records = list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
     source = read_run(str(folder))
     planned = {one.id: one for one in source.planned}
@@ -158,7 +179,11 @@ def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -
     for record in records:
         names = {name for name in edited if name.startswith(f"{planned[record.id].dir}/")}
         raw = read_raw(str(folder), planned[record.id])
-        if any((original / name).read_bytes() != edited[name] for name in names if name.rpartition("/")[2] in hashed(original, name)):
+        if any(
+            (original / name).read_bytes() != edited[name]
+            for name in names
+            if name.rpartition("/")[2] in hashed(original, name)
+        ):
             assert not record.valid or not raw.meta or "sha256" not in raw.meta
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert all(mark.isprintable() or mark == "\n" for mark in report)

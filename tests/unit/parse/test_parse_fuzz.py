@@ -24,7 +24,13 @@ def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     tool = draw(st.sampled_from(TOOLS))
     damaged = [damaged_text(text) for text in TEXTS[tool]]
     damaged += [damaged_json(text) for text in JSON] if tool == "vegeta" else []
-    parts = draw(st.lists(st.one_of(st.sampled_from(damaged).flatmap(lambda found: found), st.sampled_from(ODD_TEXT)), min_size=1, max_size=2))
+    parts = draw(
+        st.lists(
+            st.one_of(st.sampled_from(damaged).flatmap(lambda found: found), st.sampled_from(ODD_TEXT)),
+            min_size=1,
+            max_size=2,
+        )
+    )
     return tool, as_bytes("".join(parts))
 
 

@@ -15,6 +15,7 @@ from parse_samples import named
 from bench.core.tools import TOOLS
 from bench.parse import parse
 
+
 def mutations(data: bytes, rng: random.Random) -> Iterator[bytes]:
     """Damage of the kinds that files suffer."""
     lines = data.split(b"\n")

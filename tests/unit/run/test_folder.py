@@ -17,7 +17,13 @@ from bench.run.folder import find_run
 from bench.run.services_file import services_file
 
 HARNESS = "0123456789abcdef"
-FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "aiohttp", "concurrent": True, "routes": ["json"]}
+FACTS = {
+    "image": "bench/x",
+    "base_image": "python:3.13-slim",
+    "framework": "aiohttp",
+    "concurrent": True,
+    "routes": ["json"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +40,24 @@ def made(name: str) -> Path:
     return folder
 
 
-NOT_RUNS = ("", ".", "..", "../..", "/", "-x", "--max-time", "~", "a-run/../nope", "$(id)", "a b", "x\ny", "\u202ex", "a" * 5000, "results", "a-run\n")
+NOT_RUNS = (
+    "",
+    ".",
+    "..",
+    "../..",
+    "/",
+    "-x",
+    "--max-time",
+    "~",
+    "a-run/../nope",
+    "$(id)",
+    "a b",
+    "x\ny",
+    "\u202ex",
+    "a" * 5000,
+    "results",
+    "a-run\n",
+)
 
 
 @pytest.mark.parametrize("verb", ["find", "resume", "build"])
@@ -46,7 +69,10 @@ def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: pytest.Capture
     assert told.err[:-1].isprintable() and len(told.err) < 1020
 
 
-@pytest.mark.parametrize("name", ["a-run", "results/a-run", "/elsewhere/results/a-run", "results/../results/./a-run/", "results/a-run/raw/.."])
+@pytest.mark.parametrize(
+    "name",
+    ["a-run", "results/a-run", "/elsewhere/results/a-run", "results/../results/./a-run/", "results/a-run/raw/.."],
+)
 def test_a_run_is_found_by_its_name_and_by_any_path_to_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["find", name]) == 0
     assert capsys.readouterr().out == "a-run\n"
@@ -61,7 +87,7 @@ def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: pytest.Captur
         assert main([verb, f"results/{name}"]) == 2
         told = capsys.readouterr().err
         assert told.endswith(" has a name that cannot be shown: rename it\n") and told[:-1].isprintable()
-    with pytest.raises(UserError, match="there are: a-run$"):
+    with pytest.raises(UserError, match=r"there are: a-run$"):
         find_run("nope")
 
 
@@ -91,8 +117,12 @@ def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.Ca
     if file == "run.json":
         (folder / file).write_text(json.dumps(facts | {"services": {"x]=1); touch pwned; y=([z": None}}))
     else:
-        (folder / "run.json").write_text(json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64} if file == "plan.jsonl" else {}}))
-        (folder / "services.sh").write_text("touch pwned\n" if file == "services.sh" else (folder / "services.sh").read_text())
+        (folder / "run.json").write_text(
+            json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64} if file == "plan.jsonl" else {}})
+        )
+        (folder / "services.sh").write_text(
+            "touch pwned\n" if file == "services.sh" else (folder / "services.sh").read_text()
+        )
     assert main(["resume", "--run=a-run"]) == 2
     assert capsys.readouterr().err == f"bench: a-run is not as it was planned, start a new run: {file}\n"
     for facts in ({}, {"harness": 3}, {"harness": {"hash": "x", "version": [3]}}):
