@@ -37,7 +37,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not valid TOML: {error}; fix that line, or `git checkout {path}`") from error
 
 

@@ -149,7 +149,7 @@ KEPT: tuple[dict[str, bytes | None], ...] = (
 )
 
 
-@fuzz(edits(), examples=25, kept=KEPT)
+@fuzz(edits(), examples=15, kept=KEPT)
 def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
     original, _ = whole()
     with tempfile.TemporaryDirectory() as place:

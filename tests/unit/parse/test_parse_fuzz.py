@@ -34,7 +34,7 @@ def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     return tool, as_bytes("".join(parts))
 
 
-@fuzz(outputs(), examples=300)
+@fuzz(outputs(), examples=200)
 def test_fuzz_a_damaged_output(case: tuple[str, bytes]) -> None:
     tool, data = case
     begin = time.process_time()

@@ -43,7 +43,7 @@ def exported(format: str) -> int:
 CASES = st.deferred(lambda: st.integers(0, 3).flatmap(lambda at: st.tuples(st.just(at), damaged_json(lines()[at]))))
 
 
-@fuzz(CASES, examples=100)
+@fuzz(CASES, examples=60)
 def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
     at, line = case
     text = as_bytes("\n".join([*lines()[:at], line, *lines()[at + 1 :]]) + "\n")
