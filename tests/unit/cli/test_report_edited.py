@@ -177,6 +177,8 @@ def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -
     if not {"run.json", "plan.jsonl"} & edited.keys():
         assert [record.id for record in records] == [*planned]
     for record in records:
+        if record.valid:
+            assert 0 < record.successes <= record.requests <= record.attempts and 0 < record.goodput < 1e12
         names = {name for name in edited if name.startswith(f"{planned[record.id].dir}/")}
         raw = read_raw(str(folder), planned[record.id])
         if any(
