@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+import unicodedata
 from pathlib import Path
 
 from bench.core.errors import UserError
 
 RESULTS = Path("results")
+NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Control characters, lone surrogates (bytes that are no UTF-8), and separators of lines."""
 
 
 def make_folder(label: str, wanted: Path | None = None) -> Path:
@@ -26,13 +29,12 @@ def make_folder(label: str, wanted: Path | None = None) -> Path:
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
     """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`.
 
-    Names that hold control characters, marks of direction or bytes that are no UTF-8 are refused: the scripts read a
-    name as a line, and people read it in the report.
+    Names with control characters or bytes that are no UTF-8 are refused: the scripts read a name as a line.
     """
     given = Path(os.path.normpath(name))
     for folder in (given, RESULTS / given.name):
         if name and os.path.isfile(folder / "run.json") and os.path.isfile(folder / needs):
-            if not folder.name.isprintable():
+            if any(unicodedata.category(mark) in NO_LINE for mark in folder.name):
                 raise UserError(f"results folder {folder.name!a} has a name that cannot be shown: rename it")
             return folder
     runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json") if p.parent.name.isprintable())
