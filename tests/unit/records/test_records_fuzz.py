@@ -43,7 +43,7 @@ def exported(format: str) -> int:
 CASES = st.deferred(lambda: st.integers(0, 3).flatmap(lambda at: st.tuples(st.just(at), damaged_json(lines()[at]))))
 
 
-@fuzz(CASES, examples=60)
+@fuzz(CASES, examples=40)
 def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
     at, line = case
     text = as_bytes("\n".join([*lines()[:at], line, *lines()[at + 1 :]]) + "\n")
@@ -52,7 +52,7 @@ def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
         records = read_records(run())
     except UserError as error:
         assert "rebuild it with: scripts/report.sh a-run" in str(error)
-        assert {exported(format) for format in ("csv", "gobench")} == {2}
+        assert exported("csv") == 2
         assert [record.id for record in read_facts(str(run())).records] == [json.loads(line)["id"] for line in lines()]
         return
     # What is read is what is there: a record that is written again is the same.
