@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from bench.core.errors import UserError
+from bench.core.errors import UserError, one_line
 
 VERBS = {
     "generate": "cli.generate:generate_verb",
@@ -21,8 +21,8 @@ VERBS = {
     "packages": "cli.packages:packages_verb",
     "target-answers": "cli.running:target_answers_verb",
     "target-check": "cli.running:target_check_verb",
-    "find": "cli.plan:find_verb",
-    "resume": "cli.plan:resume_verb",
+    "find": "cli.resume:find_verb",
+    "resume": "cli.resume:resume_verb",
     "again": "cli.again:again_verb",
     "next": "cli.drive:next_verb",
     "service-failed": "cli.services:service_failed_verb",
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         status: int = getattr(import_module(f"bench.{module}"), function)(list(argv[1:]))
     except UserError as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"bench: {one_line(error)}", file=sys.stderr)
         return 2
     return status
 

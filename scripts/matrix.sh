@@ -106,7 +106,7 @@ fi
 [[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
 
 if [[ $resume ]]; then
-	resumed=$(bench resume "$resume" "${selection[@]}")
+	resumed=$(bench resume "--run=$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
 else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")

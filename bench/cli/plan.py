@@ -1,4 +1,4 @@
-"""`list`, `plan`, `contract`, `commands`, `find`, `resume`: from a selection to a run's folder."""
+"""`list`, `plan`, `contract`, `commands`: from a selection to a run's folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.expectations import HostState, Wanted, expectations
-from bench.cli.arguments import minutes_as_seconds, parse_selection
+from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
-from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.drive.step_file import load_name, write_step
 from bench.drive.steps import read_steps
@@ -38,8 +37,8 @@ from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.selection import Selection
-from bench.run.folder import find_run, make_folder
-from bench.run.provenance import harness_hash, provenance
+from bench.run.folder import make_folder
+from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 
 UNKNOWN = HostState()
@@ -190,32 +189,6 @@ def commands_verb(argv: Sequence[str]) -> int:
         facts = json.loads((run / "run.json").read_text())
         for line in [*facts["again"]["words"], *facts["expected"]]:
             print(line, file=sys.stderr)
-    return 0
-
-
-def find_verb(argv: Sequence[str]) -> int:
-    """`find RUN`: print the name of a run given by name or path; UserError where it is not one."""
-    print(find_run(argv[0] if argv else "").name)
-    return 0
-
-
-def resume_verb(argv: Sequence[str]) -> int:
-    """`resume RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit of this call in seconds.
-
-    UserError where the project has changed since the run was planned: figures of two versions are never mixed.
-    """
-    parser = Parser("matrix.sh --resume RUN")
-    parser.add_argument("run")
-    parser.add_argument("--max-time", type=minutes_as_seconds)
-    options = parser.parse_args(argv)
-    folder = find_run(options.run)
-    harness = json.loads((folder / "run.json").read_text())["harness"]
-    if harness["hash"] != harness_hash():
-        planned_by = harness["version"]
-        raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
-        )
-    print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
     return 0
 
 

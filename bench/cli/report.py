@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench.analysis.judged_run import judge_run
 from bench.analysis.latency import merged_latencies
 from bench.analysis.profiled import profiles_of
-from bench.core.errors import UserError
+from bench.core.errors import UserError, one_line
 from bench.core.files import write_file
 from bench.render.page.document import html
 from bench.render.page.flames import flames_of
@@ -48,5 +48,5 @@ def build_verb(argv: Sequence[str]) -> int:
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
     for line in words["advice"] if "--quiet" not in argv else ():
-        print(f"What would help: {line}", file=sys.stderr)
+        print(f"What would help: {one_line(line)}", file=sys.stderr)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,30 @@ def read_bytes(path: str) -> bytes | None:
         os.close(handle)
 
 
-def as_object(data: bytes) -> dict[str, Any] | None:
+def as_object(data: bytes | str) -> dict[str, Any] | None:
     """The JSON object in `data`; None where it is anything else."""
+    value = as_json(data)
+    return value if isinstance(value, dict) else None
+
+
+def as_json(data: bytes | str) -> Any:
+    """The JSON value in `data`, strict: None where it is none, or holds what neither text nor JSON can (`NaN`)."""
+    data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=_no_number)
+        if _DOUBTFUL.search(data):
+            # A lone surrogate, or a number beyond a float: no file that is made of it could be written, or read again.
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value
+
+
+_DOUBTFUL = re.compile(rb"\\u[dD]|[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.steps import Step
 from bench.records.record import MEASURED
+from bench.run.raw_files import HASHES, hashes_of, read_files
 
 FILE = "finished.env"
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}
@@ -37,9 +38,10 @@ def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
     """Write what marks the step's measurements as whole; UserError where the facts are another step's."""
     if facts.get("id") != step.id:
         raise UserError(f"{run / FILE} is of step {facts.get('id')}, not of {step.id}: remove it")
-    for name, meta in metas(run, step, facts):
+    for (name, meta), line in zip(metas(run, step, facts), step.lines, strict=True):
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
+        meta[HASHES] = hashes_of(read_files(str(folder), line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
 

@@ -75,8 +75,8 @@ def noise(source: Run, step: Step) -> str:
 
 def read(run: str) -> list[Line]:
     """The lines of the journal."""
-    lines = (Path(run) / FILE).read_text().splitlines()
-    return [Line(*line.split("\t")) for line in lines]
+    lines = (Path(run) / FILE).read_text().split("\n")
+    return [Line(*line.split("\t")) for line in lines if line]
 
 
 def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:

@@ -12,6 +12,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.matrix.model import NAME, Framework, Matrix, Packages, Route, Server, Skip, legal_services, python_image
 from bench.matrix.preset import Load, Preset
+from bench.matrix.shape import check_shape
 
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"
@@ -36,7 +37,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; run from the project's folder") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not valid TOML: {error}; fix that line, or `git checkout {path}`") from error
 
 
@@ -53,6 +54,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     """The matrix of parsed TOML; KeyError, TypeError or ValueError where a key is missing or a value is wrong."""
     if data["schema"] != 1:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
+    check_shape(data)
     defaults = data["defaults"]
     servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
     frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}

@@ -51,10 +51,14 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The KEY=VALUE lines of a dotenv file; empty where there is no file."""
-    if not path.exists():
+    """The KEY=VALUE lines of a dotenv file; empty where there is no file, UserError where it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
         return {}
-    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    lines = (line.strip() for line in text.split("\n"))
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
 

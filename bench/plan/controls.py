@@ -41,6 +41,6 @@ def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[NullCell, 
     for cell in sorted(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
-        route = cell.route if cell.route.name in NULL_ROUTES else matrix.routes[NULL_ROUTES[0]]
+        route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
         found.setdefault(cell.tool, NullCell(route, route.scenario, route.path, cell.tool, cell.level))
     return tuple(found[tool] for tool in TOOLS if tool in found)

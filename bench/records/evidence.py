@@ -20,6 +20,7 @@ class Evidence:
     """Everything that the rules look at; None where unknown. Rates are in 1/s.
 
     - `planned`: the measurement, with the rate and duration that a search for a knee found.
+    - `changes`: what became of its raw files since the measurement left them.
     - `wall_s`: how long the tool ran, by the load generator's clock.
     - `health`: what was wrong with the answer after the window; None where nothing was, or it was not checked.
     - `oom_kills`, `restarts`, `throttled_s`: the server's, over the window.
@@ -33,6 +34,7 @@ class Evidence:
     outcome: str
     detail: str
     faults: tuple[str, ...]
+    changes: tuple[str, ...]
     parsed: Parsed | None
     output: bytes
     exit_status: int | None

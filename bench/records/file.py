@@ -12,8 +12,7 @@ def read_records(folder: Path) -> list[Record]:
     """The records of a run's report; UserError where they cannot be read."""
     fix = f"rebuild it with: scripts/report.sh {folder.name}"
     try:
-        lines = (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
-        return list(load(lines))
+        return list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
     except OSError as error:
         raise UserError(f"cannot read {folder}/records.jsonl: {error.strerror}; {fix}") from error
     except (BadRecord, UnicodeDecodeError) as error:

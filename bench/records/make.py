@@ -41,6 +41,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         outcome=outcome,
         detail=detail,
         faults=raw.faults,
+        changes=raw.changes,
         parsed=parsed,
         output=raw.output or b"",
         exit_status=whole(tool.get("exit_status")),

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from bench.core.files import as_object
+from bench.records.types import wrong_types
+
 SCHEMA = 2
 
 MEASURED = "measured"
@@ -179,6 +182,7 @@ class Record:
 
 
 _FIELDS = tuple(field.name for field in fields(Record))
+_KEYS = {"errors": ERROR_KINDS, "latency_s": LATENCIES}
 
 
 def to_line(record: Record) -> str:
@@ -192,15 +196,20 @@ def to_line(record: Record) -> str:
 def from_line(line: str) -> Record:
     """The record of a line; BadRecord where it is not one."""
     try:
-        values = json.loads(line)
-        if values.pop("schema") != SCHEMA:
-            raise BadRecord(f"schema is not {SCHEMA}")
+        if (values := as_object(line)) is None:
+            raise BadRecord("not a JSON object")
+        if (found := values.pop("schema")) != SCHEMA or type(found) is not int:
+            raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
         values["causes"] = tuple(Cause(**cause) for cause in values["causes"])
         for name in ("command", "process_cpu_s"):
-            if values.get(name) is not None:
+            if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
+        if wrong := ", ".join(wrong_types(values, Record, _KEYS)):
+            raise BadRecord(f"not a record of schema {SCHEMA}: of a wrong type: {wrong}")
         return Record(**values)
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+    except BadRecord:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None
 
 
@@ -211,5 +220,13 @@ def dump(records: Iterable[Record]) -> Iterator[str]:
 
 
 def load(lines: Iterable[str]) -> Iterator[Record]:
-    """The records of the lines of records.jsonl; blank lines are skipped, anything else raises `BadRecord`."""
-    return (from_line(line) for line in lines if line.strip())
+    """The records of the lines of records.jsonl; blank lines are skipped, anything else raises `BadRecord`.
+
+    Lines end with a line feed only: JSON may hold the other separators that `str.splitlines` knows.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield from_line(line)
+            except BadRecord as problem:
+                raise BadRecord(f"line {number}: {problem}") from None

@@ -88,7 +88,7 @@ def whole(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
     return value if isinstance(value, int) and abs(value) < 1 << 63 else None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bench.render.page.text import visible
+
 _ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
 
 
@@ -34,5 +36,5 @@ def _line(words: tuple[str, ...] | list[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as one line of Markdown, escaped."""
-    return " ".join(text.split()).translate(_ESCAPES)
+    """`text` as one line of Markdown, escaped, with what a reader would not see named, such as marks of direction."""
+    return visible(" ".join(text.split())).translate(_ESCAPES)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
+import unicodedata
 from pathlib import Path
 
 from bench.core.errors import UserError
 
 RESULTS = Path("results")
+NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Control characters, lone surrogates (bytes that are no UTF-8), and separators of lines."""
 
 
 def make_folder(label: str, wanted: Path | None = None) -> Path:
@@ -23,9 +27,24 @@ def make_folder(label: str, wanted: Path | None = None) -> Path:
 
 
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
-    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`."""
-    for folder in (Path(name), RESULTS / Path(name).name):
-        if name and (folder / "run.json").is_file() and (folder / needs).is_file():
+    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`.
+
+    Names with control characters or bytes that are no UTF-8 are refused: the scripts read a name as a line.
+    """
+    given = Path(os.path.normpath(name))
+    for folder in (given, RESULTS / given.name):
+        if name and os.path.isfile(folder / "run.json") and os.path.isfile(folder / needs):
+            if any(unicodedata.category(mark) in NO_LINE for mark in folder.name):
+                raise UserError(f"results folder {folder.name!a} has a name that cannot be shown: rename it")
             return folder
-    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json"))
-    raise UserError(f"'{name}' is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json") if p.parent.name.isprintable())
+    shown = f"'{name}'" if name.isprintable() else ascii(name)
+    raise UserError(f"{shown} is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+
+
+def in_results(name: str) -> Path:
+    """`find_run` for the scripts, which know a run by its name in results/; UserError where it is elsewhere."""
+    folder = find_run(name)
+    if not (RESULTS / folder.name).is_dir() or not folder.samefile(RESULTS / folder.name):
+        raise UserError(f"{folder} is not in {RESULTS}/: move it there")
+    return folder

@@ -6,9 +6,7 @@ exception. Only a folder that is not a results folder is refused.
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,9 +16,10 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
-from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
+from bench.run.image_facts import image_bytes, image_of, pretty_name
+from bench.run.raw_files import changed_plan, changes, output_name, own_services, read_files
 from bench.run.spoiled import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
@@ -41,6 +40,8 @@ class Raw:
     before: Mapping[str, str]
     after: Mapping[str, str]
     faults: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+    """What became of the files since the measurement left them."""
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
     """The counters of the database and the upstream, before and after."""
@@ -86,6 +87,8 @@ class Run:
     settings_sha256: str
     planned: tuple[Measurement, ...]
     faults: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    """Files of the plan that are not those that it was made with."""
     measured_again: int = 0
     """Windows that were measured again because of noise; what was measured first is in DIR.spoiled-N."""
 
@@ -94,6 +97,9 @@ AGAIN = (f"raw/r*/*/*/*.{SPOILED}-*", f"raw/r*/blocks/*/*/*/*.{SPOILED}-*")
 """Where windows measured alone and in turns have what was measured first."""
 
 
+SCHEMA = 1
+"""Of run.json, and of the files beside it."""
+NEWER = "use the commit that it was measured with (harness.commit in run.json)"
 IN_PAIRS = "was measured in pairs, which this version no longer reads: use commit 6cb307d (git switch --detach 6cb307d)"
 """What is said of a run of `--mode duet`, and of one with A/A pairs."""
 
@@ -110,6 +116,14 @@ def read_run(path: str) -> Run:
     facts = as_object(settings)
     if facts is None:
         faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
+    elif type(schema := facts.get("schema", SCHEMA)) is not int or schema != SCHEMA:
+        raise UserError(
+            f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}"
+        )
+    changed = tuple(changed_plan(path, facts or {}))
+    faults += [
+        f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
+    ]
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
@@ -128,6 +142,7 @@ def read_run(path: str) -> Run:
         settings_sha256=hashlib.sha256(settings).hexdigest(),
         planned=tuple(planned.values()),
         faults=tuple(faults),
+        changed=changed,
         measured_again=sum(1 for alone_or_in_turns in AGAIN for _ in Path(path).glob(alone_or_in_turns)),
     )
 
@@ -137,12 +152,14 @@ def read_raw(run: str, planned: Measurement) -> Raw:
     folder = f"{run}/{planned.dir}"
     # The containers of a block are looked at once for all of its windows.
     block = "/".join(planned.dir.split("/")[:4])
-    server = f"{run}/{block}/services/{planned.service}" if planned.mode == "turns" else f"{folder}/server"
-    name = "output.json" if planned.tool == "vegeta" else "output.txt"
+    files, name = read_files(folder, planned.tool), output_name(planned.tool)
+    ends = {when: files[f"server.{when}"] for when in ("before", "after")}
+    if planned.mode == "turns":
+        ends = {when: read_bytes(f"{run}/{block}/services/{planned.service}.{when}") for when in ends}
     faults: list[str] = []
-    meta = _read_object(f"{folder}/meta.json", "meta.json", faults)
-    tool = _read_object(f"{folder}/tool.json", "tool.json", faults)
-    output = read_bytes(f"{folder}/{name}")
+    meta = _object(read_bytes(f"{folder}/meta.json"), "meta.json", faults)
+    tool = _object(files["tool.json"], "tool.json", faults)
+    output = files[name]
     if meta is not None and meta.get("id") != planned.id:
         faults.append(f"meta.json belongs to measurement {shortened(meta.get('id'))}")
     return Raw(
@@ -151,14 +168,15 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         tool=tool,
         output=output,
         output_file=f"{planned.dir}/{name}",
-        before=_counters(read_bytes(f"{server}.before")),
-        after=_counters(read_bytes(f"{server}.after")),
-        lag=_read_object(f"{folder}/lag.json", "lag.json", faults) if planned.tool == "vegeta" else None,
-        knee=_read_object(f"{folder}/knee.json", "knee.json", faults) if planned.knee_p99_s else None,
+        before=_counters(ends["before"]),
+        after=_counters(ends["after"]),
+        lag=_object(files.get("lag.json"), "lag.json", faults),
+        knee=_object(files.get("knee.json"), "knee.json", faults) if planned.knee_p99_s else None,
         faults=tuple(faults),
-        database=_ends(folder, "database"),
-        upstream=_ends(folder, "upstream"),
-        own_services={name: _ends(folder, name) for name in _own_services(folder)},
+        own_services={name: _ends(files, name) for name in own_services(files)},
+        changes=tuple(changes(files, meta)),
+        database=_ends(files, "database"),
+        upstream=_ends(files, "upstream"),
     )
 
 
@@ -170,8 +188,8 @@ def read_service(run: str, name: str) -> ServiceFacts:
         return _already_running(name, None if failed is None else _failure(as_object(failed)))
     missing: dict[str, str] = {}
     image = read_bytes(f"{run}/{folder}/image.json")
-    image_id, made = _image(image)
-    base_label = made or _pretty_name(read_bytes(f"{run}/{folder}/os-release.txt"))
+    image_id, made = image_of(image)
+    base_label = made or pretty_name(read_bytes(f"{run}/{folder}/os-release.txt"))
     for fact, value in (("image_id", image_id), ("base_label", base_label)):
         if value is None:
             missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not say")
@@ -201,7 +219,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
         limits=None if "limits" in missing else limits,
         failure=None if failed is None else _failure(as_object(failed)),
         missing=missing,
-        image_bytes=_image_bytes(image),
+        image_bytes=image_bytes(image),
         idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
         start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
     )
@@ -222,8 +240,7 @@ def _seconds_between(data: bytes | None) -> float | None:
     return max(0, int(words[1]) - int(words[0])) / 1e9
 
 
-def _read_object(path: str, name: str, faults: list[str]) -> dict[str, Any] | None:
-    data = read_bytes(path)
+def _object(data: bytes | None, name: str, faults: list[str]) -> dict[str, Any] | None:
     if data is None:
         return None
     value = as_object(data)
@@ -232,13 +249,8 @@ def _read_object(path: str, name: str, faults: list[str]) -> dict[str, Any] | No
     return value
 
 
-def _own_services(folder: str) -> list[str]:
-    found = glob.glob(f"{glob.escape(folder)}/{OWN_SERVICE}*.before")
-    return sorted(os.path.basename(file).removesuffix(".before") for file in found)
-
-
-def _ends(folder: str, name: str) -> Ends:
-    before, after = (_counters(read_bytes(f"{folder}/{name}.{when}"), name) for when in ("before", "after"))
+def _ends(files: Mapping[str, bytes | None], name: str) -> Ends:
+    before, after = (_counters(files.get(f"{name}.{when}"), name) for when in ("before", "after"))
     return before, after
 
 
@@ -248,33 +260,6 @@ def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
         return {"null": f"the {whose}'s counters were not saved"}
     pairs = (line.partition(" ") for line in data.decode("utf-8", "replace").splitlines())
     return {key: value.strip() for key, _, value in pairs if key}
-
-
-def _image(data: bytes | None) -> tuple[str | None, str | None]:
-    """(image id, how its base was built locally) from `docker image inspect`; pulled bases have no such label."""
-    try:
-        value = json.loads(data or b"null")
-    except (ValueError, RecursionError):
-        return None, None
-    image = mapping(value[0] if isinstance(value, list) and value else value)
-    labels = mapping(mapping(image.get("Config")).get("Labels"))
-    label, image_id = labels.get("bench.base.made"), image.get("Id")
-    return image_id if isinstance(image_id, str) else None, label if isinstance(label, str) else None
-
-
-def _image_bytes(data: bytes | None) -> int | None:
-    try:
-        value = json.loads(data or b"null")
-    except (ValueError, RecursionError):
-        return None
-    size = mapping(value[0] if isinstance(value, list) and value else value).get("Size")
-    return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
-
-
-def _pretty_name(data: bytes | None) -> str | None:
-    """PRETTY_NAME of os-release, so that a base that was built elsewhere is not mistaken for an official one."""
-    found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
-    return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
 
 
 def _jit(data: bytes | None) -> str | None:

@@ -50,4 +50,5 @@ def _array(name: str, words: Iterable[str]) -> str:
 
 
 def _map(name: str, pairs: Mapping[str, str]) -> str:
-    return f"declare -gA {name}=({' '.join(f'[{key}]={shlex.quote(value)}' for key, value in pairs.items())})\n"
+    entries = " ".join(f"[{shlex.quote(key)}]={shlex.quote(value)}" for key, value in pairs.items())
+    return f"declare -gA {name}=({entries})\n"

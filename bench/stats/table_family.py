@@ -67,6 +67,8 @@ def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[C
 
     found: dict[tuple[str, str], tuple[Contrast, float]] = {}
     for part in fit.components:
+        if len(part) < 2:
+            continue
         places = np.array([fit.services.index(name) for name in part])
         one, other = np.triu_indices(len(part), 1)
         i, j = places[one], places[other]

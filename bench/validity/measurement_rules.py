@@ -57,6 +57,7 @@ def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
         *_server(evidence),
         *_arithmetic(evidence),
         *_output(evidence),
+        *_changed(evidence),
     )
 
 
@@ -252,6 +253,11 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"the tool ended with exit status {evidence.exit_status}")
     if details:
         yield Cause("output", "; ".join(details))
+
+
+def _changed(evidence: Evidence) -> Iterator[Cause]:
+    if evidence.changes:
+        yield Cause("changed", f"{'; '.join(evidence.changes)} after the measurement (by its sha256 in meta.json)")
 
 
 def _between(parsed: Parsed) -> str:

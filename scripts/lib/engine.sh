@@ -39,6 +39,7 @@ engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2
 
 # need_engine: an engine that answers, or a one-line error that says how to fix it.
 need_engine() {
+	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"
 	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
 }

@@ -132,6 +132,7 @@ teardown() { rm -rf results/20000101-*; }
 	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
 	scripts/report.sh "$copy"
 	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"
+	[[ $(count '"cause": *"changed","detail": *"output.txt was edited' "$copy/records.jsonl") == 1 ]]
 }
 
 @test "what else the host did speaks against windows alone, not in turns, by the limits that the run was made with" {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: 
     finish(folder, [one], [3000])
     ask(folder, capsys, 1)
     meta = json.loads((folder / one["dir"] / "meta.json").read_text())
+    output = hashlib.sha256((folder / one["dir"] / "output.txt").read_bytes()).hexdigest()
+    assert meta.pop("sha256")["output.txt"] == output
     assert meta == {"schema": 1, "id": one["id"], "outcome": "measured", "detail": "", "image_id": "sha256:1"} | {
         "begin_ns": 1,
         "started_ns": 2,

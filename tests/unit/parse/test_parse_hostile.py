@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterator
@@ -10,29 +9,11 @@ from typing import Any
 
 import pytest
 from cpu import cpu_of
+from parse_properties import check
 from parse_samples import named
 
 from bench.core.tools import TOOLS
-from bench.parse import Parsed, parse
-
-REPORTS = ("complete", "partial", "absent")
-COUNTS = ("requests", "attempts", "ok", "bytes_read")
-RATES = ("duration_s", "rps")
-
-
-def check(parsed: Parsed) -> None:
-    """What holds for every output of a parser."""
-    out = parsed.as_dict()
-    assert json.loads(json.dumps(out, allow_nan=False)) == out
-    assert out["report"] in REPORTS
-    assert (out["failure"] is None) == (out["report"] == "complete")
-    counts = [out[key] for key in COUNTS] + [
-        out["errors"][key] for key in ("connect", "read", "write", "timeout", "non2xx")
-    ]
-    assert all(value is None or (type(value) is int and value >= 0) for value in counts)
-    assert all(out[key] is None or out[key] >= 0 for key in RATES)
-    assert all(value is None or value >= 0 for value in out["latency_s"].values())
-    assert len(str(out["failure"])) < 400
+from bench.parse import parse
 
 
 def mutations(data: bytes, rng: random.Random) -> Iterator[bytes]:

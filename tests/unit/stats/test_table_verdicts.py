@@ -161,3 +161,10 @@ def test_one_round_decides_nothing() -> None:
     assert {one.word for one in found.values()} == {NOT_ENOUGH}
     assert all(one.more_rounds == math.inf == one.detectable for one in found.values())
     assert [row.tier for row in ranked(fit)] == [1, 1, 1]
+
+
+def test_a_service_that_never_shared_a_window_has_no_difference() -> None:
+    one, two = Observation(1, 1, "a", 0.0, 1.0), Observation(1, 2, "b", 0.1, 1.0)
+    fit = fit_table([one, two])
+    assert fit.components == (("a",), ("b",)) and differences(fit, LEVEL) == {}
+    assert [service.rank for service in rank(fit, LEVEL, {})]

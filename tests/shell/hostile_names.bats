@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# A clone and runs whose names hold what a shell, a Compose file or a path could take for something else. No container.
+
+bats_require_minimum_version 1.5.0
+
+load project
+
+# shellcheck disable=SC2016 # none of it is to be expanded
+hostile=$'a \'q" $(touch pwned) `touch pwned` *;& \\ -x \u05d0\u202e'
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/$hostile/clone" docs
+	cd "$BATS_FILE_TMPDIR/$hostile/clone" || return
+	PYTHONPATH=.:$BATS_TEST_DIRNAME/../support python3 - <<-'EOS'
+		from pathlib import Path
+		from built_runs import write_a_run_of_each_tool
+		for number, name in enumerate(("one", "a 'q\" $(touch pwned) `touch pwned`; \\ x", "-x")):
+		    folder = write_a_run_of_each_tool(Path("results") / name)
+		    for output in folder.glob("raw/r*/*/*/*/output.*"):
+		        output.write_bytes(output.read_bytes() + number * b"\n")
+	EOS
+}
+
+setup() {
+	clone=$BATS_FILE_TMPDIR/$hostile/clone
+	# shellcheck disable=SC2016
+	named='a '\''q" $(touch pwned) `touch pwned`; \ x'
+	mkdir -p "$BATS_TEST_TMPDIR/elsewhere"
+	cd "$BATS_TEST_TMPDIR/elsewhere" || return
+}
+
+teardown() { [[ -z $(find "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" -name 'pwned*') ]]; }
+
+# refused WORDS COMMAND...: status 2, and one line with WORDS in it.
+refused() {
+	run -2 "${@:2}"
+	[[ ${#lines[@]} == 1 && $output == *"$1"* ]] || { echo "$output" && false; }
+}
+
+@test "reports, exports and comparisons in such a clone, of such runs" {
+	local name
+	for name in one "$clone/results/$named" results/-x; do
+		run -0 "$clone/scripts/report.sh" "$name"
+		[[ ${lines[-1]} == "results/${name##*/}/index.html" && -s $clone/results/${name##*/}/report.md ]]
+	done
+	[[ $("$clone/scripts/export.sh" csv "$named" | wc -l) == 5 ]]
+	run -0 --separate-stderr "$clone/scripts/compare-runs.sh" one "$named"
+	[[ $(ls "$clone/results/comparisons") =~ ^one\.\.[A-Za-z0-9._-]+$ ]]
+	"$clone/scripts/compare-runs.sh" --check "$named" results/-x
+}
+
+@test "a run that is none is named in one line, whatever it is called" {
+	local name
+	# shellcheck disable=SC2016
+	for name in -y ../.. '' '$(touch pwned)' $'x\ny'; do
+		[[ ! $name ]] || refused "is not a results folder" "$clone/scripts/matrix.sh" --resume "$name"
+		[[ $name == -* || ! $name ]] || refused "is not a results folder" "$clone/scripts/report.sh" "$name"
+		refused "is not a results folder" "$clone/scripts/export.sh" csv "$name"
+	done
+	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume "$named"
+	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume results/-x
+}
+
+@test "words of a selection that a shell could run are names that there are not" {
+	# shellcheck disable=SC2016
+	refused "unknown stack '\$(touch pwned)'" "$clone/scripts/matrix.sh" --list --stack '$(touch pwned)'
+	refused "unknown service" "$clone/scripts/verify.sh" ';touch pwned'
+	refused "is not lower-case letters" "$clone/scripts/publish.sh" one '../x'
+	refused "is not a run with a report" "$clone/scripts/publish.sh" '-x; touch pwned' x
+	# shellcheck disable=SC2016
+	WORKERS='$(touch pwned)' refused "WORKERS='\$(touch pwned)' is not a whole number" "$clone/scripts/matrix.sh" --list
+	# shellcheck disable=SC2016
+	NOFILE='a[$(touch pwned)]' refused "is not a number above 0" "$clone/scripts/matrix.sh" --list
+}
+
+@test "a path with a colon, which no engine mounts, is refused in one line" {
+	mkdir -p "$BATS_TEST_TMPDIR/a:b"
+	cp -r "$clone" "$BATS_TEST_TMPDIR/a:b/"
+	refused "Docker mounts no folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one
+}

@@ -1,0 +1,54 @@
+"""A run with a measurement of each kind, as the loop leaves them: raw files with their sha256 in meta.json."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from loop_runs import block, finish, finish_block, tables_of
+from make_run import entry, write_run
+
+from bench.drive.finished import FILE, read_facts, record_step
+from bench.drive.steps import Step
+
+KNEE = "knee-p99-50ms"
+RATE = 1000
+
+
+def write_run_of_each_kind(folder: Path) -> Path:
+    """wrk, hey, ab and vegeta, a knee, and two windows of two services in turns."""
+    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
+    alone = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
+    alone.append(entry(tool="vegeta", level=KNEE, number=5))
+    turns = block(1, ("aiohttp", "tornado"), windows=2)
+    write_run(
+        folder, [*alone, *turns], tables_in_turns=tables_of(turns), tables=["summary", "tldr", "vegeta", "wrk-latency"]
+    )
+    for line in alone:
+        rate = RATE if line["level"] == KNEE else line["rate"]
+        asked = line | {"rate": rate, "id": line["id"]}
+        finish(folder, [asked], [rate or 4000])
+        if line["level"] == KNEE:
+            knee = {
+                "schema": 1,
+                "p99_s": 0.05,
+                "share": None,
+                "rate": RATE,
+                "seconds": 5,
+                "reason": None,
+                "found_in": None,
+            }
+            (folder / line["dir"] / "knee.json").write_text(json.dumps(knee | {"trials": []}))
+        _record(folder, Step((line,)))
+    finish_block(folder, turns, {line["service"]: 4000 for line in turns})
+    _record(folder, Step(tuple(turns)))
+    facts = json.loads((folder / "run.json").read_text())
+    facts["sha256"] = {"plan.jsonl": hashlib.sha256((folder / "plan.jsonl").read_bytes()).hexdigest()}
+    (folder / "run.json").write_text(json.dumps(facts))
+    return folder
+
+
+def _record(folder: Path, step: Step) -> None:
+    record_step(folder, step, read_facts(folder / FILE) or {})
+    (folder / FILE).unlink()

@@ -1,0 +1,200 @@
+"""A results folder that was edited by hand: what no longer is as it was measured is said, and not ranked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_runs import build, lines_of
+from edited_run import write_run_of_each_kind
+from fuzz import as_bytes, damaged_json, damaged_text, fuzz
+from hypothesis import strategies as st
+
+from bench.analysis.compatibility import compatibility_of
+from bench.analysis.run_facts import read_facts
+from bench.cli.report import build_verb
+from bench.core.errors import UserError
+from bench.records.record import Record, load
+from bench.run.reader import read_raw, read_run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_run_of_each_kind(tmp_path / "a-run")
+
+
+def changed(records: list[Record]) -> dict[str, str]:
+    return {record.id: cause.detail for record in records for cause in record.causes if cause.cause == "changed"}
+
+
+def test_what_nobody_edited_is_as_it_was(folder: Path) -> None:
+    records = build(folder)
+    assert changed(records) == {} and [record.valid for record in records] == [True] * 9
+    assert "sha256" not in (folder / "report.md").read_text()
+    metas = [json.loads((folder / line["dir"] / "meta.json").read_text())["sha256"] for line in lines_of(folder)]
+    counters = {f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")}
+    alone, vegeta = (
+        {"output.txt", "tool.json"} | counters,
+        {"output.json", "tool.json", "lag.json", "latencies.json"} | counters,
+    )
+    assert [set(names) for names in metas] == [
+        *[alone] * 3,
+        vegeta,
+        vegeta | {"knee.json"},
+        *[{"output.txt", "tool.json"}] * 4,
+    ]
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, folder: Path) -> None:
+    line = lines_of(folder)[number]
+    for path in sorted((folder / line["dir"]).iterdir()):
+        if path.name in ("meta.json", "prepare.txt"):
+            continue
+        before = path.read_bytes()
+        path.write_bytes(before + b"\n")
+        records = build(folder)
+        words = f"{path.name} was edited after the measurement (by its sha256 in meta.json)"
+        assert changed(records) == {line["id"]: words}
+        assert [record.id for record in records if not record.valid] == [line["id"]]
+        assert "| changed | " in (folder / "report.md").read_text()
+        path.write_bytes(before)
+    assert changed(build(folder)) == {}
+
+
+def test_a_file_that_is_gone_or_came_later_is_named(folder: Path) -> None:
+    wrk, hey, *_ = lines_of(folder)
+    (folder / wrk["dir"] / "server.after").unlink()
+    meta = folder / hey["dir"] / "meta.json"
+    told = json.loads(meta.read_text())
+    del told["sha256"]["database.after"]
+    meta.write_text(json.dumps(told))
+    found = changed(build(folder))
+    assert found[wrk["id"]].startswith("server.after was removed") and found[hey["id"]].startswith(
+        "database.after was added"
+    )
+
+
+@pytest.mark.parametrize("hashes", [None, [], "x", {}, {"output.txt": 3}])
+def test_hashes_that_are_none_fit_no_file(hashes: Any, folder: Path) -> None:
+    line = lines_of(folder)[0]
+    meta = folder / line["dir"] / "meta.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"sha256": hashes}))
+    assert [*changed(build(folder))] == [line["id"]]
+
+
+def test_a_run_of_before_the_hashes_is_judged_without_them(folder: Path) -> None:
+    for line in lines_of(folder):
+        meta = folder / line["dir"] / "meta.json"
+        told = json.loads(meta.read_text())
+        del told["sha256"]
+        meta.write_text(json.dumps(told))
+        (folder / line["dir"] / "tool.json").write_bytes((folder / line["dir"] / "tool.json").read_bytes() + b"\n")
+    assert all(record.valid for record in build(folder))
+
+
+def test_a_plan_that_was_edited_is_named(folder: Path) -> None:
+    plan = folder / "plan.jsonl"
+    plan.write_text(plan.read_text().replace('"warmup_s"', '"warmup"') + "\n")
+    build(folder)
+    said = "plan.jsonl is not what the run was planned with: its sha256 is not the one in run.json"
+    assert said in (folder / "report.md").read_text()
+
+
+@pytest.mark.parametrize("schema", [0, 2, "1", None, [1], True])
+def test_a_run_of_another_schema_is_refused_with_its_version(schema: Any, folder: Path) -> None:
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"schema": schema}))
+    with pytest.raises(UserError, match=r"a-run/run.json is of schema .*, this version reads 1: "):
+        build_verb([str(folder)])
+
+
+@cache
+def whole() -> tuple[Path, tuple[str, ...]]:
+    """A run, and its files."""
+    folder = write_run_of_each_kind(Path(tempfile.mkdtemp()) / "a-run")
+    return folder, tuple(sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()))
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
+    """New contents of one to three files; None: the file is gone."""
+    folder, files = whole()
+    found: dict[str, bytes | None] = {}
+    for name in draw(st.lists(st.sampled_from(files), min_size=1, max_size=3, unique=True)):
+        text = (folder / name).read_text()
+        damaged = [damaged_text(text)]
+        if name == "plan.jsonl":
+            lines = text.splitlines()
+            damaged.append(st.tuples(*(st.one_of(st.just(line), damaged_json(line)) for line in lines)).map("\n".join))
+        elif name.endswith(".json"):
+            damaged.append(damaged_json(text))
+        found[name] = draw(st.one_of(st.none(), *(each.map(as_bytes) for each in damaged)))
+    return found
+
+
+KEPT: tuple[dict[str, bytes | None], ...] = (
+    # Beyond 63 bits: no column of an export holds it.
+    {"raw/r01/blocks/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_peak_bytes 9999999999999999999\n"},
+    # The services of a table share no window.
+    {
+        "raw/r01/blocks/b1/json/wrk-c16/w1/tornado-py313-debian/output.txt": None,
+        "raw/r01/blocks/b1/json/wrk-c16/w2/aiohttp-py313-debian/output.txt": None,
+    },
+)
+
+
+@fuzz(edits(), examples=15, kept=KEPT)
+def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
+    original, _ = whole()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "a-run"
+        shutil.copytree(original, folder)
+        for name, data in edited.items():
+            if data is None:
+                (folder / name).unlink()
+            else:
+                (folder / name).write_bytes(data)
+        try:
+            assert build_verb(["--quiet", str(folder)]) == 0
+        except UserError as error:
+            assert {"run.json", "plan.jsonl"} & edited.keys() and str(error)
+            return
+        check_built(original, folder, edited)
+
+
+def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -> None:
+    """A record for each line of the plan; what was edited of a measurement that counts is said; all can be read."""
+    records = list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
+    source = read_run(str(folder))
+    planned = {one.id: one for one in source.planned}
+    assert {record.id for record in records} <= planned.keys()
+    if not {"run.json", "plan.jsonl"} & edited.keys():
+        assert [record.id for record in records] == [*planned]
+    for record in records:
+        if record.valid:
+            assert 0 < record.successes <= record.requests <= record.attempts and 0 < record.goodput < 1e12
+        names = {name for name in edited if name.startswith(f"{planned[record.id].dir}/")}
+        raw = read_raw(str(folder), planned[record.id])
+        if any(
+            (original / name).read_bytes() != edited[name]
+            for name in names
+            if name.rpartition("/")[2] in hashed(original, name)
+        ):
+            assert not record.valid or not raw.meta or "sha256" not in raw.meta
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert all(mark.isprintable() or mark == "\n" for mark in report)
+    assert (folder / "index.html").read_text(encoding="utf-8").endswith("</html>\n")
+    verdict = compatibility_of(read_facts(str(original)), read_facts(str(folder)))
+    assert all("\n" not in line for line in verdict.lines())
+
+
+def hashed(folder: Path, name: str) -> dict[str, str]:
+    """The hashes beside a raw file, as the loop left them."""
+    found: dict[str, str] = json.loads((folder / name).with_name("meta.json").read_text())["sha256"]
+    return found

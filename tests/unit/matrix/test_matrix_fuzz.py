@@ -1,0 +1,114 @@
+"""A damaged matrix.toml or .env: names and settings that are in their grammar, or one line that says what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tempfile
+import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from fuzz import as_bytes, damaged_text, damaged_value, fuzz
+from hypothesis import strategies as st
+from places import ROOT
+
+from bench.__main__ import main
+from bench.core.errors import UserError, one_line
+from bench.matrix.settings import SETTINGS, read_settings
+
+MATRIX = tomllib.loads((ROOT / "services/matrix.toml").read_text())
+ENV = (ROOT / ".env").read_text()
+FEW = {
+    "servers": ("uvicorn", "bjoern"),
+    "frameworks": ("asgi", "wsgi"),
+    "pythons": ("3.13",),
+    "selftests": ("synthetic",),
+    "presets": ("all",),
+    "routes": ("root", "delay", "plaintext", "json", "echo"),
+}
+"""What is left of each table, so that an example takes a millisecond."""
+SMALL = {key: {name: value[name] for name in FEW[key]} if key in FEW else value for key, value in MATRIX.items()}
+SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
+    "stacks": ["bjoern-wsgi", "uvicorn-asgi"],
+    "vary": [],
+    "vary_if_read": [],
+}
+SMALL |= {"skip": MATRIX["skip"][:2], "sources": {"robyn": MATRIX["sources"]["robyn"]}}
+
+
+def toml(value: Any) -> str:
+    """TOML's inline forms: those of JSON, but for what TOML has no word for."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return '""' if value is None else json.dumps(value).replace("NaN", "nan").replace("Infinity", "inf")
+
+
+def as_file(data: Any) -> str:
+    return (
+        "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in data.items())
+        if isinstance(data, dict)
+        else toml(data)
+    )
+
+
+def listed(matrix: str, words: list[str]) -> tuple[int, str, str]:
+    """Exit status, output and errors of `list` with this matrix.toml."""
+    out, errors = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "services").mkdir()
+        (Path(folder) / "services/matrix.toml").write_bytes(as_bytes(matrix))
+        (Path(folder) / ".env").write_text(ENV)
+        with chdir(folder), redirect_stdout(out), redirect_stderr(errors):
+            status = main(["list", *words])
+    return status, out.getvalue(), errors.getvalue()
+
+
+TEXTS = st.one_of(damaged_value(SMALL).map(as_file), damaged_text(as_file(SMALL)))
+SELECTIONS = (
+    ["--stack", "*"],
+    ["--preset", "quick"],
+    ["--scenario", "delay-20,echo", "--tool", "hey", "--mode", "solo"],
+)
+
+
+def test_the_small_matrix_is_one() -> None:
+    assert [listed(as_file(SMALL), words)[0] for words in SELECTIONS] == [0] * len(SELECTIONS)
+
+
+KEPT = (
+    ('schema = "\u2028"\n', []),
+    (f"schema = {'9' * 5000}\n", []),
+    (f"schema = {'[' * 5000}\n", []),
+    (as_file(SMALL | {"routes": {"json": SMALL["routes"]["json"]}}), ["--stack", "*"]),
+)
+
+
+@fuzz(st.tuples(TEXTS, st.sampled_from(SELECTIONS)), examples=60, kept=KEPT)
+def test_fuzz_a_damaged_matrix(case: tuple[str, list[str]]) -> None:
+    status, out, errors = listed(*case)
+    if status == 2:
+        assert re.fullmatch(r"bench: [^\n]+\n", errors) and out == ""
+        assert errors[:-1].isprintable() and len(errors) < 1020
+        return
+    assert status == 0
+    assert all(line.isprintable() for line in out.split("\n"))
+
+
+@fuzz(st.one_of(damaged_text(ENV), damaged_text("WORKERS=2\nSEED=1\n")), examples=150, kept=["WORKERS=\ud800\n"])
+def test_fuzz_a_damaged_env(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / ".env").write_bytes(as_bytes(text))
+        try:
+            found = read_settings({}, Path(folder))
+        except UserError as error:
+            assert one_line(error).isprintable() and len(one_line(error)) < 1020
+            return
+    assert found.keys() == SETTINGS.keys()
+    for name, (pattern, _) in SETTINGS.items():
+        assert re.fullmatch(pattern, found[name], re.ASCII)
+        assert "\n" not in found[name]

@@ -1,0 +1,92 @@
+"""Damaged lines of records.jsonl, and of other versions: read as they are, or refused with the line and the reason."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from built_runs import build, write_a_run_of_each_tool
+from fuzz import as_bytes, damaged_json, fuzz
+from hypothesis import strategies as st
+
+from bench.__main__ import main
+from bench.analysis.run_facts import read_facts
+from bench.core.errors import UserError
+from bench.records.file import read_records
+from bench.records.record import SCHEMA, BadRecord, dump, from_line, load
+
+
+@cache
+def run() -> Path:
+    folder = Path(tempfile.mkdtemp()) / "a-run"
+    build(write_a_run_of_each_tool(folder))
+    return folder
+
+
+@cache
+def lines() -> list[str]:
+    return (run() / "records.jsonl").read_text().split("\n")[:-1]
+
+
+def exported(format: str) -> int:
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO())), patch.object(sys, "stderr", io.StringIO()):
+        return main(["export", format, str(run())])
+
+
+CASES = st.deferred(lambda: st.integers(0, 3).flatmap(lambda at: st.tuples(st.just(at), damaged_json(lines()[at]))))
+
+
+@fuzz(CASES, examples=40)
+def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
+    at, line = case
+    text = as_bytes("\n".join([*lines()[:at], line, *lines()[at + 1 :]]) + "\n")
+    (run() / "records.jsonl").write_bytes(text)
+    try:
+        records = read_records(run())
+    except UserError as error:
+        assert "rebuild it with: scripts/report.sh a-run" in str(error)
+        assert exported("csv") == 2
+        assert [record.id for record in read_facts(str(run())).records] == [json.loads(line)["id"] for line in lines()]
+        return
+    # What is read is what is there: a record that is written again is the same.
+    assert list(load("".join(dump(records)).split("\n"))) == records
+    assert {exported(format) for format in ("csv", "gobench")} == {0}
+
+
+@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, str(SCHEMA), True, None, float(SCHEMA)])
+def test_a_record_of_another_schema_is_refused_with_its_version_and_made_again_from_the_raw_files(
+    schema: object,
+) -> None:
+    other = json.dumps(json.loads(lines()[1]) | {"schema": schema})
+    (run() / "records.jsonl").write_text("\n".join([lines()[0], other]) + "\n")
+    words = f"records.jsonl: line 2: a record of schema {schema}, this version reads {SCHEMA}; rebuild it with: "
+    with pytest.raises(UserError, match=words):
+        read_records(run())
+    assert len(read_facts(str(run())).records) == 4
+
+
+def test_separators_that_only_python_knows_do_not_end_a_line() -> None:
+    value = json.loads(lines()[0])
+    value["command"] = ["wrk", "\u2028", "\x85", "\x1c"]
+    (run() / "records.jsonl").write_text(json.dumps(value, ensure_ascii=False) + "\n")
+    assert read_records(run())[0].command == ("wrk", "\u2028", "\x85", "\x1c")
+
+
+def test_a_wrong_type_is_named() -> None:
+    for name, wrong in {
+        "goodput": "fast",
+        "valid": 1,
+        "round": 1.0,
+        "errors": [],
+        "command": "wrk",
+        "nulls": {"x": 1},
+    }.items():
+        with pytest.raises(BadRecord, match=f"of a wrong type: .*{name}"):
+            from_line(json.dumps(json.loads(lines()[0]) | {name: wrong}))

@@ -1,0 +1,142 @@
+"""A run by name or path: whatever the name, it is a folder in results/, or one line says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from make_run import entry, write_run
+
+from bench.__main__ import main
+from bench.cli import resume
+from bench.core.errors import UserError
+from bench.run.folder import find_run
+from bench.run.services_file import services_file
+
+HARNESS = "0123456789abcdef"
+FACTS = {
+    "image": "bench/x",
+    "base_image": "python:3.13-slim",
+    "framework": "aiohttp",
+    "concurrent": True,
+    "routes": ["json"],
+}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resume, "harness_hash", lambda: HARNESS)
+    made("results/a-run")
+    return tmp_path
+
+
+def made(name: str) -> Path:
+    folder = write_run(Path(name), [entry()], services={"aiohttp-py313-debian": FACTS})
+    (folder / "services.sh").write_text(services_file({"aiohttp-py313-debian": FACTS}))
+    return folder
+
+
+NOT_RUNS = (
+    "",
+    ".",
+    "..",
+    "../..",
+    "/",
+    "-x",
+    "--max-time",
+    "~",
+    "a-run/../nope",
+    "$(id)",
+    "a b",
+    "x\ny",
+    "\u202ex",
+    "a" * 5000,
+    "results",
+    "a-run\n",
+)
+
+
+@pytest.mark.parametrize("verb", ["find", "resume", "build"])
+@pytest.mark.parametrize("name", NOT_RUNS, ids=range(len(NOT_RUNS)))
+def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, f"--run={name}" if verb == "resume" else name]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.endswith("is not a results folder; there are: a-run\n")
+    assert told.err[:-1].isprintable() and len(told.err) < 1020
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a-run", "results/a-run", "/elsewhere/results/a-run", "results/../results/./a-run/", "results/a-run/raw/.."],
+)
+def test_a_run_is_found_by_its_name_and_by_any_path_to_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["find", name]) == 0
+    assert capsys.readouterr().out == "a-run\n"
+    assert main(["resume", f"--run={name}", "--max-time", "2"]) == 0
+    assert capsys.readouterr().out == "a-run 120\n"
+
+
+@pytest.mark.parametrize("name", ["x\ny", "a\u2028b", "a\x1b[31m", "\x85a", os.fsdecode(b"a\xff")])
+def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    made(f"results/{name}")
+    for verb in ("find", "build"):
+        assert main([verb, f"results/{name}"]) == 2
+        told = capsys.readouterr().err
+        assert told.endswith(" has a name that cannot be shown: rename it\n") and told[:-1].isprintable()
+    with pytest.raises(UserError, match=r"there are: a-run$"):
+        find_run("nope")
+
+
+@pytest.mark.parametrize("name", ["my run", "-x", "a'b", "$(id)", "A", "שלום", "a\u202eb", "a.b"])
+def test_any_other_name_has_its_report_and_goes_on_under_one_that_compose_takes(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made(f"results/{name}")
+    assert main(["find", name]) == 0 and main(["build", name]) == 0 and (folder / "report.md").exists()
+    assert capsys.readouterr().out == f"{name}\n"
+    assert main(["resume", f"--run={name}"]) == 2
+    shown = name.replace("\u202e", r"\u202e")
+    assert capsys.readouterr().err == f"bench: '{shown}' cannot go on: rename it, with a-z, 0-9, '-' and '_' only\n"
+
+
+def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    made("elsewhere/a-run")
+    made("elsewhere/other")
+    for name in ("elsewhere/a-run", "elsewhere/other"):
+        assert main(["find", name]) == 2
+        assert capsys.readouterr().err == f"bench: {name} is not in results/: move it there\n"
+
+
+@pytest.mark.parametrize("file", ["plan.jsonl", "services.sh", "run.json"])
+def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path("results/a-run")
+    facts = json.loads((folder / "run.json").read_text())
+    if file == "run.json":
+        (folder / file).write_text(json.dumps(facts | {"services": {"x]=1); touch pwned; y=([z": None}}))
+    else:
+        (folder / "run.json").write_text(
+            json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64} if file == "plan.jsonl" else {}})
+        )
+        (folder / "services.sh").write_text(
+            "touch pwned\n" if file == "services.sh" else (folder / "services.sh").read_text()
+        )
+    assert main(["resume", "--run=a-run"]) == 2
+    assert capsys.readouterr().err == f"bench: a-run is not as it was planned, start a new run: {file}\n"
+    for facts in ({}, {"harness": 3}, {"harness": {"hash": "x", "version": [3]}}):
+        (folder / "run.json").write_text(json.dumps(facts))
+        assert main(["resume", "--run=a-run"]) == 2
+        assert "the project has changed since a-run was planned" in capsys.readouterr().err
+
+
+def test_a_service_of_any_name_is_a_word_of_bash(tmp_path: Path) -> None:
+    name = "x]=1); touch pwned; y=([z"
+    text = services_file({name: FACTS})
+    (tmp_path / "services.sh").write_text(text)
+    script = 'source services.sh; printf "%s|" "${SERVICES[0]}" "${!IMAGE_OF[@]}" "${IMAGE_OF[${SERVICES[0]}]}"'
+    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{name}|{name}|bench/x|"
+    assert not (tmp_path / "pwned").exists()
