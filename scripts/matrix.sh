@@ -91,7 +91,8 @@ while (($#)); do
 done
 
 # Two refs have to be checked out again.
-[[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/$(basename "$resume")/refs ]] ||
+name=${resume%/}
+[[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/${name##*/}/refs ]] ||
 	exec "$root/scripts/compare.sh" --resume "$resume" "${setup[@]}" "${quiet[@]}" "${selection[@]}"
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"

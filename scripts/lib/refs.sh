@@ -9,15 +9,16 @@ source "${BASH_SOURCE[0]%/*}/refs_left.sh"
 
 # forget_hook: what git has told a hook that calls this is about another folder.
 forget_hook() {
-	local names
-	mapfile -t names < <(git rev-parse --local-env-vars 2>/dev/null || true)
-	((${#names[@]} == 0)) || unset "${names[@]}"
+	local words names
+	words=$(git rev-parse --local-env-vars 2>/dev/null) || return 0
+	mapfile -t names <<<"$words"
+	unset "${names[@]}"
 }
 
 # find_repository FOLDER: sets `repository`, and `prefix`, where FOLDER is in it.
 find_repository() {
 	repository=$(git -C "$1" rev-parse --show-toplevel 2>&1) ||
-		fail 2 "$1 is not in a git clone, which two refs need: ${repository##*$'\n'}"
+		fail 2 "$1 is not in a git clone, which two refs need: ${repository%%$'\n'*}"
 	prefix=$(git -C "$1" rev-parse --show-prefix)
 	prefix=${prefix%/}
 }
@@ -34,15 +35,17 @@ find_commit() {
 
 # commit_worktree: what is not committed, as a commit that no branch has, and that is the same for the same content.
 commit_worktree() {
-	local tree
+	local tree head_tree
 	local -x GIT_INDEX_FILE=$folder/index
 	local -x GIT_AUTHOR_NAME=worktree GIT_AUTHOR_EMAIL=worktree@localhost GIT_AUTHOR_DATE='2000-01-01T00:00:00Z'
 	local -x GIT_COMMITTER_NAME=worktree GIT_COMMITTER_EMAIL=worktree@localhost GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 	in_repository read-tree "$head"
 	in_repository add --all -- "${paths[@]}"
 	tree=$(in_repository write-tree)
-	[[ $tree != $(in_repository rev-parse "$head^{tree}") ]] || return 0
-	commit=$(in_repository commit-tree "$tree" -p "$head" -m 'uncommitted changes') dirty=1
+	head_tree=$(in_repository rev-parse "$head^{tree}")
+	[[ $tree != "$head_tree" ]] || return 0
+	commit=$(in_repository commit-tree "$tree" -p "$head" -m 'uncommitted changes')
+	dirty=1
 }
 
 # list_sides REF REF: writes sides.tsv and `changed`.
