@@ -36,9 +36,10 @@ solo_verb() {
 
 # save_counters WHEN: of the service, and of what it depends on.
 save_counters() {
-	local name found
-	own_services
-	for name in "${found[@]}"; do dependency_state "$name" | save "$dir/$name.$1"; done
+	local name
+	for name in "${DEPENDENCIES[@]}"; do
+		[[ $name != own-* ]] || dependency_state "$name" | save "$dir/$name.$1"
+	done
 	server_state "$service" | save "$dir/server.$1"
 	dependency_state postgres | save "$dir/database.$1"
 	dependency_state upstream | save "$dir/upstream.$1"
