@@ -22,8 +22,7 @@ setup() {
 why() { sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"; }
 
 @test "the profile names the function that is slower, in report and page" {
-	local try
-	for try in 1 2; do
+	for _ in 1 2; do
 		why
 		! why | grep -q 'was not sampled: it had to wait for a CPU' || scripts/matrix.sh --quiet --resume "$run_folder"
 	done
