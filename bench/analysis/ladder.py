@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from packaging.version import InvalidVersion, Version
-
 from bench.analysis.conclusions import Coordinates
 from bench.analysis.metric import Metric
 from bench.analysis.order_words import CPU, REQUESTS, Told, percent_words
@@ -35,6 +33,9 @@ class Ladder:
 
 def ladder_of(services: Sequence[str], places: Mapping[str, Coordinates]) -> Ladder | None:
     """The ladder that services make which differ in their package alone; None where they make none."""
+    # Imported where it is needed, as the measuring loop has to do without.
+    from packaging.version import InvalidVersion, Version
+
     found: list[tuple[Version, str, str]] = []
     names = set()
     for service in services:
