@@ -11,7 +11,7 @@ local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 setup_python=3.13
 
 # What resolves and pins requirements.
-# shellcheck disable=SC2034 # lock.sh and own_app.sh use it
+# shellcheck disable=SC2034 # lock.sh and own_lock.sh use it
 uv=uv==0.13.8
 
 # What knows the vulnerabilities of pins.
