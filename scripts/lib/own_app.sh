@@ -58,7 +58,7 @@ describe_own_app() {
 	lock_own_app "$pythons"
 	selection+=("--$option=results/${own_folder##*/}")
 }
-own_folder='' own_folders=()
+own_folders=()
 
 # own_file NAME: adds a file that was given to `mounts`, with all of its folder: it may name others beside it.
 own_file() {

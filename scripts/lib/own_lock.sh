@@ -4,6 +4,9 @@
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/bases.sh"
 
+# The folder that own_app.sh makes for the app.
+own_folder=''
+
 # lock_own_app LINES: `LABEL PYTHON` each; the resolver's words where it finds no solution.
 lock_own_app() {
 	local label python prefix log=$own_folder/lock.log
