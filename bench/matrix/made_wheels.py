@@ -120,6 +120,8 @@ def _cause(log: Path, version: str) -> str:
         words = lines[lines.index("[end of output]") - 1]
         return f"it does not build: {words}"[:MOST_WORDS]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    # Where pip itself fails, its traceback follows.
+    errors = [line for line in errors if line != "Exception:"]
     return (errors or lines or ["pip says nothing"])[-1][:MOST_WORDS]
 
 
