@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.records.turns import ALL_TASKS
+
 HOST = Path("/host/cgroup")
 """Where services/common.yml mounts the host's cgroup file system."""
 OWN = Path("/sys/fs/cgroup")
@@ -37,6 +39,7 @@ class CpuCounters:
         root = root or cgroup_root()
         self._files = {name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items()}
         self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
+        self._all = _files_of_all(root)
         self._stat = stat
 
     @property
@@ -57,14 +60,25 @@ class CpuCounters:
         return (_usage_ns(file) or 0) if file else 0
 
     def read(self, *names: str) -> Reading:
-        """The counters of the containers of these names, and of the load generator, now."""
+        """The counters of the containers of these names, of the load generator and of all tasks, now."""
         cpu_ns = {}
         for name in (*names, "loadgen"):
             file = self._files.get(name)
             if file is not None and (used := _usage_ns(file)) is not None:
                 cpu_ns[name] = used
+        if self._all:
+            cpu_ns[ALL_TASKS] = sum(_usage_ns(file) or 0 for file in self._all)
         with self._stat.open() as lines:
             return Reading(cpu_ns, tuple(map(int, lines.readline().split()[1:9])))
+
+
+def _files_of_all(root: Path) -> list[Path]:
+    """The counters whose sum is the CPU time of all tasks.
+
+    Version 2 has no exact one for the root: its cgroups are added, without the kernel's own threads.
+    """
+    whole = root / "cpuacct.usage"
+    return [whole] if whole.is_file() else sorted(root.glob("*/cpu.stat"))
 
 
 def _usage_file(folder: Path) -> Path | None:

@@ -16,6 +16,7 @@ from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence
 from bench.records.record import MEASURED
+from bench.records.turns import ALL_TASKS, Turns
 from bench.run.reader import Ends, Raw, ServiceFacts
 
 Figures = dict[str, tuple[Any, str]]
@@ -78,7 +79,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             evidence.wall_s,
             [*used, (loadgen_s, no_tool)],
             no_tool,
-            evidence.turns.host_ticks if evidence.turns else None,
+            evidence.turns,
         ),
     }
 
@@ -184,19 +185,19 @@ def _host(
     wall_s: float | None,
     used: Sequence[tuple[float | None, str]],
     no_tool: str,
-    ticks: Sequence[int] | None,
+    turns: Turns | None,
 ) -> Figures:
     """Shares of the host's CPU time: steal (taken by the hypervisor) and foreign (used by none of `used`).
 
     Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
     columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
     that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign. `ticks` are those of a service's turns.
+    does not count as foreign. `turns` are the service's own, where it had any.
     """
     cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
     times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
-    if ticks is not None:
-        spent = [*ticks]
+    if turns is not None:
+        spent = [*turns.host_ticks]
     elif times[0] is None or times[1] is None:
         return {"steal_ratio": (None, no_tool), "foreign_ratio": (None, no_tool)}
     else:
@@ -211,14 +212,22 @@ def _host(
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
-    return {"steal_ratio": steal, "foreign_ratio": (foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks), "")}
+    all_s = turns.cpu_s.get(ALL_TASKS) if turns else None
+    foreign = foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks, all_s=all_s)
+    return {"steal_ratio": steal, "foreign_ratio": (foreign, "")}
 
 
-def foreign_ratio(cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False) -> float:
+def foreign_ratio(
+    cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False, all_s: float | None = None
+) -> float:
     """The share of `cpu_s` (seconds of all CPUs) that was neither idle, nor stolen, nor used by what is measured.
 
-    `spent` are the ticks of /proc/stat; `in_tasks` is whether the time of interrupts is charged to tasks.
+    `spent` are the ticks of /proc/stat; `in_tasks` is whether the time of interrupts is charged to tasks. `all_s`, the
+    CPU seconds of all tasks, tells it better where known: a service that waits often makes its CPU enter and leave idle
+    states, and take interrupts in them, which is neither idle time nor any task's.
     """
+    if all_s is not None:
+        return max(0.0, all_s - used_s) / cpu_s
     away = spent[3] + spent[4] + spent[7] + (0 if in_tasks else spent[5] + spent[6])
     return max(0.0, cpu_s - away / TICKS_PER_S - used_s) / cpu_s
 

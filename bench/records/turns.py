@@ -10,6 +10,8 @@ from bench.core.files import items, mapping
 from bench.parse import Parsed
 from bench.parse.parsed import Latency
 
+ALL_TASKS = "host"
+"""Stands beside the containers' CPU times for all tasks of the host, the containers' included."""
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loop_runs import block, tables_of
@@ -27,6 +28,13 @@ def turns(idle: int, steal: int = 0, used_s: float = 1.0) -> Turns:
     return Turns(load_ns=SECOND, host_ticks=ticks, cpu_ns={"aiohttp": int(used_s * SECOND)})
 
 
+def exact(all_s: float, **told: Any) -> Turns:
+    """One in which the CPU time of all tasks is known."""
+    made = turns(**told)
+    made.cpu_ns["host"] = int(all_s * SECOND)
+    return made
+
+
 @pytest.mark.parametrize(
     ("taken", "spoiled"),
     [
@@ -36,9 +44,23 @@ def turns(idle: int, steal: int = 0, used_s: float = 1.0) -> Turns:
         ([turns(idle=95, steal=5)], True),
         ([turns(idle=85), turns(idle=100)], False),
         ([turns(idle=70), turns(idle=100)], True),
+        ([exact(1.09, idle=70)], False),
+        ([exact(1.11, idle=100)], True),
+        ([exact(1.09, idle=100), turns(idle=70)], True),
         ([], False),
     ],
-    ids=["quiet", "4.5 % foreign", "5.5 % foreign", "steal", "one noisy turn of two", "very noisy", "no turns"],
+    ids=[
+        "quiet",
+        "4.5 % foreign",
+        "5.5 % foreign",
+        "steal",
+        "one noisy turn of two",
+        "very noisy",
+        "idle states",
+        "tasks",
+        "one unknown",
+        "no turns",
+    ],
 )
 def test_other_programs_and_the_hypervisor_spoil_a_window(taken: list[Turns], spoiled: bool) -> None:
     assert is_spoiled(taken, NoiseLimits(), 2) is spoiled

@@ -317,13 +317,16 @@ def test_a_service_that_never_answers_is_given_up(
 def test_counters_of_both_cgroup_versions(tmp_path: Path, version: str) -> None:
     root, own, stat = tmp_path / "host", tmp_path / "own", tmp_path / "stat"
     stat.write_text("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 0\n")
-    for folder, ns in ((root / "docker/abc", 5000), (own if version == "v2" else own / "cpuacct", 9000)):
-        folder.mkdir(parents=True)
+    containers = ((root / "docker/abc", 5000), (own if version == "v2" else own / "cpuacct", 9000))
+    # Version 2 counts the root's in ticks; what is right below it is exact.
+    tasks = ((root, 1000), (root / "docker", 6000), (root / "user.slice", 2000)) if version == "v2" else ((root, 8000),)
+    for folder, ns in (*containers, *tasks):
+        folder.mkdir(parents=True, exist_ok=True)
         name = "cpu.stat" if version == "v2" else "cpuacct.usage"
         text = f"usage_usec {ns // 1000}\nuser_usec 1\n" if version == "v2" else f"{ns}\n"
         (folder / name).write_text(text)
     counters = CpuCounters({"a": "/docker/abc", "gone": "/docker/gone"}, root, own, stat)
-    assert counters.read("a", "gone") == Reading({"a": 5000, "loadgen": 9000}, (1, 2, 3, 4, 5, 6, 7, 8))
+    assert counters.read("a", "gone") == Reading({"a": 5000, "loadgen": 9000, "host": 8000}, (1, 2, 3, 4, 5, 6, 7, 8))
     assert counters.missing.keys() == {"gone"}
 
 

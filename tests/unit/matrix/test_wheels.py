@@ -114,7 +114,7 @@ BUILD = """  error: subprocess-exited-with-error
             "",
             "x.whl is not a supported wheel on this platform.",
         ),
-        ("ERROR: Exception:\nTraceback (most recent call last):\nOSError: [Errno 28] No space\n", "", "OSError: [Errno 28] No space"),
+        ("ERROR: Exception:\nTraceback ...:\nOSError: [Errno 28] No space\n", "", "OSError: [Errno 28] No space"),
         ("", "", "pip says nothing"),
     ],
 )

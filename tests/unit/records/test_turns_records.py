@@ -79,6 +79,16 @@ def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
     assert own.cpu_per_success_s == alone.cpu_per_success_s
 
 
+def test_only_what_tasks_used_is_of_other_programs_where_that_is_known(tmp_path: Path) -> None:
+    cpu_ns = {LINE["service"]: 6 * 10**8, "postgres": 0, "upstream": 0, "loadgen": 10**8}
+    busy = {"host_ticks": [100, 0, 0, 100, 0, 0, 0, 0]}
+    by_idle = judged(tmp_path / "idle", turns=busy | {"cpu_ns": cpu_ns})
+    by_tasks = judged(tmp_path / "tasks", turns=busy | {"cpu_ns": cpu_ns | {"host": 74 * 10**7}})
+    assert by_idle.foreign_ratio is not None and by_idle.foreign_ratio > 0.1
+    assert by_tasks.foreign_ratio == pytest.approx(0.04 / 2)
+    assert by_tasks.cpu_per_success_s == by_idle.cpu_per_success_s
+
+
 def test_where_cpu_time_is_not_known_goodput_is_and_the_reason_is_said(tmp_path: Path) -> None:
     why = "its cgroup cannot be read in the load generator"
     record = judged(tmp_path, cpu_s=None, turns={"missing": {LINE["service"]: why}, "cpu_ns": {"loadgen": 1}})
