@@ -57,7 +57,7 @@ VERBS = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one verb: 0 done, 1 something failed, 2 with one line for what the user can fix."""
+    """Run one verb: 0 done, 1 something failed, 2 with one line for what the user can fix, 130 for Ctrl-C."""
     if not argv or argv[0] not in VERBS:
         print(f"bench: unknown verb; there are: {', '.join(VERBS)}", file=sys.stderr)
         return 2
@@ -67,6 +67,8 @@ def main(argv: Sequence[str]) -> int:
     except UserError as error:
         print(f"bench: {one_line(error)}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return status
 
 

@@ -18,6 +18,8 @@ trap_errors() {
 	shopt -s inherit_errexit
 	error_shell=$BASHPID
 	trap 'on_error $? "$BASH_COMMAND"' ERR
+	# Else a command that takes Ctrl-C as its own failure is reported as one.
+	[[ $(trap -p INT) ]] || trap 'exit 130' INT
 	[[ ${BENCH_DEBUG:-} ]] || return 0
 	exec {BASH_XTRACEFD}>&2 # not into what "2>&1" captures
 	PS4='+ ${BASH_SOURCE[0]##*/}:$LINENO: '

@@ -54,3 +54,22 @@ refused() {
 	client_with v2.20.0
 	refused "the Docker daemon does not answer"
 }
+
+@test "Ctrl-C while the daemon is asked is no daemon that does not answer" {
+	local pid status=0
+	# As Docker's client does, which takes an interrupt for an error of its own.
+	client <<-EOS
+		case "\$1 \$2" in
+		'compose version') echo 2.40.0 ;;
+		'buildx version') ;;
+		*) trap 'exit 1' INT && touch '$BATS_TEST_TMPDIR/asked' && for i in {1..100}; do sleep 0.1; done ;;
+		esac
+	EOS
+	setsid env --default-signal=INT "$root/scripts/matrix.sh" --list >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+	pid=$!
+	until [[ -e $BATS_TEST_TMPDIR/asked ]]; do sleep 0.05; done
+	kill -INT -- "-$pid"
+	wait "$pid" || status=$?
+	cat "$BATS_TEST_TMPDIR/said"
+	[[ $status == 130 && ! -s $BATS_TEST_TMPDIR/said ]]
+}

@@ -63,3 +63,14 @@ def test_a_wrong_setting_is_named(
     monkeypatch.setenv(name, value)
     assert main(["list"]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_a_verb_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(argv: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.cli.plan.list_verb", interrupted)
+    assert main(["list"]) == 130
+    assert capsys.readouterr() == ("", "")
