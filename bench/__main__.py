@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from bench.core.errors import UserError, one_line
+from bench.core.files import UNWRITABLE
 
 VERBS = {
     "generate": "cli.generate:generate_verb",
@@ -66,6 +67,12 @@ def main(argv: Sequence[str]) -> int:
         status: int = getattr(import_module(f"bench.{module}"), function)(list(argv[1:]))
     except UserError as error:
         print(f"bench: {one_line(error)}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        where = f"cannot write {error.filename or 'a file'}: {error.strerror}"
+        print(f"bench: {one_line(where)}; free some space, or make it writable", file=sys.stderr)
         return 2
     return status
 
