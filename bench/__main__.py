@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from bench.core.errors import UserError, one_line
+from bench.core.files import UNWRITABLE
 
 VERBS = {
     "generate": "cli.generate:generate_verb",
@@ -69,6 +70,12 @@ def main(argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        where = f"cannot write {error.filename or 'a file'}: {error.strerror}"
+        print(f"bench: {one_line(where)}; free some space, or make it writable", file=sys.stderr)
+        return 2
     return status
 
 

@@ -94,6 +94,7 @@ done
 name=${resume%/}
 [[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/${name##*/}/refs ]] ||
 	exec "$root/scripts/compare.sh" --resume "$resume" "${setup[@]}" "${quiet[@]}" "${selection[@]}"
+[[ $verb != plan ]] || need_results
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker

@@ -100,7 +100,7 @@ def next_verb(argv: Sequence[str]) -> int:
     try:
         status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time)
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}") from error
+        raise UserError(f"cannot write to {error.filename or folder}: {error.strerror}") from error
     print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
     return status
 

@@ -37,7 +37,7 @@ from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.selection import Selection
-from bench.run.folder import make_folder
+from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 
@@ -132,7 +132,8 @@ def contract_verb(argv: Sequence[str]) -> int:
     facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": settings}
     facts |= provenance() | {"services": service_facts(matrix, settings, services, routes)}
     facts["skipped"] = [{"service": name, "cause": cause} for name, cause in skipped]
-    write_run(folder, matrix, services, [], facts)
+    with whole_or_gone(folder):
+        write_run(folder, matrix, services, [], facts)
     print(folder.name)
     return 0
 
@@ -143,17 +144,18 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
     plan, matrix, settings = plan_of(options, present)
     app = read_app(options.own_app) if options.own_app else None
     folder = make_folder(plan.preset.name, folder)
-    facts = facts_of(folder.name, plan, matrix, settings, options)
-    facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
-    if app:
-        shutil.copytree(options.own_app, folder / FOLDER)
-        write_load_files(folder, app)
-        facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
-    save_refs(options, folder)
-    if options.wheels:
-        shutil.copytree(options.packages_in, folder / PACKAGES)
-        facts["packages"] = options.wheels.facts()
-    write_run(folder, matrix, plan.services, measurements(plan, facts["seed"]), facts)
+    with whole_or_gone(folder):
+        facts = facts_of(folder.name, plan, matrix, settings, options)
+        facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
+        if app:
+            shutil.copytree(options.own_app, folder / FOLDER)
+            write_load_files(folder, app)
+            facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
+        save_refs(options, folder)
+        if options.wheels:
+            shutil.copytree(options.packages_in, folder / PACKAGES)
+            facts["packages"] = options.wheels.facts()
+        write_run(folder, matrix, plan.services, measurements(plan, facts["seed"]), facts)
     return folder
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.drive.service_failures import CAUSES, none_measured
+from bench.drive.service_failures import CAUSES, KILLED, none_measured, out_of_memory
 from bench.drive.try_again import try_again
 from bench.run.folder import find_run
+from bench.validity.measurement_rules import OUT_OF_MEMORY
 
 
 def service_failed_verb(argv: Sequence[str]) -> int:
@@ -31,6 +32,9 @@ def service_failed_verb(argv: Sequence[str]) -> int:
         outcome, detail = CAUSES[options.cause](folder, options.detail)
         write_file(path, json.dumps({"outcome": outcome, "detail": detail}, ensure_ascii=False) + "\n")
     failure = json.loads(path.read_text())
+    if out_of_memory(folder) and failure["outcome"] != OUT_OF_MEMORY:
+        failure |= {"outcome": OUT_OF_MEMORY, "detail": f"{KILLED}; {failure['outcome']}: {failure['detail']}"}
+        write_file(path, json.dumps(failure, ensure_ascii=False) + "\n")
     print(f"{options.name}: {failure['outcome']}: {failure['detail']}")
     return 0
 

@@ -1,6 +1,7 @@
 """The service that is checked, with the verifier's own view of what it depends on."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from bench.contract.client import Answer, Client
 from bench.contract.clock import Clock
@@ -22,11 +23,19 @@ class Target:
     template: str | None = None
     first: Answer | None = field(default=None, init=False)
     first_at_ns: int = field(default=0, init=False)
+    first_date: datetime | None = field(default=None, init=False)
 
     def ask_first(self, route: str) -> None:
         """A first request, whatever its answer; raises `NoAnswer` where none comes."""
         self.first = self.client.ask(request_of(route))
-        self.first_at_ns = self.clock.monotonic_ns()
+        self.first_at_ns, self.first_date = self.clock.monotonic_ns(), self.clock.now()
+
+    def clock_was_set(self) -> bool:
+        """Whether somebody has set the time of day since the first answer."""
+        if self.first_date is None:
+            return False
+        passed = (self.clock.monotonic_ns() - self.first_at_ns) / 1e9
+        return abs((self.clock.now() - self.first_date).total_seconds() - passed) > 1
 
     @property
     def clock(self) -> Clock:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,29 @@ from typing import Any
 def write_file(path: Path, data: str | bytes) -> None:
     """Write atomically (temporary name, fsync, rename): an interruption leaves the old file or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as file:
-        file.write(data.encode() if isinstance(data, str) else data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        # On a full disk, what there is of it must not take the room of the words that say so.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        error.filename = str(path)
+        raise
+
+
+ROOM_BYTES = 1 << 16
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""Errors of a disk that is full or cannot be written; whoever frees it goes on."""
+
+
+def check_room(folder: Path) -> None:
+    """Raise the OSError that a write there meets now: load tools do not tell that their output had no room."""
+    write_file(folder / ".room", bytes(ROOM_BYTES))
+    (folder / ".room").unlink(missing_ok=True)
 
 
 MAX_BYTES = 64 << 20

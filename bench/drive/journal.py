@@ -18,6 +18,7 @@ from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.validity.bound_cells import BOUND_AFTER, CellKey, bound_cells
+from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
 from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
 
@@ -67,10 +68,11 @@ def append(source: Run, step: Step) -> list[Record]:
 
 
 def noise(source: Run, step: Step) -> str:
-    """What else used the host during a step of one measurement; empty if it was little."""
+    """What else used the host during a step of one measurement, or set its clock; empty if it was little."""
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     (planned,) = (one for one in source.planned if one.id in step.ids)
-    return noise_of(_record(source, planned, read_raw(source.path, planned)), limits)
+    record = _record(source, planned, read_raw(source.path, planned))
+    return noise_of(record, limits) or next((one.detail for one in record.causes if one.cause == CLOCK), "")
 
 
 def read(run: str) -> list[Line]:

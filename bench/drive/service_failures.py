@@ -10,6 +10,8 @@ from bench.core.files import as_object, mapping, read_bytes
 from bench.drive.finished import last_words
 from bench.records.record import MEASURED
 
+KILLED = "killed at its container's limit of memory"
+"""What is said of a service before what else is known of its failure."""
 LONGEST = 300
 """Characters of a detail that comes from a log."""
 
@@ -27,7 +29,9 @@ def _not_started(folder: Path, _detail: str) -> tuple[str, str]:
 
 
 def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
-    return "did not start", f"no answer in {seconds} s; its last words: {last_words(folder / 'server.log')}"
+    words = last_words(folder / "server.log")
+    tried = last_words(folder / "answer.txt")
+    return "did not start", f"no answer in {seconds} s{tried and f' ({tried[:LONGEST]})'}; its last words: {words}"
 
 
 def _not_verified(folder: Path, status: str) -> tuple[str, str]:
@@ -46,6 +50,13 @@ CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
     "answer": _no_answer,
     "verification": _not_verified,
 }
+
+
+def out_of_memory(folder: Path) -> bool:
+    """Whether the kernel has killed a process of the service at its container's limit of memory, by state.txt."""
+    text = (read_bytes(str(folder / "state.txt")) or b"").decode(errors="replace")
+    state = dict(words for line in text.splitlines() if len(words := line.split()) == 2)
+    return state.get("oom_killed") == "true" or state.get("oom_kill", "0") != "0"
 
 
 def build_error(log: str) -> str:

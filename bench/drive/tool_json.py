@@ -26,7 +26,7 @@ def tool_object(words: Sequence[str]) -> dict[str, Any]:
         for parent in parents:
             place = place.setdefault(parent, {})
         place[name] = value
-    for name in ("exit_status", "start_ns", "end_ns"):
+    for name in ("exit_status", "start_ns", "end_ns", "elapsed_ns"):
         told[name] = int(told[name])
     limits, health = told["limits"], told["health_after"]
     limits["nofile"] = None if limits["nofile"] == "unlimited" else int(limits["nofile"])

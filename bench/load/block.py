@@ -15,19 +15,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, write_file
+from bench.core.files import as_object, check_room, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
+from bench.load.one_answer import one_answer_s, quiet_s
 from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import NO_COUNTERS
+from bench.records.clock_step import is_clock_step
 from bench.run.spoiled import set_aside
 
 MEASURE = "loadgen/measure"
@@ -38,10 +39,10 @@ ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
 """A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
 NO_ANSWER = 10
 """The status of a service that gives no answer, as `loadgen/measure` has it."""
-LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
-"""A service that has not worked or answered for so long has nothing under way."""
 INTERRUPTED = {"ab": 1}
 """The exit status of a tool that was told to end and printed its result; 0 for the others."""
+CLOCK_RETRIES = 2
+"""How often a window is measured again because the time of day was set in it."""
 NOWHERE = "/not-found"
 """No cgroup's folder."""
 _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
@@ -113,13 +114,16 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
     """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
     counters, retries = CpuCounters(_cgroups(block)), retries_of(block.run)
     for window in block.windows:
+        steps: list[bool] = []
         _prepare(block, "prepare", block.still(window))
         while loads := _loads(block, block.still(window)):
             rng = random.Random(f"{seed} {loads[0].planned.id}")
-            taken = _load_window(block, loads, counters, rng, mark_s)
+            taken, stepped = _load_window(block, loads, counters, rng, mark_s)
+            steps.append(stepped)
             # The CPU time of a server outside of all containers cannot be told from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
-            if counters.missing or not retries.wanted(window, counted):
+            noisy = not counters.missing and retries.wanted(window, counted)
+            if not noisy and not (stepped and sum(steps) <= CLOCK_RETRIES):
                 break
             set_aside((block.run / window[0].dir).parent)
 
@@ -174,7 +178,8 @@ def _measure_all(
 
 def _load_window(
     block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random, mark_s: float | None
-) -> dict[str, Turns]:
+) -> tuple[dict[str, Turns], bool]:
+    """The turns by service, and whether the time of day was set meanwhile."""
     first = loads[0].planned
     with ExitStack() as stack:
         runners = []
@@ -185,27 +190,28 @@ def _load_window(
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
-            answer = one_answer_s(load) or said.get("answer")
+            answer = one_answer_s(load.planned, load.peer) or said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
             runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds))
-        began = time.time_ns()
+        began, clock = time.time_ns(), time.monotonic_ns()
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]
         taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, mark_s=mark_s)
-        ended = time.time_ns()
+        ended, elapsed = time.time_ns(), time.monotonic_ns() - clock
+        check_room(block.run)
     health = _health(block, [load.planned for load in loads])
     for load, runner in zip(loads, runners, strict=True):
         one = load.planned
         told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
         told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
-        told |= {"start_ns": began, "end_ns": ended, "limits": _limits(), "sysctls": _sysctls()}
+        told |= {"start_ns": began, "end_ns": ended, "elapsed_ns": elapsed, "limits": _limits(), "sysctls": _sysctls()}
         missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
         told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], missing)}
         folder = block.run / one.dir
         (folder / ".output.txt.tmp").replace(folder / "output.txt")
         write_file(folder / "tool.json", json.dumps(told, separators=(",", ":")) + "\n")
-    return taken
+    return taken, is_clock_step((ended - began - elapsed) / 1e9, elapsed / 1e9)
 
 
 def _exit_status(tool: HeldTool, name: str) -> int | None:
@@ -214,30 +220,6 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
         return 0 if tool.told else None
     return status if status >= 0 else 128 - status
-
-
-def one_answer_s(load: Load) -> float | None:
-    """Seconds for one answer while no other service is asked; None if there is none."""
-    one = load.planned
-    headers = {} if one.body is None else {"Content-Type": "application/json"}
-    began = time.monotonic()
-    connection = HTTPConnection(*load.peer, timeout=one.timeout_s)
-    try:
-        connection.request(one.method, one.path, one.body, headers)
-        connection.getresponse().read()
-    except (OSError, HTTPException):
-        return None
-    finally:
-        connection.close()
-    return time.monotonic() - began
-
-
-def quiet_s(answer_s: float | None, connections: int) -> float:
-    """How long a service may take before any answer comes: one that works them off in turn sends them all at its end.
-
-    Half as much again as the last answer that was asked for alone took, for each connection.
-    """
-    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0) * connections))
 
 
 def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:

@@ -34,7 +34,7 @@ class Retries:
     most: Mapping[Table, int]
 
     def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns]) -> bool:
-        """Whether this window is to be measured again."""
+        """Whether this window is to be measured again, because of noise."""
         first = window[0]
         most = self.most.get((first.scenario, first.tool, first.level), 0)
         again = sum(

@@ -21,7 +21,8 @@ class Evidence:
 
     - `planned`: the measurement, with the rate and duration that a search for a knee found.
     - `changes`: what became of its raw files since the measurement left them.
-    - `wall_s`: how long the tool ran, by the load generator's clock.
+    - `wall_s`: how long the tool ran, by a clock that nobody sets; `clock_step_s`: by how much the time of day was set
+      meanwhile (negative: back).
     - `health`: what was wrong with the answer after the window; None where nothing was, or it was not checked.
     - `oom_kills`, `restarts`, `throttled_s`: the server's, over the window.
     - `stopped`: whether its container was down after the window; `lost`: how many of its processes were gone.
@@ -50,6 +51,7 @@ class Evidence:
     lag: Lag | None = None
     turns: Turns | None = None
     tool_cpu_s: float | None = None
+    clock_step_s: float | None = None
 
 
 def attempts_of(tool: str, parsed: Parsed) -> int | None:

@@ -11,13 +11,14 @@ from typing import Any
 from bench.core.files import mapping
 from bench.parse import Parsed, parse
 from bench.plan.measurement import Measurement
+from bench.records.clock_step import is_clock_step
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
 from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.send_lag import read_lag
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
-from bench.run.reader import Raw, ServiceFacts
+from bench.run.reader import Ends, Raw, ServiceFacts
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
@@ -45,12 +46,11 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         parsed=parsed,
         output=raw.output or b"",
         exit_status=whole(tool.get("exit_status")),
-        wall_s=span_s(tool.get("start_ns"), tool.get("end_ns")) if turns is None else turns.seconds,
+        wall_s=_ran_s(tool) if turns is None else turns.seconds,
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
-        # The kernel's counter disappears with the container; the engine's flag stays.
-        oom_kills=change(ends, "oom_kill") or int(raw.after.get("oom_killed") == "true"),
+        oom_kills=_oom_kills(ends),
         restarts=change(ends, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
         stopped=raw.after.get("running") == "false",
@@ -58,6 +58,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         lag=read_lag(raw.lag),
         turns=turns,
         tool_cpu_s=loadgen_cpu_s(tool),
+        clock_step_s=_clock_step_s(tool),
     )
 
 
@@ -237,6 +238,30 @@ def _line(value: Any) -> str:
     """The value as one line of at most 300 characters."""
     text = " ".join(str(value).split()) if value else ""
     return text[:300] or "no detail was saved"
+
+
+def _oom_kills(ends: Ends) -> int:
+    """Processes that the kernel killed for want of memory; of one that did not get as far as its load, all so far.
+
+    The kernel's counter disappears with the container; the engine's flag stays.
+    """
+    before, after = ends
+    killed = change(ends, "oom_kill") if "oom_kill" in before else whole(after.get("oom_kill"))
+    return killed or int(after.get("oom_killed") == "true")
+
+
+def _ran_s(tool: Mapping[str, Any]) -> float | None:
+    """Seconds that the tool ran: by the time of day, whose digits are the finest, unless that was set meanwhile."""
+    elapsed, step_s = whole(tool.get("elapsed_ns")), _clock_step_s(tool)
+    if elapsed is not None and step_s is not None and is_clock_step(step_s, elapsed / 1e9):
+        return elapsed / 1e9
+    return span_s(tool.get("start_ns"), tool.get("end_ns"))
+
+
+def _clock_step_s(tool: Mapping[str, Any]) -> float | None:
+    """By how many seconds the time of day was set while the tool ran; None where that is not known."""
+    start, end, elapsed = (whole(tool.get(key)) for key in ("start_ns", "end_ns", "elapsed_ns"))
+    return None if start is None or end is None or elapsed is None else (end - start - elapsed) / 1e9
 
 
 def _health(after: Any) -> str | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.core.errors import UserError
@@ -24,6 +27,16 @@ def make_folder(label: str, wanted: Path | None = None) -> Path:
     except OSError as error:
         raise UserError(f"cannot make {folder}: {error.strerror}; results/ must be writable") from error
     return folder
+
+
+@contextmanager
+def whole_or_gone(folder: Path) -> Iterator[None]:
+    """Removes a new folder that the disk has no room for: without all of its files it is no run."""
+    try:
+        yield
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:

@@ -19,8 +19,14 @@ from itertools import pairwise
 from bench.matrix.knobs import CPU_QUOTA
 from bench.parse import Parsed
 from bench.plan.measurement import Measurement, settings_of
+from bench.records.clock_step import is_clock_step
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
+
+OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
+"""Causes that are told by no figure of the tool: the kernel's and the clocks'."""
+KILLED = (124, 137)
+"""Exit statuses of a tool that its deadline ended."""
 
 MAX_LITTLE = 0.20
 """The largest relative difference between connections / goodput and the mean latency."""
@@ -49,12 +55,15 @@ _WRK_UNIT_S = {b"s": 1, b"m": 60, b"h": 3600}
 def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
     """The causes why a measurement is not valid, by itself; empty if it is."""
     if evidence.outcome != MEASURED:
-        return (Cause(evidence.outcome, evidence.detail), *_client_fault(evidence), *_server(evidence))
+        first = Cause(evidence.outcome, evidence.detail)
+        return (first, *_client_fault(evidence), *_memory(evidence), *_server(evidence), *_clock(evidence))
     return (
         *_errors(evidence),
         *_client_fault(evidence),
         *_load(evidence),
+        *_memory(evidence),
         *_server(evidence),
+        *_clock(evidence),
         *_arithmetic(evidence),
         *_output(evidence),
         *_changed(evidence),
@@ -146,10 +155,21 @@ def _hey_rounds(planned: Measurement, attempts: int) -> str:
     return f" (hey sends {each} on each of {planned.connections} connections)"
 
 
+def _memory(evidence: Evidence) -> Iterator[Cause]:
+    if killed := evidence.oom_kills:
+        processes = "a process was" if killed == 1 else f"{killed} processes were"
+        yield Cause(OUT_OF_MEMORY, f"{processes} killed at the container's limit of memory, by the kernel")
+
+
+def _clock(evidence: Evidence) -> Iterator[Cause]:
+    step_s = evidence.clock_step_s or 0.0
+    if is_clock_step(step_s, evidence.wall_s or 0.0):
+        way = "forward" if step_s > 0 else "back"
+        yield Cause(CLOCK, f"the time of day was set {way} by {abs(step_s):.4g} s under load: tools take times by it")
+
+
 def _server(evidence: Evidence) -> Iterator[Cause]:
     details = []
-    if evidence.oom_kills:
-        details.append(f"{evidence.oom_kills} processes killed by the out-of-memory killer")
     if evidence.restarts:
         details.append(f"restarted {evidence.restarts} times")
     if evidence.lost and not evidence.stopped:
@@ -250,7 +270,8 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
     if evidence.exit_status is None:
         details.append("the tool's exit status was not saved")
     elif evidence.exit_status:
-        details.append(f"the tool ended with exit status {evidence.exit_status}")
+        killed = " (killed, as it did not end by itself)" if evidence.exit_status in KILLED else ""
+        details.append(f"the tool ended with exit status {evidence.exit_status}{killed}")
     if details:
         yield Cause("output", "; ".join(details))
 

@@ -6,7 +6,7 @@ declare -A ANSWER=()
 
 # ask FILE: one request of the load's route; sets ANSWER, and the body goes to FILE.
 ask() {
-	local body=$1 method=${LOAD[METHOD]} told request
+	local body=$1 method=${LOAD[METHOD]} told request failed=''
 	request=(--request "$method")
 	request+=("${HEADERS[@]}")
 	if [[ ${LOAD[BODY]} ]]; then
@@ -16,11 +16,13 @@ ask() {
 	fi
 	[[ $method != HEAD ]] || request=(--head "${HEADERS[@]}")
 	# What curl's status says is in its message too.
-	told=$(curl --silent --show-error --noproxy '*' --max-time "${ANSWER_TIMEOUT:-15}" --output "$body" \
-		--write-out '%{stderr}\n%{http_code} %{time_total}' "${request[@]}" "${LOAD[URL]}" 2>&1) || true
+	told=$(curl --silent --show-error --noproxy '*' --max-time "${ANSWER_TIMEOUT:-15}" --max-filesize 64M --output "$body" \
+		--write-out '%{stderr}\n%{http_code} %{time_total}' "${request[@]}" "${LOAD[URL]}" 2>&1) || failed=yes
 	ANSWER=([STATUS]=000 [SECONDS]='' [ERROR]="$told") # where curl itself could not run
 	[[ ${told##*$'\n'} =~ ^([0-9]{3})\ ([0-9.]+)$ ]] || return 0
 	ANSWER=([STATUS]="${BASH_REMATCH[1]}" [SECONDS]="${BASH_REMATCH[2]}" [ERROR]="${told%%$'\n'*}")
+	# A good status before half a body, or one without end, is no answer.
+	[[ ! $failed ]] || ANSWER[STATUS]=000
 }
 
 # Adds to FACTS whether the service still answers after the load.
@@ -43,3 +45,11 @@ shorten() { printf '%q' "${1:0:120}"; }
 
 # Nanoseconds since the epoch, without a process (the clock is read in microseconds).
 now() { printf '%s000' "${EPOCHREALTIME/./}"; }
+
+# read_up: sets UP to the hundredths of a second that the machine is up: a clock that nobody sets, for durations.
+read_up() {
+	local whole part
+	if IFS='. ' read -r whole part _ 2>/dev/null <"${PROC_ROOT:-/proc}/uptime"; then UP=$((10#$whole$part)); else UP=$((SECONDS * 100)); fi
+}
+# shellcheck disable=SC2034 # whoever takes a time uses it
+UP=0

@@ -45,16 +45,19 @@ try_rate() {
 	publish
 	((status == 0)) || fail 12 "${LOAD[TOOL]} ended with status $status in a trial of $rate/s"
 	((saved == 0)) || fail 12 "the reports of ${LOAD[TOOL]} could not be saved in a trial of $rate/s: $(last_words)"
-	give_up=$((SECONDS + ${READY_TIMEOUT:-30}))
+	read_up
+	give_up=$((UP + ${READY_TIMEOUT:-30} * 100))
 	while true; do
 		ask /dev/null
 		[[ ${ANSWER[STATUS]} != 2?? ]] || break
-		((SECONDS < give_up)) || fail 12 "no good answer after a trial of $rate/s: ${ANSWER[STATUS]} ${ANSWER[ERROR]}"
+		read_up
+		((UP < give_up)) || fail 12 "no good answer after a trial of $rate/s: ${ANSWER[STATUS]} ${ANSWER[ERROR]}"
 		sleep 0.1
 	done
 	sleep 0.5
-	give_up=$((SECONDS + 70))
-	while (($(ports_taken) > 4000 && SECONDS < give_up)); do sleep 0.5; done
+	read_up
+	give_up=$((UP + 7000))
+	while read_up && (($(ports_taken) > 4000 && UP < give_up)); do sleep 0.5; done
 }
 
 # Connections in TIME_WAIT; 0 where the kernel does not tell. Among more than some thousand, the kernel's search for a

@@ -5,12 +5,14 @@
 # (5xx, which a service may give while it starts) fails at once.
 wait_until_ready() {
 	local body timeout=${READY_TIMEOUT:-30} give_up
-	give_up=$((SECONDS + timeout))
+	read_up
+	give_up=$((UP + timeout * 100))
 	body=$(mktemp)
 	while true; do
 		ask "$body"
 		[[ ${ANSWER[STATUS]} == 000 || ${ANSWER[STATUS]} == 5?? ]] || break
-		((SECONDS < give_up)) || break
+		read_up
+		((UP < give_up)) || break
 		sleep 0.05
 	done
 	case ${ANSWER[STATUS]} in

@@ -6,7 +6,7 @@
 declare -a GUARD=()
 
 run_and_save() {
-	local status=0 saved=0 watcher dir=${LOAD[DIR]}
+	local status=0 saved=0 full='' watcher began dir=${LOAD[DIR]}
 	local seen=$dir/.waits.tmp
 	mkdir -p "$dir"
 	rm -f "$dir"/{tool.json,output.txt,output.json,results.bin,lag.json,latencies.json,.waits.tmp}
@@ -16,11 +16,15 @@ run_and_save() {
 	guard
 	add_limits
 	snapshot before
+	read_up
+	began=$UP
 	FACTS+=(start_ns "$(now)")
 	watch_waits "$seen" >/dev/null 2>&1 &
 	watcher=$!
 	adapter run || status=$?
 	FACTS+=(end_ns "$(now)" exit_status "$status")
+	read_up
+	FACTS+=(elapsed_ns "$((UP - began))0000000")
 	snapshot after
 	# The watcher ends by a signal: its status says nothing.
 	{ kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
@@ -28,9 +32,14 @@ run_and_save() {
 	rm -f "$seen"
 	add_health
 	adapter save || saved=$?
+	# wrk and ab do not tell that their output could not be written.
+	{ head -c 65536 /dev/zero >"$dir/.room.tmp"; } 2>/dev/null || full=yes
+	rm -f "$dir/.room.tmp"
 	write_tool_json
 	publish
+	((status != 124 && status != 137)) || fail 12 "${LOAD[TOOL]} did not end within ${LOAD[DEADLINE]} s, and was killed: $(last_words)"
 	((status == 0)) || fail 12 "${LOAD[TOOL]} ended with status $status: $(last_words)"
+	[[ ! $full ]] || fail 12 "$dir has no room for the output of ${LOAD[TOOL]}: No space left on device"
 	((saved == 0)) || fail 12 "the reports of ${LOAD[TOOL]} could not be saved: $(last_words)"
 }
 

@@ -31,6 +31,23 @@ end_line() {
 # The header comment of the running script is its help.
 usage() { sed -n '3,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
 
+# read_up: sets `up` to the hundredths of a second that the machine is up. Nobody sets this clock, unlike that of SECONDS and
+# EPOCHREALTIME: what takes a time, and what waits for one, asks it.
+read_up() {
+	local whole part
+	if IFS='. ' read -r whole part _ 2>/dev/null </proc/uptime; then up=$((10#$whole$part)); else up=$((SECONDS * 100)); fi
+}
+up=0
+read_up
+up_at_start=$up
+
+# read_elapsed: sets `elapsed` to the seconds since this script began.
+read_elapsed() {
+	read_up
+	# shellcheck disable=SC2034 # measure.sh and profiles.sh use it
+	elapsed=$(((up - up_at_start) / 100))
+}
+
 # setting NAME: its value from the environment, else from .env.
 setting() {
 	if [[ ${!1:-} ]]; then printf '%s' "${!1}"; else sed -n "s/^$1=//p" "$root/.env"; fi

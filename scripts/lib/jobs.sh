@@ -21,12 +21,14 @@ in_background() {
 
 # end_jobs SECONDS: what runs in the background of this shell is told to end, and killed when it has not after so long.
 end_jobs() {
-	local job started wait_until=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	local job started up give_up
+	read_up
+	give_up=$((up + $1 * 100))
 	trap '' INT TERM HUP
 	mapfile -t started < <(jobs -p)
 	for job in "${started[@]}"; do kill -- "-$job" 2>/dev/null || true; done
 	for job in "${started[@]}"; do
-		while kill -0 -- "-$job" 2>/dev/null && ((${EPOCHREALTIME/./} < wait_until)); do sleep 0.05; done
+		while kill -0 -- "-$job" 2>/dev/null && read_up && ((up < give_up)); do sleep 0.05; done
 		kill -KILL -- "-$job" 2>/dev/null || true
 	done
 } 2>/dev/null

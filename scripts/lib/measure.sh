@@ -21,6 +21,8 @@
 source "${BASH_SOURCE[0]%/*}/block.sh"
 # shellcheck source=scripts/lib/progress.sh
 source "${BASH_SOURCE[0]%/*}/progress.sh"
+# shellcheck source=scripts/lib/room.sh
+source "${BASH_SOURCE[0]%/*}/room.sh"
 # shellcheck source=scripts/lib/solo.sh
 source "${BASH_SOURCE[0]%/*}/solo.sh"
 # shellcheck source=scripts/lib/state.sh
@@ -28,12 +30,13 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # measure_all [SECONDS]: every step that is not measured yet, until the script has run for so many seconds.
 measure_all() {
-	local begin=(--begin) options=() status text
+	local begin=(--begin) options=() status text elapsed
 	[[ ! ${1:-} ]] || begin+=(--max-time "$1")
 	while :; do
 		progress_options
+		read_elapsed
 		status=0
-		text=$(bench next "$run" --elapsed "$SECONDS" "${begin[@]}" "${options[@]}" 2>&1) || status=$?
+		text=$(bench next "$run" --elapsed "$elapsed" "${begin[@]}" "${options[@]}" 2>&1) || status=$?
 		begin=()
 		case $status in
 		0) show_progress "$text" ;;
@@ -60,6 +63,7 @@ time_is_up() {
 
 # measure_step: what step.sh describes; finished.env, by which Python records it, comes last.
 measure_step() {
+	need_room 1
 	# shellcheck source=/dev/null
 	source "$run_dir/step.sh"
 	mkdir -p "$run_dir/$STEP_DIR"

@@ -16,11 +16,12 @@ sample_seconds=5
 # profile_tables [SECONDS]: every window that is not made yet, until the script has run for so many seconds.
 # shellcheck disable=SC2034 # solo.sh uses sampling
 profile_tables() {
-	local begin=(--begin) status text
+	local begin=(--begin) status text elapsed
 	[[ ${PROFILE_TABLES:-} && ! $timed_out ]] || return 0
 	sampling=yes
 	while :; do
-		if [[ ${1:-} ]] && ((SECONDS >= ${1%.*})); then
+		read_elapsed
+		if [[ ${1:-} ]] && ((elapsed >= ${1%.*})); then
 			warn "the time is up (--max-time): not all services are profiled; --resume $run goes on"
 			break
 		fi

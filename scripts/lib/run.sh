@@ -9,6 +9,8 @@ source "${BASH_SOURCE[0]%/*}/guard.sh"
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/leftovers.sh
 source "${BASH_SOURCE[0]%/*}/leftovers.sh"
+# shellcheck source=scripts/lib/room.sh
+source "${BASH_SOURCE[0]%/*}/room.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/writer.sh
@@ -18,6 +20,7 @@ source "${BASH_SOURCE[0]%/*}/writer.sh"
 open_run() {
 	local key value sum own_services=()
 	run=$1 run_dir=$root/results/$1
+	need_room 2
 	become_writer
 	# Another clone's run may have begun in the same second, and have the same name.
 	sum=$(cksum <<<"$run_dir")

@@ -12,7 +12,11 @@ measure_solo() {
 	# The load generator is new too: connections that a last load left waiting to end would fill its ports.
 	start_service "$service" loadgen || status=$?
 	facts+=("start_status=$status" "image_id=$image_id" "started_ns=$started_ns")
-	((status != 0)) || solo_verb prepare
+	if ((status == 0)); then
+		solo_verb prepare
+		# One that was killed for want of memory in its warm-up is told by its counters.
+		((status == 0)) || save_last_state
+	fi
 	if ((status == 0)); then
 		save_counters before
 		[[ ! $sampling ]] || start_sampling "$service" "$dir"
@@ -32,6 +36,13 @@ solo_verb() {
 	status=0
 	attend in_loadgen loadgen/measure "$1" "results/$run" >"$dir/$1.txt" 2>&1 || status=$?
 	facts+=("$1_status=$status")
+}
+
+# save_last_state: of a container that may be gone.
+save_last_state() {
+	local state
+	state=$(server_state "$service" 2>/dev/null) || return 0
+	save "$dir/server.after" <<<"$state"
 }
 
 # save_counters WHEN: of the service, and of what it depends on.

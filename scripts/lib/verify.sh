@@ -56,7 +56,12 @@ verify_service() {
 	stop_service "$name"
 }
 
-save_log() { server_log "$1" >"$run_dir/raw/services/$1/server.log" 2>&1 || true; }
+# save_log NAME: its last words, and whether it was killed for want of memory.
+save_log() {
+	server_log "$1" >"$run_dir/raw/services/$1/server.log" 2>&1 || true
+	# failure ignored: of a container that is gone
+	server_state "$1" >"$run_dir/raw/services/$1/state.txt" 2>/dev/null || true
+}
 
 # save_facts_of NAME: what a figure needs of the service.
 save_facts_of() {

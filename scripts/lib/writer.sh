@@ -14,6 +14,7 @@ become_writer() {
 	for ((i = 0; i < 20; i++)); do
 		! flock --timeout 0.1 8 || break
 		read -r pid since <"$run_dir/.writer" || true
+		[[ $pid != *@* ]] || fail 2 "$run is being measured since $since by docker-compose up bench (container ${pid#*@}): wait for it, or end it (docker-compose down)"
 		! has_lock_open "$pid" || fail 2 "$run is being measured since $since by process $pid: wait for it, or end it (kill $pid)"
 		((i > 0)) || say "waiting for what is left of process $pid, which measured $run and was killed"
 	done
@@ -25,8 +26,11 @@ become_writer() {
 	exec 9<&8 8<&-
 	since=$(date '+%F %T')
 	# Over what is there, in one write: whoever reads it finds a whole line.
-	printf '%-40s\n' "$$ $since" >&9
+	printf '%-60s\n' "$$$writer_place $since" >&9
 }
+
+# In a container, whose process ids are not this machine's: @ and its name.
+writer_place=''
 
 has_lock_open() { [[ $1 && /proc/$1/fd/9 -ef $run_dir/.writer ]]; }
 

@@ -11,10 +11,26 @@ setup_file() {
 	any_host
 	# On eight connections, as a window has to have enough answers for each, beside other tests too.
 	export SELECTION='--scenario json --tool wrk --level 8' DURATION=1 ROUNDS=2 COMPOSE_PROJECT_NAME=bench-up
-	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 || {
+	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
+	beside $! >"$BATS_FILE_TMPDIR/beside" 2>&1
+	wait $! || {
 		tail -n 40 "$BATS_FILE_TMPDIR/log"
 		return 1
 	}
+}
+
+# beside PID: what others come to while that process measures: the host's script on its run, and another of its kind on its subnet.
+beside() {
+	until compgen -G 'results/2*/.writer' >/dev/null || ! kill -0 "$1"; do sleep 0.2; done
+	set +e
+	# Its name is there before it has the lock.
+	sleep 1
+	scripts/matrix.sh --resume "$(the_run)"
+	echo "resume: status $?"
+	COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up-second "$docker" compose up --no-build upstream
+	echo "second: status $?"
+	COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up-second "$docker" compose down --timeout 0
+	set -e
 }
 
 teardown_file() {
@@ -37,6 +53,15 @@ setup() {
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
 	[[ $(grep -cE '^\| [0-9] \| [a-z-]+ \| (best|[-+−0-9.]+ %)' "$run_folder/report.md") == 8 ]]
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
+}
+
+@test "the host's script is refused its run meanwhile, and another of its kind its subnet" {
+	cat "$BATS_FILE_TMPDIR/beside"
+	local since='[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}'
+	grep -qE "^matrix.sh: ${run_folder#results/} is being measured since $since by docker-compose up bench \(container [0-9a-f]+\): wait for it, or end it \(docker-compose down\)$" "$BATS_FILE_TMPDIR/beside"
+	grep -qx 'resume: status 2' "$BATS_FILE_TMPDIR/beside"
+	grep -q 'Pool overlaps' "$BATS_FILE_TMPDIR/beside"
+	grep -qx 'second: status 1' "$BATS_FILE_TMPDIR/beside"
 }
 
 @test "the same kind of results; CPU time comes from the host's cgroups, and judges; memory is null, with its reason" {

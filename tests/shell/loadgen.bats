@@ -371,6 +371,13 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	GRACE=-1 plan '{"duration_s":1,"timeout_s":1}'
 	run -12 "$measure" run "$run_dir"
 	[[ $(<"$dir/output.txt") == began && $(tool_json .exit_status) == 124 ]]
+	[[ $output == 'measure: wrk did not end within 1 s, and was killed: began' ]]
+}
+
+@test "a tool that hangs whatever it is asked, its version too, keeps nobody waiting" {
+	pretend wrk <<<'sleep 60'
+	plan '{"duration_s":1,"timeout_s":1}'
+	run -0 timeout 20 "$measure" argv "$run_dir"
 }
 
 @test "run: a load by count has a deadline too" {

@@ -129,10 +129,21 @@ full_disk() {
 }
 
 @test "the time is up: one line that says so, and what is measured stays" {
-	sed -i '/^trap_errors/i SECONDS=60' loop
+	sed -i '/^trap_errors/i up_at_start=$((up_at_start - 6000))' loop
 	MAX_TIME=60 run -0 --separate-stderr bash loop
 	[[ $stderr == *'the time is up (--max-time): the report says what is open; --resume a-run goes on'* ]]
 	[[ ! $(metas) && $output == results/a-run/report.md ]]
+}
+
+# What bash counts SECONDS from is the time of day: a clock that is set moves it.
+@test "a clock that is set forward or back by two hours moves no deadline" {
+	sed -i '/^trap_errors/i SECONDS=7200' loop
+	MAX_TIME=60 run -0 bash loop
+	[[ $(metas | grep -c ' measured$') == 2 && $output != *'the time is up'* ]]
+	rm -r results/a-run/raw/r01
+	sed -i 's/^SECONDS=7200/SECONDS=-7200 up_at_start=$((up_at_start - 6000))/' loop
+	MAX_TIME=60 run -0 bash loop
+	[[ ! $(metas) && $output == *'the time is up'* ]]
 }
 
 @test "an interrupt ends the run at once; it goes on with what is not measured" {

@@ -24,6 +24,31 @@ NAME = "aiohttp-py313-debian"
         (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
         (["start"], {}, "did not start", ""),
         (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; its last words: boom"),
+        (
+            ["answer", "8"],
+            {"server.log": "boom\n", "answer.txt": "curl: (6) Could not resolve host: a\n"},
+            "did not start",
+            "no answer in 8 s (curl: (6) Could not resolve host: a); its last words: boom",
+        ),
+        (
+            ["answer", "8"],
+            {"server.log": "boom\n", "state.txt": "null x\nrunning false\noom_killed true\nrestarts 0\n"},
+            "out of memory",
+            "killed at its container's limit of memory; did not start: no answer in 8 s; its last words: boom",
+        ),
+        (
+            ["start"],
+            {"start.log": "no image", "state.txt": "oom_kill 0\noom_killed false\n"},
+            "did not start",
+            "no image",
+        ),
+        (
+            ["verification", "1"],
+            {"verify.txt": "x\n", "state.txt": "oom_kill 3\noom_killed false\n"},
+            "out of memory",
+            "killed at its container's limit of memory; failed verification: the verifier ended with status 1; "
+            "its last words: x",
+        ),
         (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),
         (
             ["verification", "137"],

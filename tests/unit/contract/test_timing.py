@@ -3,12 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 from fake import FakeService
 from simulated_clock import SimulatedClient, SimulatedClock
 
-from bench.contract.checks import Check, delay, upstream
+from bench.contract.checks import Check, delay, every_route, upstream
 from bench.contract.checks.base import final_count
 from bench.contract.client import Client, Request, TimedOut
 from bench.contract.clock import SystemClock
@@ -109,6 +110,19 @@ def test_a_real_delay_changes_no_simulated_time() -> None:
         client = SimulatedClient(service.url, 30, service.clock)
         delay.waits.function(Target(client), "delay")
         assert service.clock.monotonic_ns() == 200_000_000
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_date_is_not_wrong_because_the_clock_was_set(hours: int) -> None:
+    with FakeService() as service:
+        target = Target(SimulatedClient(service.url, 30, service.clock))
+        target.ask_first("json")
+        told = service.clock.now
+        service.clock.now = lambda: told() + timedelta(hours=hours)  # type: ignore[method-assign]
+        every_route.date_advances.function(target, "json")
+        service.app.lie = "Date stands still"
+        with pytest.raises(Mismatch):
+            every_route.date_advances.function(target, "json")
 
 
 def test_the_real_clock_waits_at_least_as_long_as_told() -> None:

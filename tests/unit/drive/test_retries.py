@@ -49,6 +49,21 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
     assert read_run(str(folder)).measured_again == 1
 
 
+def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys: Capture) -> None:
+    """wrk and ab divide by the time of day: what they say of such a window is wrong, and no fault of the service."""
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = write_run(tmp_path, [one, two])
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000])
+    output = (folder / one["dir"] / "output.txt").read_text()
+    write_measurement(folder, one, output, tool={"elapsed_ns": 1_000_000_000})
+    (folder / one["dir"] / "meta.json").unlink()
+    status, said = ask(folder, capsys, 10)
+    assert (status, step_id(folder)) == (0, two["id"])
+    assert "aiohttp-py313-debian json wrk c64: to be measured again" in said[0]
+    assert "the time of day was set forward by 5 s under load" in said[0]
+
+
 def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture) -> None:
     lines = [solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in range(1, 5)]
     folder = write_run(tmp_path, lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +18,8 @@ from bench.core.errors import UserError
 from bench.drive.step_file import write_step
 from bench.load import block as block_module
 from bench.load import turns as turns_module
-from bench.load.block import load_block, quiet_s, read_block, seconds_for, wait_until_ready
+from bench.load.block import load_block, read_block, seconds_for, wait_until_ready
+from bench.load.one_answer import quiet_s
 from bench.load.sockets import Connections
 from bench.plan.measurement import Measurement, measurement_of
 
@@ -331,3 +334,51 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     assert other["turns"]["missing"] == {}
     # Noise cannot be told from what it uses.
     assert counted == [2]
+
+
+def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """wrk and ab take their latencies by the time of day; once more, and no more than twice."""
+    fake = make()
+    steps = iter([3600, 0, 0])
+    real = time.time_ns
+    ahead = [0]
+
+    def time_ns() -> int:
+        # Between the two looks of the first window somebody sets the clock.
+        now = real() + ahead[0]
+        ahead[0] += next(steps, 0) * 10**9
+        return now
+
+    monkeypatch.setattr(block_module.time, "time_ns", time_ns)
+    fake.measure()
+    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.spoiled-1"]
+    (set_aside,) = (json.loads(path.read_text()) for path in window.glob(f"w1.spoiled-1/{NAMES[0]}/tool.json"))
+    assert set_aside["end_ns"] - set_aside["start_ns"] - set_aside["elapsed_ns"] > 3599 * 10**9
+    told = fake.told(NAMES[0])
+    assert told is not None
+    assert abs(told["end_ns"] - told["start_ns"] - told["elapsed_ns"]) < 10**8
+
+
+def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = make()
+    backwards = iter(range(10**19, 0, -(10**12)))
+    monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
+    fake.measure()
+    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.spoiled-1", "w1.spoiled-2"]
+    assert fake.status(NAMES[0]) == "0"
+
+
+def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = make()
+
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+
+    monkeypatch.setattr(block_module, "check_room", full)
+    with pytest.raises(OSError, match="No space left"):
+        fake.measure()
+    assert all(fake.told(name) is None for name in NAMES)

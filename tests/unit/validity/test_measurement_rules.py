@@ -165,10 +165,8 @@ def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_pat
 @pytest.mark.parametrize(
     "files, found",
     [
-        ({"after": {"oom_kill": 1}}, True),
         ({"after": {"restarts": 1}}, True),
         ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
-        ({"after": {"oom_killed": "true"}}, True),
         ({"after": {"oom_killed": "false", "running": "true"}}, False),
         ({"after": {"running": "false"}}, True),
         ({"after": {"memory_peak_bytes": 1 << 40}}, False),
@@ -179,6 +177,65 @@ def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_pat
 )
 def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool, tmp_path: Path) -> None:
     assert causes(judged(tmp_path, WRK, output_of(WRK, 4000), **files)) == (["server"] if found else [])
+
+
+@pytest.mark.parametrize(
+    "files, killed",
+    [
+        ({"oom_kill": 1}, "a process was"),
+        ({"oom_kill": 3}, "3 processes were"),
+        ({"oom_killed": "true"}, "a process was"),
+    ],
+)
+def test_a_kill_for_want_of_memory_is_a_cause_of_its_own(files: dict[str, Any], killed: str, tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK, output_of(WRK, 4000), after=files)
+    (cause,) = record.causes
+    assert (cause.cause, cause.detail) == (
+        "out of memory",
+        f"{killed} killed at the container's limit of memory, by the kernel",
+    )
+    assert "| out of memory |" in (tmp_path / "report.md").read_text()
+
+
+def test_one_that_was_killed_in_its_warm_up_has_the_cause_too(tmp_path: Path) -> None:
+    write_run(tmp_path, [WRK])
+    write_measurement(
+        tmp_path,
+        WRK,
+        "",
+        after={"oom_kill": 2, "oom_killed": "false"},
+        meta={"outcome": "answers wrongly", "detail": "warm-up: no answer"},
+    )
+    for name in ("server.before", "output.txt", "tool.json"):
+        (tmp_path / WRK["dir"] / name).unlink()
+    assert build_verb([str(tmp_path)]) == 0
+    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    assert causes(record)[:2] == ["answers wrongly", "out of memory"]
+
+
+@pytest.mark.parametrize(
+    "step_s, words", [(3600, "set forward by 3600 s"), (-3600, "set back by 3600 s"), (0.5, "set forward by 0.5 s")]
+)
+def test_a_clock_that_was_set_under_load_is_a_cause(step_s: float, words: str, tmp_path: Path) -> None:
+    begin = 10**9 + 3600 * 10**9
+    clock = {"start_ns": begin, "end_ns": begin + round((6 + step_s) * 1e9), "elapsed_ns": 6 * 10**9}
+    record = judged(tmp_path, WRK, output_of(WRK, 4000), tool=clock)
+    assert causes(record) == ["clock"]
+    assert words in record.causes[0].detail
+    # The share of the CPUs is of the time that passed.
+    assert record.foreign_ratio is not None
+    assert 0 <= record.foreign_ratio < 0.1
+
+
+@pytest.mark.parametrize("step_s", [0.0, 0.02, -0.05])
+def test_clocks_that_only_round_differently_are_none(step_s: float, tmp_path: Path) -> None:
+    clock = {"end_ns": 10**9 + round((6 + step_s) * 1e9), "elapsed_ns": 6 * 10**9}
+    assert judged(tmp_path, WRK, output_of(WRK, 4000), tool=clock).valid
+
+
+def test_a_tool_that_was_killed_says_so(tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK, output_of(WRK, 4000), tool={"exit_status": 137})
+    assert record.causes[0].detail.endswith("exit status 137 (killed, as it did not end by itself)")
 
 
 @pytest.mark.parametrize(

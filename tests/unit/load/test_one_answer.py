@@ -1,0 +1,108 @@
+"""How long one answer takes: a service that never ends one gives none, within the timeout, whatever it sends."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import pytest
+from loop_runs import block
+
+from bench.load.one_answer import one_answer_s
+from bench.plan.measurement import Measurement, measurement_of
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+TIMEOUT_S = 0.5
+Behaviour = Callable[[socket.socket], object]
+
+
+def says(*parts: bytes, then_waits: float = 0.0) -> Behaviour:
+    def behave(connection: socket.socket) -> None:
+        for part in parts:
+            connection.sendall(part)
+        time.sleep(then_waits)
+
+    return behave
+
+
+def drips(head: bytes, byte: bytes) -> Behaviour:
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(head)
+        while True:
+            connection.sendall(byte)
+            time.sleep(0.02)
+
+    return behave
+
+
+def pours(head: bytes) -> Behaviour:
+    """10 GB, or as much as the client takes."""
+
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for _ in range(10 << 10):
+            connection.sendall(bytes(1 << 20))
+
+    return behave
+
+
+HOSTILE: dict[str, Behaviour] = {
+    "never answers": says(then_waits=5),
+    "half a status line": says(b"HTTP/1.1 20", then_waits=5),
+    "endless headers": drips(HEAD, b"X: y\r\n"),
+    "an endless header": drips(HEAD + b"X: ", b"y"),
+    "an endless body": drips(HEAD + b"\r\n", b"y"),
+    "half a body, and waits": says(HEAD + b"Content-Length: 9\r\n\r\n{", then_waits=5),
+    "half a body, and closes": says(HEAD + b"Content-Length: 9\r\n\r\n{"),
+    "10 GB": pours(HEAD + b"Content-Length: 10737418240\r\n\r\n"),
+    "10 GB without a length": pours(HEAD + b"\r\n"),
+    "garbage": says(b"\x00\xff\r\n\r\n"),
+    "chunks that are none": says(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
+}
+
+
+@contextmanager
+def port(behave: Behaviour) -> Iterator[tuple[str, int]]:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                behave(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()
+    finally:
+        listener.close()
+
+
+def asked() -> Measurement:
+    one = measurement_of(block(1, ("aiohttp",), ("json",))[0])
+    assert isinstance(one, Measurement)
+    return replace(one, timeout_s=TIMEOUT_S)
+
+
+@pytest.mark.parametrize("behaviour", HOSTILE)
+def test_a_service_that_never_ends_an_answer_gives_none_in_time(behaviour: str) -> None:
+    began = time.monotonic()
+    with port(HOSTILE[behaviour]) as peer:
+        assert one_answer_s(asked(), peer) is None
+    assert time.monotonic() - began < TIMEOUT_S + 2
+
+
+def test_a_whole_answer_has_its_time() -> None:
+    def late(connection: socket.socket) -> None:
+        time.sleep(0.1)
+        connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
+
+    with port(late) as peer:
+        found = one_answer_s(asked(), peer)
+    assert found is not None
+    assert 0.1 <= found < TIMEOUT_S

@@ -1,0 +1,163 @@
+"""A disk that is full at each kind of write: one line says so, nothing half is read as whole, and it goes on."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from loop_runs import ask, block, finish, solo, step_id
+from make_run import entry, output_of, write_measurement, write_run
+from places import ROOT
+
+from bench.__main__ import main
+from bench.core.files import check_room, write_file
+from bench.run import folder as folder_module
+
+Capture = pytest.CaptureFixture[str]
+FULL = "No space left on device"
+
+
+class Disk:
+    """Has room for so many more files as `left` says, and for none after them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left: int | None = None
+        self.count = 0
+        self._sync = os.fsync
+        monkeypatch.setattr("bench.core.files.os.fsync", self._fsync)
+
+    def _fsync(self, number: int) -> None:
+        self.count += 1
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._sync(number)
+
+    def writes(self, job: Callable[[], object]) -> int:
+        """How many files a job writes where there is room."""
+        self.left, self.count = None, 0
+        job()
+        return self.count
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+def temporary(folder: Path) -> list[str]:
+    """Files that were never given their names."""
+    return [path.name for path in folder.rglob(".*") if path.is_file()]
+
+
+def test_a_file_that_has_no_room_stays_what_it_was(tmp_path: Path, disk: Disk) -> None:
+    write_file(tmp_path / "a", "old")
+    disk.left = 0
+    with pytest.raises(OSError, match=FULL) as found:
+        write_file(tmp_path / "a", "new")
+    assert found.value.filename == str(tmp_path / "a")
+    with pytest.raises(OSError, match=FULL):
+        check_room(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, capsys: Capture) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("BENCH_CONTAINERS", "fresh")
+    names = iter(range(100))
+    monkeypatch.setattr(folder_module.time, "strftime", lambda *_: f"{next(names)}")
+    monkeypatch.setattr(folder_module, "RESULTS", tmp_path)
+    monkeypatch.setattr("bench.cli.plan.host_state", lambda: __import__("bench.cli.plan").cli.plan.UNKNOWN)
+    words = ["plan", "--quiet", "--stack", "aiohttp", "--scenario", "json", "--tool", "wrk"]
+    count = disk.writes(lambda: main(words))
+    assert count >= 5
+    for left in range(count):
+        capsys.readouterr()
+        disk.left = left
+        assert main(words) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert FULL in said.err and "free some space" in said.err
+    assert len([*tmp_path.iterdir()]) == 1, "no folder is left that is no run"
+
+
+def test_the_report(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
+    lines = [entry("aiohttp", number=1), entry("tornado", number=2)]
+    write_run(tmp_path, lines)
+    for line in lines:
+        write_measurement(tmp_path, line, output_of(line, 4000))
+    made = ("records.jsonl", "verdicts.jsonl", "report.md", "index.html")
+    count = disk.writes(lambda: main(["build", "--quiet", str(tmp_path)]))
+    whole = {name: (tmp_path / name).read_bytes() for name in made if (tmp_path / name).exists()}
+    assert count >= 3
+    for left in range(count):
+        for name in whole:
+            (tmp_path / name).unlink(missing_ok=True)
+        capsys.readouterr()
+        disk.left = left
+        assert main(["build", "--quiet", str(tmp_path)]) == 2
+        said = capsys.readouterr().err
+        assert FULL in said and said.count("\n") == 1
+        assert all((tmp_path / name).read_bytes() == text for name, text in whole.items() if (tmp_path / name).exists())
+        assert not temporary(tmp_path)
+    disk.left = None
+    assert main(["build", "--quiet", str(tmp_path)]) == 0
+    assert {name: (tmp_path / name).read_bytes() for name in whole} == whole
+
+
+def measured(folder: Path) -> dict[str, str]:
+    """The outcome of each measurement that is whole."""
+    found = [json.loads(path.read_text()) for path in folder.glob("raw/r*/**/meta.json")]
+    assert len({meta["id"] for meta in found}) == len(found)
+    return {meta["id"]: meta["outcome"] for meta in found}
+
+
+def test_between_two_steps(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
+    """Whichever file a call of `next` has no room for, the loop ends, and the next one measures what is open."""
+    lines = [solo("aiohttp", 1), solo("tornado", 2)]
+    by_id = {line["id"]: line for line in lines}
+
+    def run(folder: Path, left: int | None) -> int:
+        """A loop, whose disk is full after so many files: its last status."""
+        disk.left, options = left, ["--begin"]
+        while (status := ask(folder, capsys, 1, *options)[0]) == 0:
+            options, keep = [], disk.left
+            finish(folder, [by_id[step_id(folder)]], [3000])
+            disk.left = keep
+        return status
+
+    folder = write_run(tmp_path / "all", lines)
+    count = disk.writes(lambda: run(folder, None))
+    assert len(measured(folder)) == 2
+    stopped = 0
+    for left in range(count):
+        folder = write_run(tmp_path / str(left), lines)
+        status = run(folder, left)
+        assert status in (2, 3)
+        stopped += status == 2
+        assert not temporary(folder)
+        assert run(folder, None) == 3
+        assert measured(folder) == {line["id"]: "measured" for line in lines}
+    assert stopped == count
+
+
+def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, disk: Disk) -> None:
+    """Tools whose output goes to a file do not tell that the disk is full: it is looked at when they have ended."""
+    folder = write_run(tmp_path, block(1, ("aiohttp",)))
+
+    def load(*_: object) -> None:
+        disk.left = 0
+        check_room(folder)
+
+    monkeypatch.setattr("bench.cli.drive.load_block", load)
+    monkeypatch.setattr("bench.cli.drive.read_block", lambda run: run)
+    assert main(["turns", "load", str(folder)]) == 2
+    assert capsys.readouterr().err == (
+        f"bench: cannot write {folder}/.room: {FULL}; free some space, or make it writable\n"
+    )

@@ -1,0 +1,50 @@
+"""Durations and deadlines are taken by a clock that nobody sets: the time of day only says when something was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from places import ROOT
+
+SHELL = re.compile(r"(?<![\[\w])SECONDS\b(?!\])|EPOCHREALTIME|EPOCHSECONDS|date [^|;]*\+[^ ]*%s")
+PYTHON = re.compile(r"\btime\.time(_ns)?\(")
+ALLOWED = {
+    ("scripts/lib/common.sh", "where there is no /proc/uptime"): 1,
+    ("loadgen/lib/http.bash", "the same, and `now`, the time of day of a measurement"): 2,
+    ("scripts/lib/measure.sh", "when a step began and ended"): 1,
+    ("scripts/lib/containers.sh", "the engine's time of a start in ns"): 1,
+    ("scripts/lib/dead_runs.sh", "how old a network is, whose time of day the engine has"): 1,
+    ("scripts/lib/packages.sh", "a word that is never the same twice"): 1,
+    ("scripts/lib/hog.sh", "a program that disturbs on purpose, in self-tests only"): 5,
+    ("scripts/profile/sample_stacks.sh", "of a profile, no figure that is ranked"): 1,
+    ("loadgen/lib/waits.bash", "when the tool's threads were seen"): 1,
+    ("bench/load/block.py", "when a window began and ended"): 2,
+}
+"""Lines that read the time of day, by file and reason."""
+
+
+def lines_of(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+
+
+def test_the_time_of_day_is_no_stopwatch() -> None:
+    files = [
+        path for folder in ("scripts", "loadgen", "bench") for path in (ROOT / folder).rglob("*") if path.is_file()
+    ]
+    files = [path for path in files if path.suffix in (".sh", ".bash", ".py") or "adapters" in path.parts]
+    found = {
+        str(path.relative_to(ROOT)): count
+        for path in (*files, ROOT / "loadgen/measure", ROOT / "loadgen/bench")
+        if (count := sum(bool((PYTHON if path.suffix == ".py" else SHELL).search(line)) for line in lines_of(path)))
+    }
+    assert found == {file: count for (file, _), count in ALLOWED.items()}
+
+
+def test_the_rule_finds_what_it_is_for() -> None:
+    for line in ("((SECONDS < end))", "end=$SECONDS", "begin=$(date +%s%N)", "x=${EPOCHREALTIME/./}"):
+        assert SHELL.search(line), line
+    assert PYTHON.search("began = time.time()") and PYTHON.search("time.time_ns()")
+    for line in ("ANSWER[SECONDS]=1", "[SECONDS]=''", "TURN_SECONDS=1", "date '+%F %T'"):
+        assert not SHELL.search(line), line
+    assert not PYTHON.search("time.monotonic()")
