@@ -1,29 +1,22 @@
-"""Verbs for the loop that measures: `next` for the host; `knee`, `schedule` and `tool-json` for the load generator."""
+"""Verbs for the load generator, around a load at a fixed rate: `knee` and `schedule`."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.knee_search import LONGEST_S, SearchStep, next_search_step, trial_seconds, trial_workers
 from bench.drive.knee_trials import earlier_knee, slowest_knee, trials_of
-from bench.drive.next_step import Shown, next_step
-from bench.drive.progress import Screen
 from bench.drive.step_file import plain
-from bench.drive.tool_json import tool_object
-from bench.load.block import load_block, read_block, wait_until_ready
 from bench.records.knee import REQUESTS
 from bench.records.send_lag import lag_facts, latency_facts, read_csv
-from bench.run.folder import find_run
 
 
 def send_lag_verb(argv: Sequence[str]) -> int:
@@ -77,57 +70,4 @@ def knee_verb(argv: Sequence[str]) -> int:
         print("done", step.rate, seconds)
     else:
         print("try", step.rate, seconds, trial_workers(step.rate, seconds, limit_s), deadline)
-    return 0
-
-
-def next_verb(argv: Sequence[str]) -> int:
-    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next step to RUN/step.sh.
-
-    SECONDS are those since the caller's script began; `--begin` is for the first call of a loop. The exit status is 0
-    with a step, 3 when nothing is left, 4 when the time is up: the last line printed then says how to go on.
-    """
-    parser = Parser("next")
-    parser.add_argument("run")
-    parser.add_argument("--elapsed", type=float, required=True)
-    parser.add_argument("--begin", action="store_true")
-    parser.add_argument("--max-time", type=float)
-    parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--columns", type=int, default=0)
-    parser.add_argument("--colour", action="store_true")
-    options = parser.parse_args(argv)
-    folder = find_run(options.run)
-    shown = Shown(options.elapsed, Screen(options.quiet, options.columns, options.colour))
-    try:
-        status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time)
-    except OSError as error:
-        raise UserError(f"cannot write to {error.filename or folder}: {error.strerror}") from error
-    print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
-    return status
-
-
-def turns_verb(argv: Sequence[str]) -> int:
-    """`turns ready|load RUN`: wait for the services of the block in RUN/step.jsonl; load them in turns."""
-    if len(argv) != 2 or argv[0] not in ("ready", "load"):
-        raise UserError("usage: python3 -m bench turns ready|load RUN")
-    block = read_block(Path(argv[1]))
-    if argv[0] == "ready":
-        wait_until_ready(block)
-    else:
-        mark = os.environ.get("TURN_MARK_MS")
-        load_block(block, os.environ.get("SEED", ""), int(mark) / 1000 if mark else None)
-    return 0
-
-
-def tool_json_verb(argv: Sequence[str]) -> int:
-    """`tool-json FILE < WORDS`: write tool.json, made of NUL-separated words, over the preallocated FILE."""
-    if len(argv) != 1:
-        raise UserError("tool-json takes a file, and words on standard input")
-    words = sys.stdin.buffer.read().decode(errors="replace").split("\0")[:-1]
-    text = json.dumps(tool_object(words), ensure_ascii=False, separators=(",", ":")) + "\n"
-    # In place: on a full disk, the blocks that the file already has are the only ones.
-    with Path(argv[0]).open("r+b") as file:
-        file.write(text.encode())
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
     return 0

@@ -21,7 +21,7 @@ leave_network() {
 
 # Two rounds, with two tables each: eight windows, which are long enough to be interrupted.
 selection=(--preset quick --stack 'uvicorn-asgi,aiohttp' --scenario delay-20 --tool 'wrk,hey' --rounds 2 --controls none)
-export TURN_SECONDS=3
+export TURN_SECONDS=2
 
 @test "the subnet of a run that a reboot has ended is free again; an interrupt ends a run within 5 s and leaves no container" {
 	sleep $((LEFT + 11 > SECONDS ? LEFT + 11 - SECONDS : 0)) # a younger one may belong to a run that is starting

@@ -33,6 +33,9 @@ print_stage() {
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
+# in_tests_compiled COMMAND...: where many processes import the same modules, they compile each once. The project is read-only there.
+in_tests_compiled() { in_tests env --unset=PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=/tmp/compiled "$@"; }
+
 # python_gives_way: from here on the stage python, if it still runs, has what others leave of the CPU.
 python_gives_way() {
 	[[ ! -s $logs/python.container ]] || "$docker" update --cpu-shares 64 "$(<"$logs/python.container")" >/dev/null 2>&1 || true
@@ -75,9 +78,14 @@ test_static() {
 }
 
 # A file stays with one process: what its tests share (a browser) is made once.
-test_python() { in_tests python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 2 --dist loadfile; }
+test_python() { in_tests_compiled python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 2 --dist loadfile; }
 
-test_shell() { in_tests python3 tests/support/shell_coverage.py bats --tap tests/shell; }
+# Two files at a time, from the largest: what takes long does not begin last.
+test_shell() {
+	local files
+	mapfile -t files < <(cd "$root" && ls -S tests/shell/*.bats)
+	in_tests_compiled python3 tests/support/shell_coverage.py tests/support/bats_side_by_side.bash 2 "${files[@]}"
+}
 
 test_mutation() { in_tests python3 -m tests.mutation; }
 

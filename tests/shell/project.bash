@@ -27,5 +27,6 @@ copy_project() {
 	EOS
 	chmod +x "$fake"
 	bash -c 'source "$0/scripts/lib/compose.sh" && harness_source' "$to" >"$fake.source"
-	export BENCH_DOCKER=$fake PYTHONDONTWRITEBYTECODE=1
+	export BENCH_DOCKER=$fake
+	[[ ${PYTHONPYCACHEPREFIX:-} ]] || export PYTHONDONTWRITEBYTECODE=1
 }

@@ -1,4 +1,4 @@
-"""Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py bats tests/shell.
+"""Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py COMMAND...
 
 The loop is scripts/matrix.sh, the load generator's scripts and what they source. A line counts when a command starts on
 it, by shfmt's syntax tree, and was executed when bash's trace (trace.bash) has that command. What runs after `set +x`

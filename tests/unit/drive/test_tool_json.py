@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.cli.drive import tool_json_verb
+from bench.cli.tool_json import tool_json_verb
 from bench.core.errors import UserError
 from bench.drive.tool_json import tool_object
 

@@ -24,7 +24,7 @@ make_repository() {
 	python=$(sed -n 's/^LOCAL_PYTHON_IMAGE=//p' services/.env 2>/dev/null) || true
 	mkdir "$1" && cd "$1" || return
 	"$docker" run --rm "${python:-python}:3.13-slim" sh -c "python3 -m venv /tmp/venv && /tmp/venv/bin/pip download --quiet \
-		--disable-pip-version-check --no-deps --no-binary :all: --dest /tmp/sdist uvicorn==$version && cat /tmp/sdist/*" |
+		--disable-pip-version-check --no-deps --no-binary uvicorn --dest /tmp/sdist uvicorn==$version && cat /tmp/sdist/*" |
 		tar -xz --strip-components 1
 	git init --quiet --initial-branch main
 	for number in 1 2 3 4 5 6 7 8; do
