@@ -3,6 +3,7 @@
 
 # know_engine: sets and exports BENCH_ENGINE_KIND, words of `podman`, `rootless`, `elsewhere` (its containers' processes are not this
 # machine's), `no-cpuset` and `no-memory` (limits that it ignores), or `docker`. Podman has no BuildKit: its own builder is asked.
+# shellcheck disable=SC2154 # engine.sh sets docker
 know_engine() {
 	local parts system='' kernel='' security='' cpuset='' memory='' kind=()
 	if [[ ! ${BENCH_ENGINE_KIND:-} ]]; then
@@ -36,11 +37,15 @@ results_user() {
 	if engine_is rootless && ((EUID)); then printf 0:0; else printf '%s:%s' "$(id -u)" "$(id -g)"; fi
 }
 
-# check_engine: an error for what cannot work, a line for what is missing.
+# check_engine: an error for what cannot work.
 check_engine() {
 	know_engine
 	! engine_is rootless || ((EUID)) ||
 		fail 2 "the engine is rootless and this script is root, whose results/ it cannot write: run it as the engine's user"
+}
+
+# say_what_lacks: a line for each thing that a run misses with this engine.
+say_what_lacks() {
 	! engine_is no-cpuset || say "this engine pins no container to CPUs (rootless without the cpuset controller): server, load generator and database share them (docs/engines.md)"
 	! engine_is no-memory || say "this engine limits no memory: MEMORY has no effect (docs/engines.md)"
 	! engine_is podman || say "podman: containers reach what listens on this host, at their network's first address (docs/engines.md)"

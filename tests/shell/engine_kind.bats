@@ -22,8 +22,13 @@ engine() {
 	esac
 }
 
+said() {
+	check_engine
+	say_what_lacks
+}
+
 @test "Docker on this machine is nothing special" {
-	run check_engine
+	run said
 	[[ $status == 0 && ! $output ]]
 	know_engine
 	[[ $BENCH_ENGINE_KIND == docker && ! ${DOCKER_BUILDKIT:-} && $(describe_engine) == 5.4.2 ]]
@@ -32,7 +37,7 @@ engine() {
 
 @test "podman builds with its own builder, and that containers reach the host is said" {
 	components='Podman Engine;Conmon;OCI Runtime (crun);Engine;'
-	run check_engine
+	run said
 	[[ $status == 0 && ${#lines[@]} == 1 && $output == *'containers reach what listens on this host'* ]]
 	know_engine
 	[[ $DOCKER_BUILDKIT == 0 && $(describe_engine) == '5.4.2 (podman)' ]]
@@ -40,7 +45,7 @@ engine() {
 
 @test "a rootless engine writes results as root of its containers, and one that limits nothing is said" {
 	told="Debian|$(uname -r)|[name=seccomp,profile=builtin name=rootless]|false|false"
-	run check_engine
+	run said
 	if ((EUID == 0)); then
 		[[ $status == 2 && ${#lines[@]} == 1 && $output == *"run it as the engine's user"* ]]
 	else
@@ -53,7 +58,7 @@ engine() {
 
 @test "an engine in a virtual machine is known by its name or its kernel" {
 	told="Docker Desktop|$(uname -r)|[]|true|true"
-	run check_engine
+	run said
 	[[ $status == 0 && ${#lines[@]} == 1 && $output == *'in another machine'* ]]
 	told='Alpine Linux|0.0.1-linuxkit|[]|true|true'
 	know_engine
