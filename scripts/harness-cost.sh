@@ -13,7 +13,7 @@
 #                    RUN it measures a table of eight services for that
 #   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
 #                    with the images there, and a rebuild of them after a change of the app
-#   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (about 5 s each), and prints
+#   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (a tenth alone), and prints
 #                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
 #                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the
 #                    folder of the last run, samples.txt

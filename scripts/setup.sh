@@ -29,5 +29,6 @@ if [[ $may_install ]]; then
 	engine_answers || start_engine
 fi
 need_engine
+say_what_lacks
 have_bases || get_bases
 have_harness || build_harness

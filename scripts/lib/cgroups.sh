@@ -54,7 +54,9 @@ cgroup_v1() {
 # (the root's counters are all of the host's).
 cgroup_below_root() {
 	local folder
-	if [[ -e $cgroup_root/cgroup.controllers ]]; then
+	if [[ ${no_counters:-} ]]; then
+		printf /not-found
+	elif [[ -e $cgroup_root/cgroup.controllers ]]; then
 		folder=$(cgroup_v2 "$1")
 		folder=${folder#"$cgroup_root"}
 		[[ ${folder%/} ]] || folder=/not-found

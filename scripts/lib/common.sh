@@ -6,6 +6,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=scripts/lib/errors.sh
 source "${BASH_SOURCE[0]%/*}/errors.sh"
 
+# What follows, and every other file here, is beyond the bash of macOS; /proc, flock and GNU tools are needed too.
+if [[ $OSTYPE != linux* ]] || ((BASH_VERSINFO[0] < 5)); then
+	echo "${0##*/}: the scripts need Linux and bash 5: use WSL 2 or a Linux virtual machine, or docker-compose up bench (docs/engines.md)" >&2
+	exit 2
+fi
+
 # say WORDS: what goes on; nothing where BENCH_QUIET is set.
 say() { [[ ${BENCH_QUIET:-} ]] || warn "$@"; }
 

@@ -16,11 +16,13 @@ compose() {
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
 # read-only at /bench and results/ writable, as the user who runs the script. No network. Its label says for which run.
 in_tools() {
-	local nofile
+	local nofile user
 	nofile=$(setting NOFILE) || return
+	know_engine
+	user=$(results_user) || return
 	# The one setting that is used before Python has checked them all.
 	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"
-	"$docker" run --rm --interactive --label "bench.run=${project:-}" --network none --ulimit "nofile=$nofile" --user "$(id -u):$(id -g)" --workdir /bench \
+	"$docker" run --rm --interactive --label "bench.run=${project:-}" --network none --ulimit "nofile=$nofile" --user "$user" --workdir /bench \
 		"${confined[@]}" --tmpfs /tmp:exec \
 		--volume "$root:/bench:ro" --volume "$root/results:/bench/results" "${tool_options[@]}" "$tools_image" "$@"
 }
@@ -33,7 +35,7 @@ plan_verb() {
 	version=$(git -C "$root" describe --always --dirty --tags 2>/dev/null || echo unknown)
 	commit=$(git -C "$root" rev-parse HEAD 2>/dev/null || true)
 	branch=$(git -C "$root" symbolic-ref --quiet --short HEAD 2>/dev/null || true)
-	engine=$("$docker" version --format '{{.Server.Version}}')
+	engine=$(describe_engine)
 	images=$("$docker" image inspect --format '{{index .RepoTags 0}}={{.Id}}' "${harness[@]/#/bench/}" | tr '\n' ' ')
 	settings=$(sed -n 's/^\([A-Z_]*\)=.*/--env=\1/p' "$root/.env")
 	mapfile -t tool_options <<<"$settings"

@@ -6,10 +6,24 @@ source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 
 irq_time=unknown
 
+# Why no cgroup of this engine's containers can be read; empty where they can.
+no_counters=''
+
+# find_counters CONTAINER PID: sets no_counters. A process of another machine, or a cgroup that the container shares with the
+# engine and all others, would give figures of something else.
+find_counters() {
+	local folder
+	no_counters=''
+	folder=$(cgroup_below_root "$2")
+	[[ $folder == *"$1"* ]] || no_counters="this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
+}
+
 # counters PID: the cgroup counters of the container whose first process is PID.
 counters() {
 	local cgroup
-	if [[ -e $cgroup_root/cgroup.controllers ]]; then
+	if [[ $no_counters ]]; then
+		echo "null $no_counters"
+	elif [[ -e $cgroup_root/cgroup.controllers ]]; then
 		cgroup=$(cgroup_v2 "$1")
 		counters_v2 "$cgroup"
 	else
@@ -33,6 +47,7 @@ find_irq_time() {
 # first container to read an image's files has them charged to it, and the next ones have not.
 file_memory() {
 	local cgroup cache=total_cache shared=total_shmem
+	[[ ! $no_counters ]] || return 0
 	if [[ -e $cgroup_root/cgroup.controllers ]]; then
 		cache=file shared=shmem
 		cgroup=$(cgroup_v2 "$1")

@@ -22,9 +22,10 @@ remove_dead_runs() {
 	done <<<"$networks"
 }
 
-# is_abandoned CONTAINERS: whether the run that they are of has a writer's lock, and nobody holds it.
+# is_abandoned CONTAINERS: whether the run that they are of has a writer's lock, and nobody holds it, or its folder was removed.
 is_abandoned() {
 	local folder
 	folder=$("$docker" inspect --format '{{index .Config.Labels "com.docker.compose.project.working_dir"}}' "${1%%$'\n'*}") || return
+	[[ ! $folder || ! -d ${folder%/*} || -e $folder ]] || return 0
 	[[ $folder && -e $folder/.writer ]] && flock --nonblock "$folder/.writer" true
 }

@@ -23,7 +23,7 @@ start_dependencies() {
 	fi
 	find_irq_time
 	for ((i = 0; i < 100; i++)); do
-		! database_ready || ! find_dependencies || return 0
+		! database_ready || ! find_dependencies || ! find_cgroups || return 0
 		sleep 0.1
 	done
 	words=$("$docker" logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
@@ -53,6 +53,13 @@ find_dependencies() {
 	for name in "${DEPENDENCIES[@]}"; do
 		dependency_pid[$name]=$("$docker" inspect --format '{{.State.Pid}}' "$project-$name-1") || return
 	done
+}
+
+# find_cgroups: whether this engine's can be read, by the load generator's.
+find_cgroups() {
+	local id
+	id=$("$docker" inspect --format '{{.Id}}' "$project-loadgen-1") || return
+	find_counters "$id" "${dependency_pid[loadgen]}"
 }
 
 # own_services: sets `found` to the Compose services of the user's own app.

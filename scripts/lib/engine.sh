@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
+# shellcheck source=scripts/lib/engine_kind.sh
+source "${BASH_SOURCE[0]%/*}/engine_kind.sh"
 
 docker=docker
 
@@ -42,4 +44,5 @@ need_engine() {
 	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"
 	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
+	check_engine
 }

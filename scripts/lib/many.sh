@@ -82,8 +82,9 @@ list_cgroups() {
 	done
 }
 
-# pin_block NAME...: from now on each uses only the CPUs of the server.
+# pin_block NAME...: from now on each uses only the CPUs of the server, where the engine can pin it.
 pin_block() {
+	! engine_is no-cpuset || return 0
 	name_containers "$@"
 	((${#containers[@]} == 0)) || "$docker" update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
 }

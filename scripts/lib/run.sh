@@ -26,7 +26,8 @@ open_run() {
 	sum=$(cksum <<<"$run_dir")
 	project=bench-$1-${sum%% *}
 	while IFS='=' read -r key value; do export "$key=$value"; done <"$run_dir/knobs.env"
-	BENCH_USER=$(id -u):$(id -g)
+	know_engine
+	BENCH_USER=$(results_user)
 	export BENCH_USER
 	# shellcheck source=/dev/null
 	source "$run_dir/services.sh"

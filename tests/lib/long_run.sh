@@ -4,9 +4,9 @@
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
 
-# long_run [COUNT [SELECTION...]]: half of them each service alone, half in turns; prints what `python3 -m tests.cost long` says.
+# long_run [COUNT [SELECTION...]]: a tenth of them each service alone, with fresh containers for each, the others in turns; prints what `python3 -m tests.cost long` says.
 long_run() {
-	local count=${1:-500} half every levels
+	local count=${1:-500} alone every levels
 	[[ $count =~ ^[1-9][0-9]{1,3}$ && $count -ge 20 ]] || fail 2 "--long takes a number of measurements from 20 to 9999"
 	(($# == 0)) || shift
 	(($#)) || set -- --stack uvicorn-asgi
@@ -14,14 +14,14 @@ long_run() {
 	find_docker
 	work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
 	trap 'end_jobs 10; clean_up' EXIT
-	half=$((count / 2)) every=$((count / 20))
+	alone=$(((count + 9) / 10)) every=$((count / 20))
 	# What is built, is built before.
 	long_matrix --mode solo --level 1 --rounds 1 "$@"
 	sample_machine before '' 0 >"$work/samples"
-	levels=$(((half + 98) / 99))
-	long_matrix --mode solo --level "$(seq -s, "$levels")" --rounds $(((half + levels - 1) / levels)) "$@"
+	levels=$(((alone + 98) / 99))
+	long_matrix --mode solo --level "$(seq -s, "$levels")" --rounds $(((alone + levels - 1) / levels)) "$@"
 	# Two services that are one; with five rounds no table ends before its last.
-	levels=$(((half + 9) / 10))
+	levels=$(((count - alone + 9) / 10))
 	long_matrix --vary BACKLOG=2048,2047 --level "$(seq -s, "$levels")" --rounds 5 "$@"
 	sample_machine after '' 0 >>"$work/samples"
 	cp "$work/samples" "$(<"$work/run")/samples.txt"
@@ -32,6 +32,8 @@ long_run() {
 # into `run`.
 long_matrix() {
 	local run='' measured=0 next=1 status=0 pid last=0
+	# The last run's log names that one.
+	: >"$work/log"
 	in_background start_matrix "$@"
 	pid=$child
 	while kill -0 "$pid" 2>/dev/null; do

@@ -63,11 +63,12 @@ run_name=bench-20260101-120000-quick-4711
 		1 running $run_name $root/results/live
 		2 exited $run_name $root/results/live
 		3 running bench-20260101-120000-quick-99 $root/results/dead
+		5 running bench-20260101-120000-quick-98 $root/results/removed
 	END
 	printf '%s\n' "7 $run_name" '8 bench-20260101-120000-quick-99' >networks
 	printf '4 running\n' >tools
 	find_left_of_runs
-	[[ ${containers[*]} == 3 && ${networks[*]} == 8 ]]
+	[[ ${containers[*]} == '3 5' && ${networks[*]} == 8 ]]
 	[[ " ${under_way[*]} " == *" $run_name "* && " ${under_way[*]} " == *' container 4 '* && ${#under_way[@]} == 2 ]]
 }
 
