@@ -29,6 +29,13 @@ setup_file() {
 		            os._exit(1) if seen["/die"] > 200 else None
 		        if self.path == "/hang" and seen["/hang"] > 20:
 		            time.sleep(30)
+		        if self.path in ("/half", "/huge"):
+		            self.send_response(200)
+		            self.send_header("Content-Length", "99" if self.path == "/half" else str(10 << 30))
+		            self.end_headers()
+		            self.wfile.write(b"{")
+		            self.close_connection = True
+		            return None
 		        self.answer(b'{"message":"Hello, World!"}', {"/busy": 503, "/none": 404}.get(self.path, 200))
 
 		    def do_POST(self):
@@ -168,6 +175,13 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $output == *'got 503: '* && ! -e $dir ]]
 	run -11 run_entry '{"path":"/none"}'
 	[[ $output == *'expected status 200, got 404'* && ! -e $dir ]]
+}
+
+@test "half an answer is none, and one of 10 GB is not read" {
+	READY_TIMEOUT=1 run -10 run_entry '{"path":"/half"}'
+	[[ $output == *'gave no answer in 1 s: curl: (18) '* && ! -e $dir ]]
+	READY_TIMEOUT=1 run -10 run_entry '{"path":"/huge"}'
+	[[ $output == *'gave no answer in 1 s: curl: (63) '* && ! -e $dir ]]
 }
 
 @test "a name that is not known, a port that nobody listens on: did not start" {

@@ -132,7 +132,7 @@ def test_drains_are_part_of_the_time_and_no_fault(tmp_path: Path) -> None:
         ({"exit_status": 139}, "output", "exit status 139"),
         ({"health_after": {"status": None, "error": "refused"}}, "server", "refused"),
         ({"after": "pids 7 11\n"}, "server", "1"),
-        ({"after": "oom_killed true\n"}, "server", "memory"),
+        ({"after": "oom_killed true\n"}, "out of memory", "killed"),
     ],
 )
 def test_what_is_wrong_is_a_cause(tmp_path: Path, files: dict[str, Any], cause: str, words: str) -> None:

@@ -14,6 +14,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.__main__ import main
+from bench.cli.plan import UNKNOWN
 from bench.core.files import check_room, write_file
 from bench.run import folder as folder_module
 
@@ -73,7 +74,7 @@ def test_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, c
     names = iter(range(100))
     monkeypatch.setattr(folder_module.time, "strftime", lambda *_: f"{next(names)}")
     monkeypatch.setattr(folder_module, "RESULTS", tmp_path)
-    monkeypatch.setattr("bench.cli.plan.host_state", lambda: __import__("bench.cli.plan").cli.plan.UNKNOWN)
+    monkeypatch.setattr("bench.cli.plan.host_state", lambda: UNKNOWN)
     words = ["plan", "--quiet", "--stack", "aiohttp", "--scenario", "json", "--tool", "wrk"]
     count = disk.writes(lambda: main(words))
     assert count >= 5

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Hosts and servers that turn against a run: services that never end an answer (at once, or only under load), that are killed for
-# want of memory or lose their name; a disk that fills up. Each ends in time and with its cause, and the rest goes on.
+# Servers that turn against a run: services that never end an answer (at once, or only under load), that are killed for want of
+# memory or lose their name. Each ends in time and with its cause, and the rest goes on.
 
 load common
 
@@ -94,10 +94,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-teardown_file() {
-	umount "$BATS_FILE_TMPDIR/project/results" 2>/dev/null || true
-	remove_images '^bench/gunicorn-sync-hostile-'
-}
+teardown_file() { remove_images '^bench/gunicorn-sync-hostile-'; }
 
 # caused VALUE PATTERN: the record of this service is not valid, and a cause of it matches.
 caused() {
@@ -136,22 +133,4 @@ caused() {
 @test "the rest is measured, and nothing is left" {
 	grep 'HOSTILE=none"' "$run_folder/records.jsonl" | grep -q '"valid":true'
 	[[ -z $(containers_of "$run_folder") ]]
-}
-
-@test "a disk that fills up in a run: it stops with the cause, and with room it goes on" {
-	((EUID == 0)) || skip "only root mounts a small disk"
-	local run
-	mv results results.kept && mkdir results
-	mount -t tmpfs -o size=24m tmpfs results
-	fallocate --length $((24 * 1024 - 1200))KiB results/fill
-	run scripts/matrix.sh --stack gunicorn-sync-wsgi --rounds 2 --scenario json --tool wrk --level 8 --controls none
-	echo "$status: $output"
-	[[ $status == 1 && $output == *'No space left on device'* && $output == *"scripts/matrix.sh --resume "* ]]
-	rm results/fill
-	run=$(the_run)
-	run -0 scripts/matrix.sh --resume "${run#results/}"
-	# Each that is planned once, and none that only seems whole.
-	[[ $(count '"outcome":"measured"' "$run/records.jsonl") == 2 && $(count . "$run/records.jsonl") == 2 ]]
-	[[ $(count '"cause":"\(output\|changed\)"' "$run/records.jsonl") == 0 ]]
-	umount results && rmdir results && mv results.kept results
 }
