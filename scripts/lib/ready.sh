@@ -13,7 +13,7 @@ await_answer() {
 				[ "$(date +%s)" -lt "$end" ] || exit 1
 				sleep 0.1
 			done' "http://$1:8080/" $((left < 5 ? left : 5)) || return 0
-		is_running "$1" || return 1
+		is_running "$1" && is_running loadgen || return 1
 	done
 	return 1
 }
