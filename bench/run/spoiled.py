@@ -14,7 +14,7 @@ SPOILED = "spoiled"
 
 
 LOST, LOST_TRIES = "lost", 2
-"""What a step's folder is called during which something that all services need ended, and how often it is loaded again."""
+"""What a step's folder is called in which something that all services need ended; how often it is loaded again."""
 
 
 def may_be_lost(place: Path) -> bool:

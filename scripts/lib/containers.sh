@@ -23,7 +23,7 @@ bench() {
 	local status=0
 	if [[ $project ]] && is_running loadgen; then
 		in_loadgen python3 -m bench "$@" || status=$?
-		[[ $status == 137 && $1 != *next ]] && ! is_running loadgen || return "$status"
+		if ((status == 0)) || [[ $1 == *next ]] || is_running loadgen; then return "$status"; fi
 	fi
 	in_tools python3 -m bench "$@"
 }

@@ -41,13 +41,12 @@ measure_all() {
 		case $status in
 		0) show_progress "$text" ;;
 		3 | 4) break ;;
-		137)
+		*)
+			if is_running loadgen || ((++killed > 3)); then fail 1 "the next step cannot be decided: ${text##*$'\n'}"; fi
 			# Killed with the load generator: what it has not recorded, it finds in the raw files.
-			((++killed < 4)) || fail 1 "the next step cannot be decided: what decides was killed $killed times"
 			begin=("${first[@]}")
 			continue
 			;;
-		*) fail 1 "the next step cannot be decided: ${text##*$'\n'}" ;;
 		esac
 		measure_step
 	done

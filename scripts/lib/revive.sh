@@ -7,13 +7,15 @@ source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
-# revive_dependencies: those that have ended, the database with its first rows.
+# revive_dependencies: those that have ended, the database with its first rows. Sets `revived`.
 revive_dependencies() {
 	find_ended
-	((${#ended[@]})) || return 0
-	warn "${ended[*]} ended while the run went on: started again"
+	revived=("${ended[@]}")
+	((${#revived[@]})) || return 0
+	warn "${revived[*]} ended while the run went on: started again"
 	start_dependencies
 }
+revived=()
 
 # note_ended: by this, Python has the step measured again. Adds to `facts`.
 note_ended() {
@@ -21,11 +23,10 @@ note_ended() {
 	((${#ended[@]} == 0)) || facts+=("ended_dependencies=${ended[*]}")
 }
 
-# set_ended_aside NAME...: services that failed while a dependency ended are to be verified again; false where none ended.
-set_ended_aside() {
+# revive_and_ask_again NAME...: where a dependency has ended, of these services those that failed are to be verified again.
+revive_and_ask_again() {
 	local name
-	find_ended
-	((${#ended[@]})) || return
-	for name; do [[ ! -e $run_dir/raw/services/$name/failure.json ]] || set_aside "$name"; done
 	revive_dependencies
+	((${#revived[@]})) || return 0
+	for name; do [[ ! -e $run_dir/raw/services/$name/failure.json ]] || set_aside "$name"; done
 }

@@ -33,14 +33,15 @@ verify_services() {
 		spawn "$1" verify_service "$name" "$crowd" "${2:-}"
 	done
 	await_spawned
-	set_ended_aside "${asked[@]}" || true
-	for ((try = 0; try < 3; try++)); do
+	revive_and_ask_again "${asked[@]}"
+	for try in 1 2 3; do
 		for name in "${asked[@]}"; do
 			! is_set_aside "$name" || verify_service "$name" '' "${2:-}"
 		done
-		set_ended_aside "${asked[@]}" || return 0
+		revive_and_ask_again "${asked[@]}"
+		((${#revived[@]})) || return 0
 	done
-	fail 1 "what services need ended again and again while they were verified"
+	fail 1 "${revived[*]} ended $try times while services were verified"
 }
 
 # verify_service NAME CROWD CONTRACT: CROWD is not empty where others are verified beside it.

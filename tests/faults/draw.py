@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bench.core.errors import UserError
 
@@ -50,17 +51,15 @@ class Moment:
 
 
 def phases_of(text: str) -> dict[str, Phase]:
-    """What a run that nothing disturbed went through: `PHASE MS` lines with the time when it came, the last one `end`."""
+    """What a run that nothing disturbed went through: from lines `PHASE MS`, when it came; the last one is `end`."""
     came = [(words[0], int(words[1])) for words in map(str.split, text.splitlines()) if len(words) == 2]
     spans: dict[str, list[int]] = {}
-    for (name, begin), (_, end) in zip(came, came[1:], strict=False):
+    for (name, begin), (_, end) in pairwise(came):
         spans.setdefault(name, []).append(end - begin)
     return {name: Phase(len(found), sum(found) // len(found)) for name, found in spans.items()}
 
 
-def draw(
-    seed: int, count: int, phases: Mapping[str, Phase], subjects: Sequence[str] | None = None
-) -> list[Moment]:
+def draw(seed: int, count: int, phases: Mapping[str, Phase], subjects: Sequence[str] | None = None) -> list[Moment]:
     """So many moments. Subjects take turns, and those of one its phases, so that each comes; the rest is the seed's.
 
     Within a phase every moment is as likely as another. UserError for a subject that there is not.

@@ -1,8 +1,8 @@
 """What became of a run in which something was killed at one moment.
 
-RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl the
-records of the call in which it was killed, and RUN/first.log and resumed.log what the calls said. The rest is in the run
-itself, as any reader of it has it.
+RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl
+the records of the call in which it was killed, RUN/first.log what that call said. The rest is in the run itself, as any
+reader of it has it.
 """
 
 from __future__ import annotations
@@ -148,9 +148,7 @@ def _statuses(facts: Mapping[str, str]) -> Iterator[str]:
         yield f"--resume had to be tried {len(resumed)} times"
 
 
-def wrongly_valid(
-    run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]
-) -> Iterator[str]:
+def wrongly_valid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
     """Faults where a window counts in whose middle something that it needs was killed."""
     killed, victim = int(facts.get("killed_ns") or 0), facts.get("victim", "")
     for record in first:

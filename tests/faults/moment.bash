@@ -5,8 +5,6 @@
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/jobs.sh"
-# shellcheck source=scripts/lib/bases.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/bases.sh"
 # shellcheck source=tests/faults/subjects.bash
 source "${BASH_SOURCE[0]%/*}/subjects.bash"
 # shellcheck source=tests/faults/phases.bash
@@ -46,6 +44,7 @@ end_faults() {
 # begin_run LOG ARGUMENT...: scripts/matrix.sh in the background, as the leader of a process group; sets `script`.
 begin_run() {
 	began=$(date +%s%N)
+	: >"$1"
 	set -m
 	(cd "$root" && exec env --default-signal=INT,HUP "${engine[@]}" scripts/matrix.sh "${@:2}") >"$1.out" 2>"$1" </dev/null 4<&- &
 	script=$!

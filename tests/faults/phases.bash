@@ -1,5 +1,7 @@
 # shellcheck shell=bash
-# In which phase a run is, by what is in its folder: plan, build, up, verify, load, write, report. Only declares.
+# In which phase a run is, by what is in its folder: plan, build, up, verify, load, write, report. Only declares; the caller sets
+# `root` and, in ns, `began`.
+# shellcheck disable=SC2154
 
 # run_of LOG: the run's folder, once its script has said which; else the newest one, or nothing.
 run_of() {
@@ -15,7 +17,7 @@ find_phase() {
 		phase=plan
 	elif [[ -e $folder/loop.json ]]; then
 		phase=load
-		[[ ! -e $folder/finished.env ]] || phase=write
+		[[ ! -e $folder/finished.env ]] || phase='write'
 	elif [[ ! -e $folder/start.log || ($folder/start.log -ot $begun) ]]; then
 		phase=build
 	elif [[ $phase == load || $phase == write || $phase == report ]]; then

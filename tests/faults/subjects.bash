@@ -1,5 +1,7 @@
 # shellcheck shell=bash
-# What a fault run kills, and how it is found: by process ids and containers of that very run, never by a name. Only declares.
+# What a fault run kills, and how it is found: by process ids and containers of that very run, never by a name. Only declares;
+# moment.bash has what it reads and sets.
+# shellcheck disable=SC2034,SC2154
 
 is_engine() { [[ $1 == daemon || $1 == restart ]]; }
 
@@ -75,19 +77,19 @@ strike_restart() { victim=daemon && second_daemon_kill TERM && second_daemon_sta
 # begin_elsewhere LOG: a run with a Docker daemon of its own. That has no build cache: images are built here and taken along, and the
 # run is cut as soon as their ids are known. Sets `engine` and `name`.
 begin_elsewhere() {
-	local ids
+	local ids=()
 	second_daemon_up
 	begin_run "$1.here" "${selection[@]}"
 	while kill -0 "$script" 2>/dev/null; do
-		ids=$(find "$root"/results/2*/raw/services -name image.id 2>/dev/null | wc -l) || ids=0
-		((ids < 2)) || break
+		mapfile -t ids < <(find "$root"/results/2*/raw/services -name image.id 2>/dev/null)
+		((${#ids[@]} < 2)) || break
 		sleep 0.1
 	done
 	kill -INT "$script"
 	wait "$script" || true
 	name=$(run_of "$1.here")
 	name=${name##*/}
-	second_daemon_takes $(cat "$root/results/$name"/raw/services/*/image.id)
-	# shellcheck disable=SC2034 # moment.bash uses it
+	mapfile -t ids < <(cat "$root/results/$name"/raw/services/*/image.id)
+	second_daemon_takes "${ids[@]}"
 	engine=("DOCKER_HOST=unix://$daemon_home/docker.sock")
 }

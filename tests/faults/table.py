@@ -10,7 +10,7 @@ from tests.faults.draw import PHASES, SUBJECTS
 
 
 def table(judged: Iterable[Mapping[str, Any]]) -> str:
-    """A Markdown table, `survived/tried` in each cell, and a line that counts all. What was not there is not counted."""
+    """A Markdown table, `survived/tried` in each cell, and a line that counts all; without what was not there."""
     tried, survived = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     missed = 0
     for one in judged:

@@ -1,5 +1,10 @@
 # shellcheck shell=bash
-# A Docker daemon beside this machine's, in a network of its own, for tests that end it. Only declares; needs engine.sh, root.
+# A Docker daemon beside this machine's, in a network of its own, for tests that end it. Only declares; needs root.
+
+# shellcheck source=scripts/lib/bases.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/bases.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 
 daemon_home=${SECOND_DAEMON:-/tmp/bench-second-daemon}
 daemon_netns=bench-second-daemon
