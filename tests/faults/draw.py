@@ -56,7 +56,9 @@ def phases_of(text: str) -> dict[str, Phase]:
     spans: dict[str, list[int]] = {}
     for (name, begin), (_, end) in pairwise(came):
         spans.setdefault(name, []).append(end - begin)
-    return {name: Phase(len(found), sum(found) // len(found)) for name, found in spans.items()}
+    # Between two steps a phase may show for a moment, in which nothing is done.
+    real = {name: [span for span in found if span >= max(found) / 10] for name, found in spans.items()}
+    return {name: Phase(len(found), sum(found) // len(found)) for name, found in real.items()}
 
 
 def draw(seed: int, count: int, phases: Mapping[str, Phase], subjects: Sequence[str] | None = None) -> list[Moment]:

@@ -40,9 +40,11 @@ done
 
 prepare_project
 trap 'end_faults' EXIT
+trap 'exit 130' INT TERM HUP
 measure_uncut
 in_project draw "$seed" "$moments" "$wanted" <"$work/uncut" >"$work/moments"
 while read -r number subject phase entry ms <&4; do
 	try_moment "$number" "$subject" "$phase" "$entry" "$ms"
 done 4<"$work/moments"
-in_project table <"$work/judged"
+# Its status says whether all survived.
+in_project table <"$work/judged" || exit 1
