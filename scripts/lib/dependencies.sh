@@ -55,6 +55,7 @@ start_ended() {
 }
 
 # find_ended: sets `ended` to those whose container is there and does not run. Where the engine does not answer, nothing is known.
+# shellcheck disable=SC2154 # many.sh sets containers
 find_ended() {
 	local name running found='' format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}}'
 	ended=()

@@ -15,7 +15,6 @@ revive_dependencies() {
 	warn "${revived[*]} ended while the run went on: started again"
 	start_dependencies
 }
-revived=()
 
 # note_ended: by this, Python has the step measured again. Adds to `facts`.
 note_ended() {

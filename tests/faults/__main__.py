@@ -1,4 +1,4 @@
-"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] < UNCUT`, `judge RUN`, `table < JUDGED`: tests/faults/run.sh."""
+"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`, of tests/faults/run.sh."""
 
 import json
 import sys

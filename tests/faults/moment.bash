@@ -1,5 +1,7 @@
 # shellcheck shell=bash
-# One moment of a fault run: a run is begun, something in it is killed, it goes on, and is judged. Only declares.
+# One moment of a fault run: a run is begun, something in it is killed, it goes on, and is judged. Only declares; the entry script
+# sets `keep`.
+# shellcheck disable=SC2154 # that, and what subjects.bash and phases.bash set
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
@@ -22,13 +24,14 @@ prepare_project() {
 	"$root/scripts/setup.sh"
 	find_docker
 	work=$(mktemp -d)
+	[[ ! $keep ]] || mkdir -p "$keep"
 	mkdir "$work/project"
 	(cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --no-dereference --target-directory "$work/project")
 	[[ ! -f $root/services/.env ]] || cp "$root/services/.env" "$work/project/services/"
 	printf '[defaults]\nwarmup = 0.2\n' >"$work/project/services/matrix.local.toml"
 	root=$work/project
 	mkdir -p "$root/results"
-	: >"$work/judged"
+	: >>"${keep:-$work}/judged"
 }
 work=''
 
@@ -37,14 +40,14 @@ in_project() { in_tools python3 -m tests.faults "$@"; }
 end_faults() {
 	end_jobs 10
 	second_daemon_down
-	[[ ! $keep ]] || { mkdir -p "$keep" && cp -r "$work"/{uncut,moments,judged,logs} "$keep/" 2>/dev/null; } || true
+	[[ ! $keep ]] || { mkdir -p "$keep" && cp -r "$work"/{uncut,moments,logs} "$keep/" 2>/dev/null; } || true
 	[[ ! $work ]] || rm -rf "$work"
 }
 
 # begin_run LOG ARGUMENT...: scripts/matrix.sh in the background, as the leader of a process group; sets `script`.
 begin_run() {
 	began=$(date +%s%N)
-	: >"$1"
+	: | tee "$1" >"$1.begun"
 	set -m
 	(cd "$root" && exec env --default-signal=INT,HUP "${engine[@]}" scripts/matrix.sh "${@:2}") >"$1.out" 2>"$1" </dev/null 4<&- &
 	script=$!
@@ -109,7 +112,7 @@ try_moment() {
 	[[ ! -e $log.records ]] || cp "$log.records" "$root/results/$name/first.jsonl"
 	cat "$log".resumed-* >"$root/results/$name/resumed.log"
 	in_project judge "$name" | tee "$log.judged" >&2
-	tail -n1 "$root/results/$name/fault.json" >>"$work/judged"
+	tail -n1 "$root/results/$name/fault.json" >>"${keep:-$work}/judged"
 	if [[ $keep ]] && ! grep -q ' survived' "$log.judged"; then
 		mkdir -p "$keep" && cp -r "$root/results/$name" "$keep/$number-$subject"
 	fi

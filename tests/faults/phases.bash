@@ -34,7 +34,7 @@ phase='' folder='' begun=''
 # It ends where the command is content.
 each_phase() {
 	local before=''
-	phase='' folder='' begun=$1.out
+	phase='' folder='' begun=$1.begun
 	while kill -0 "$2" 2>/dev/null; do
 		[[ $folder && -e $folder/run.json ]] || folder=$(run_of "$1")
 		find_phase

@@ -6,11 +6,12 @@
 # measurement once, no half file read as whole, nothing left behind, the right exit status, what was lost is said. Prints a
 # line for each moment and a table at the end; exit status 1 where a run did not survive.
 #
-#   --moments N      how many (30); subjects take turns, and so do the phases of a run in which a subject is there
+#   --moments N      how many (30); subjects take turns, and so do the phases of a run in which a subject is there. 11-20: of
+#                    twenty those from the eleventh on
 #   --seed N         another seed draws other moments (1)
 #   --subject NAME   only these: script, group (of its processes), worker, hangup, server, server-worker, loadgen, postgres,
 #                    upstream, and with a Docker daemon of its own (root only): daemon (SIGKILL), restart (SIGTERM, and up again)
-#   --keep FOLDER    logs, and the runs that did not survive, stay there
+#   --keep FOLDER    logs, and the runs that did not survive, stay there; the table is of all moments that the folder has
 #
 # The run takes half a minute; a moment about a minute. It works in a copy of the project.
 set -Eeuo pipefail
@@ -36,15 +37,15 @@ while (($#)); do
 	esac
 	shift
 done
-[[ $seed$moments =~ ^[0-9]+$ && $moments -gt 0 ]] || fail 2 "--seed and --moments take numbers"
+[[ $seed =~ ^[0-9]+$ && $moments =~ ^([1-9][0-9]*-)?[1-9][0-9]*$ ]] || fail 2 "--seed and --moments take numbers"
 
 prepare_project
 trap 'end_faults' EXIT
 trap 'exit 130' INT TERM HUP
 measure_uncut
-in_project draw "$seed" "$moments" "$wanted" <"$work/uncut" >"$work/moments"
+in_project draw "$seed" "${moments#*-}" "$wanted" <"$work/uncut" >"$work/moments"
 while read -r number subject phase entry ms <&4; do
-	try_moment "$number" "$subject" "$phase" "$entry" "$ms"
+	[[ $moments == *-* && $number -lt ${moments%-*} ]] || try_moment "$number" "$subject" "$phase" "$entry" "$ms"
 done 4<"$work/moments"
 # Its status says whether all survived.
-in_project table <"$work/judged" || exit 1
+in_project table <"${keep:-$work}/judged" || exit 1

@@ -154,6 +154,9 @@ def test_a_service_that_was_killed_may_stay_without_that_window(run: Path) -> No
     facts = {"subject": "server", "status": "0"}
     assert faults(run, **facts, victim=service) == ()
     assert "is not measured: died" in faults(run, **facts, victim="another")[0]
+    (run / "first.jsonl").write_text(lines_of(run)[1])
+    assert faults(run, **facts, victim=service) == ()
+    assert "the call that was hit: without a record" in " ".join(faults(run, **DATABASE))
 
 
 def test_the_table_counts_what_was_tried(run: Path) -> None:
