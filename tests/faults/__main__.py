@@ -1,4 +1,4 @@
-"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`, of tests/faults/run.sh."""
+"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`: the fault run's verbs."""
 
 import json
 import sys
