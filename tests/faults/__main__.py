@@ -1,4 +1,4 @@
-"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`: the fault run's verbs."""
+"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`: verbs of fault runs."""
 
 import json
 import sys
