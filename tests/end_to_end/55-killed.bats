@@ -32,11 +32,11 @@ go_on_until() {
 	env --default-signal=INT,HUP scripts/matrix.sh --resume "$run_folder" >/dev/null 2>"$log" 3>&- &
 	script=$!
 	set +m
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 900; i++)); do
 		[[ ! $("${@:2}") ]] || break
 		sleep 0.1
 	done
-	((i < 300))
+	((i < 900))
 	wait_ms=$((RANDOM % ($1 * 1000)))
 	echo "seed $KILL_SEED: $wait_ms ms later"
 	sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
