@@ -23,6 +23,8 @@ NO_ANSWER = "does not answer"
 """What a server that already runs did instead of not starting."""
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
 TOOL_FAILED, DIED = "load tool failed", "died"
+LOST = "dependency ended"
+"""The outcome where what all services need (database, upstream, load generator) ended again and again."""
 
 
 def read_facts(path: Path) -> dict[str, str] | None:
@@ -34,6 +36,11 @@ def read_facts(path: Path) -> dict[str, str] | None:
     return dict(line.split("=", 1) for line in text.split("\n") if "=" in line)
 
 
+def ended_dependencies(facts: Mapping[str, str]) -> str:
+    """What all services need and ended during the step, in words; empty where nothing did."""
+    return ", ".join(facts.get("ended_dependencies", "").split())
+
+
 def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
     """Write what marks the step's measurements as whole; UserError where the facts are another step's."""
     if facts.get("id") != step.id:
@@ -41,6 +48,8 @@ def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
     for (name, meta), line in zip(metas(run, step, facts), step.lines, strict=True):
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
+        if ended := ended_dependencies(facts):
+            meta |= {"outcome": LOST, "detail": f"{ended} ended during it"}
         meta[HASHES] = hashes_of(read_files(str(folder), line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 

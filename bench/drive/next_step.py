@@ -17,6 +17,7 @@ from bench.drive.progress import Screen
 from bench.drive.run_state import RunState
 from bench.drive.step_file import write_step
 from bench.run.reader import read_run
+from bench.run.spoiled import LOST
 
 STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.sh has the next step; nothing is left to measure; the time is up."""
@@ -55,7 +56,10 @@ def _after_load(folder: Path, shown: Shown) -> RunState:
     if not state.under_load:
         raise UserError(f"{folder.name}: no step was begun")
     step = state.queue[0]
-    run_state.record_finished(folder, step)
+    if lost := run_state.record_finished(folder, step):
+        if not (shown.screen.quiet or shown.screen.columns):
+            shown.lines.append(f"{step.label}: to be measured again, because {lost} ended during it")
+        return run_state.set_aside(folder, step, state, LOST)
     source = read_run(str(folder))
     if step.mode in ("solo", "null") and step.seconds <= state.retry_s and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):

@@ -7,7 +7,7 @@ removed when it has nothing left to do.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
-from bench.drive.finished import read_facts, record_step
+from bench.drive.finished import ended_dependencies, read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
@@ -57,13 +57,14 @@ def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
     )
 
 
-def set_aside(folder: Path, step: Step, state: RunState) -> RunState:
+def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SPOILED) -> RunState:
     """With the first step of the queue to be measured again at the end of its round; its raw files stay."""
-    spoiled.set_aside(folder / step.dir)
+    spoiled.set_aside(folder / step.dir, cause)
     queue = (*state.queue[1:], step)
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
-    return replace(state, progress=progress, queue=queue, under_load=False, retry_s=state.retry_s - step.seconds)
+    retry_s = state.retry_s - step.seconds * (cause == spoiled.SPOILED)
+    return replace(state, progress=progress, queue=queue, under_load=False, retry_s=retry_s)
 
 
 def next_round(source: Run, state: RunState, now: float) -> RunState:
@@ -96,13 +97,22 @@ def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
             yield kept
 
 
-def record_finished(folder: Path, step: Step) -> None:
-    """Record the step that the host has just brought to its end."""
+def record_finished(folder: Path, step: Step) -> str:
+    """Record the step that the host has just brought to its end.
+
+    Where something that all services need ended during it, nothing is recorded, and that is returned, in words.
+    """
     facts = read_facts(folder / FINISHED)
     if facts is None:
         raise UserError(f"{folder} has no {FINISHED}: the step {step.id} did not come to its end")
-    record_step(folder, step, facts)
+    if not (lost := _lost(folder, step, facts)):
+        record_step(folder, step, facts)
     (folder / FINISHED).unlink()
+    return lost
+
+
+def _lost(folder: Path, step: Step, facts: Mapping[str, str]) -> str:
+    return ended_dependencies(facts) if spoiled.may_be_lost(folder / step.dir) else ""
 
 
 def _record_last(folder: Path) -> None:
@@ -112,7 +122,8 @@ def _record_last(folder: Path) -> None:
         return
     steps = read_steps((folder / "plan.jsonl").read_text())
     for step in steps:
-        if step.id == facts.get("id"):
+        # What lost something that it needs is still to be measured.
+        if step.id == facts.get("id") and not _lost(folder, step, facts):
             record_step(folder, _as_loaded(folder, step), facts)
     (folder / FINISHED).unlink()
 

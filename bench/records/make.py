@@ -22,7 +22,10 @@ from bench.run.reader import Ends, Raw, ServiceFacts
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
-OUTCOMES = (MEASURED, "did not start", "does not answer", "died", "answers wrongly", "load tool failed")
+OUTCOMES = (
+    MEASURED,
+    *("did not start", "does not answer", "died", "answers wrongly", "load tool failed", "dependency ended"),
+)
 
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:

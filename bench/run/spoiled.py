@@ -1,4 +1,7 @@
-"""Windows that are set aside and measured again: noise of the host spoiled them, or a service was not in them."""
+"""Windows that are set aside and measured again: noise of the host spoiled them, or a service was not in them.
+
+So are the windows of a step during which the database, the upstream or the load generator ended.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,15 @@ RETRIES = 0.5
 """What may be measured again, as a share of what is planned."""
 SPOILED = "spoiled"
 """What a window's folder is called that was measured again: DIR.spoiled-1, ..."""
+
+
+LOST, LOST_TRIES = "lost", 2
+"""What a step's folder is called in which something that all services need ended; how often it is loaded again."""
+
+
+def may_be_lost(place: Path) -> bool:
+    """Whether a step that lost something it needs is to be loaded again, rather than recorded as such."""
+    return sum(1 for _ in place.parent.glob(f"{place.name}.{LOST}-*")) < LOST_TRIES
 
 
 def set_aside(place: Path, cause: str = SPOILED) -> None:

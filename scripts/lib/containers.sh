@@ -10,14 +10,22 @@ source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
 # shellcheck source=scripts/lib/many.sh
 source "${BASH_SOURCE[0]%/*}/many.sh"
+# shellcheck source=scripts/lib/revive.sh
+source "${BASH_SOURCE[0]%/*}/revive.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
 source "${BASH_SOURCE[0]%/*}/target.sh"
 
-# bench VERB...: where the load generator is up, in it: to start a container costs more than most verbs.
+# bench VERB...: where the load generator is up, in it: to start a container costs more than most verbs. One that was killed
+# with it is tried again elsewhere, but for `next`, which measure_all begins again.
 bench() {
-	if [[ $project ]] && is_running loadgen; then in_loadgen python3 -m bench "$@"; else in_tools python3 -m bench "$@"; fi
+	local status=0
+	if [[ $project ]] && is_running loadgen; then
+		in_loadgen python3 -m bench "$@" || status=$?
+		if ((status == 0)) || [[ $1 == *next ]] || is_running loadgen; then return "$status"; fi
+	fi
+	in_tools python3 -m bench "$@"
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.

@@ -25,6 +25,7 @@ start_dependencies() {
 	for ((i = 0; i < 100; i++)); do
 		! database_ready || ! find_dependencies || ! find_cgroups || return 0
 		sleep 0.1
+		((i % 10 < 9)) || start_ended
 	done
 	words=$("$docker" logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
 	fail 1 "the database has no rows after 10 s: $words"
@@ -46,6 +47,23 @@ subnet_taken() {
 database_ready() {
 	[[ " ${DEPENDENCIES[*]} " != *' postgres '* ]] || "$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1
 }
+
+# start_ended: one that was killed as it started has another try.
+start_ended() {
+	find_ended
+	((${#ended[@]} == 0)) || up_dependencies || true
+}
+
+# find_ended: sets `ended` to those whose container is there and does not run. Where the engine does not answer, nothing is known.
+# shellcheck disable=SC2154 # many.sh sets containers
+find_ended() {
+	local name running found='' format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}}'
+	ended=()
+	name_containers "${DEPENDENCIES[@]}"
+	((${#containers[@]} == 0)) || found=$("$docker" inspect --format "$format" "${containers[@]}" 2>/dev/null) || true
+	while read -r name running; do [[ $running != false ]] || ended+=("$name"); done <<<"$found"
+}
+ended=()
 
 # find_dependencies: their processes, looked up once.
 find_dependencies() {

@@ -13,6 +13,8 @@
 #   server_log NAME                 its last lines, to standard output
 #   server_state NAME, dependency_state NAME, service_limits NAME    `key value` lines, to standard output
 #   save_provenance NAME, save_idle NAME                                   files under raw/services/NAME
+#   revive_dependencies             starts again what services need and has ended
+#   note_ended                      adds to `facts` what of it has ended during the step
 #   start_log NAME                  the file with what was said when it was started
 #   in_loadgen COMMAND...           a command in the load generator's container
 #   bench VERB...                   Python, where the run's folder is results/RUN
@@ -30,8 +32,9 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # measure_all [SECONDS]: every step that is not measured yet, until the script has run for so many seconds.
 measure_all() {
-	local begin=(--begin) options=() status text elapsed
-	[[ ! ${1:-} ]] || begin+=(--max-time "$1")
+	local first=(--begin) begin options=() status text elapsed killed=0
+	[[ ! ${1:-} ]] || first+=(--max-time "$1")
+	begin=("${first[@]}")
 	while :; do
 		progress_options
 		read_elapsed
@@ -41,7 +44,12 @@ measure_all() {
 		case $status in
 		0) show_progress "$text" ;;
 		3 | 4) break ;;
-		*) fail 1 "the next step cannot be decided: ${text##*$'\n'}" ;;
+		*)
+			if is_running loadgen || ((++killed > 3)); then fail 1 "the next step cannot be decided: ${text##*$'\n'}"; fi
+			# Killed with the load generator: what it has not recorded, it finds in the raw files.
+			begin=("${first[@]}")
+			continue
+			;;
 		esac
 		measure_step
 	done
@@ -67,8 +75,10 @@ measure_step() {
 	# shellcheck source=/dev/null
 	source "$run_dir/step.sh"
 	mkdir -p "$run_dir/$STEP_DIR"
+	revive_dependencies
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
+	note_ended
 	facts+=("end_ns=$(now_ns)")
 	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
 }

@@ -24,7 +24,7 @@ await_answer() {
 			rm -f "$log" || return
 			return 0
 		fi
-		is_running "$1" || return 1
+		is_running "$1" && is_running loadgen || return 1
 	done
 	return 1
 }

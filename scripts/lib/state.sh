@@ -24,8 +24,9 @@ block_up=()
 declare -gA block_state=()
 block_ended=()
 
-# find_dependencies, by name
+# find_dependencies, by name; revive_dependencies: those that it started again
 declare -gA dependency_pid=()
+revived=()
 
 # check_shutdown: a container's exit status
 stopped=''

@@ -25,15 +25,23 @@ service_failed() {
 # only late beside others is verified once more, alone, as that may be the machine's fault; a wrong answer is not. With
 # --contract nothing will be measured: what only figures need is left out, and how the service ends is checked too.
 verify_services() {
-	local name crowd=crowd
+	local name crowd=crowd asked=() try
 	((${#SERVICES[@]} > 1 && $1 > 1)) || crowd=''
 	for name in "${SERVICES[@]}"; do
-		[[ -e $run_dir/raw/services/$name/failure.json ]] || spawn "$1" verify_service "$name" "$crowd" "${2:-}"
+		[[ ! -e $run_dir/raw/services/$name/failure.json ]] || continue
+		asked+=("$name")
+		spawn "$1" verify_service "$name" "$crowd" "${2:-}"
 	done
 	await_spawned
-	for name in "${SERVICES[@]}"; do
-		! is_set_aside "$name" || verify_service "$name" '' "${2:-}"
+	revive_and_ask_again "${asked[@]}"
+	for try in 1 2 3; do
+		for name in "${asked[@]}"; do
+			! is_set_aside "$name" || verify_service "$name" '' "${2:-}"
+		done
+		revive_and_ask_again "${asked[@]}"
+		((${#revived[@]})) || return 0
 	done
+	fail 1 "${revived[*]} ended $try times while services were verified"
 }
 
 # verify_service NAME CROWD CONTRACT: CROWD is not empty where others are verified beside it.

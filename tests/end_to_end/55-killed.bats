@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # A run whose script is killed while it verifies and while it loads, at moments drawn by $KILL_SEED: nothing of it goes on, and
-# --resume finishes it. One run goes through all of it: nothing answers in its first call, the next three are killed.
+# --resume finishes it. One run goes through all of it: nothing answers in its first call, the next three are killed, and in the
+# last one the database is. (tests/faults/run.sh kills everything, at as many moments as one likes.)
 
 load common
 
@@ -31,11 +32,11 @@ go_on_until() {
 	env --default-signal=INT,HUP scripts/matrix.sh --resume "$run_folder" >/dev/null 2>"$log" 3>&- &
 	script=$!
 	set +m
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 900; i++)); do
 		[[ ! $("${@:2}") ]] || break
 		sleep 0.1
 	done
-	((i < 300))
+	((i < 900))
 	wait_ms=$((RANDOM % ($1 * 1000)))
 	echo "seed $KILL_SEED: $wait_ms ms later"
 	sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
@@ -88,9 +89,15 @@ nothing_left() {
 	[[ $(tail -n1 "$log") == "interrupted; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
 }
 
-@test "the run goes on to its end, with each measurement once" {
-	run -0 --separate-stderr scripts/matrix.sh --resume "$run_folder"
-	[[ $output == "$run_folder/report.md" ]]
+@test "its database is killed while it goes on: it comes to its end by itself, with each measurement once" {
+	local status=0
+	go_on_until 1 loading
+	"$docker" kill "$("$docker" ps --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder" --filter label=com.docker.compose.service=postgres)"
+	wait "$script" || status=$?
+	cat "$log"
+	((status == 0))
+	grep -qx 'postgres ended while the run went on: started again' "$log"
+	[[ $(count 'to be measured again, because postgres ended during it' "$log") == $(find "$run_folder/raw" -name 'b*.lost-1' | wc -l) ]]
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 6 ]]
 	[[ $(metas "$run_folder" | grep -oE '"id": "[^"]*"' | sort -u | wc -l) == 6 && $(count . "$run_folder/plan.jsonl") == 6 ]]
 	[[ $(count '"outcome": *"measured"' "$run_folder/records.jsonl") == 6 ]]

@@ -1,0 +1,190 @@
+"""What became of a run in which something was killed at one moment.
+
+RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl
+the records of the call in which it was killed, RUN/first.log what that call said. The rest is in the run itself, as any
+reader of it has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.core.files import as_object, items, mapping, read_bytes
+from bench.records.record import MEASURED
+from bench.run.reader import read_run
+
+CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
+"""Whose end the script has to go on after, by itself."""
+KILLED = {"script": (137,), "group": (137,), "worker": (137,), "hangup": (130,)}
+"""The exit status of a script that was killed, or whose worker was."""
+BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic")
+"""Causes by which a window is not valid since something else had the CPU."""
+LEFT = ("containers", "networks", "volumes", "processes")
+USES = {"postgres": "db-", "upstream": "simple-request-"}
+"""What the scenarios that need it begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`facts` are those of fault.txt; no `faults`: the run survived."""
+
+    facts: Mapping[str, str]
+    faults: tuple[str, ...]
+
+    @property
+    def tried(self) -> bool:
+        """Whether what was to be killed was there."""
+        return self.facts.get("tried") == "1"
+
+    def as_json(self) -> dict[str, Any]:
+        """For the table."""
+        named = {key: self.facts.get(key, "") for key in ("number", "subject", "phase", "victim")}
+        return {**named, "tried": self.tried, "faults": list(self.faults)}
+
+    def line(self) -> str:
+        """For whoever waits."""
+        facts = self.facts
+        words = "survived" if self.tried else "was over before; survived"
+        if self.faults:
+            words = f"FAILED: {'; '.join(self.faults)}"
+        return f"{facts.get('number')} {facts.get('subject')} ({facts.get('victim')}) in {facts.get('phase')}: {words}"
+
+
+def judge(run: Path) -> Verdict:
+    """The verdict on a run that was killed and has gone on."""
+    facts = dict(line.partition(" ")[::2] for line in (run / "fault.txt").read_text().splitlines())
+    return Verdict(facts, tuple(_faults(run, facts)))
+
+
+def _faults(run: Path, facts: Mapping[str, str]) -> Iterator[str]:
+    planned = [mapping(as_object(line)) for line in (run / "plan.jsonl").read_bytes().splitlines()]
+    records = read_records(run / "records.jsonl")
+    yield from once(planned, records)
+    yield from whole(run, records)
+    yield from _measured(facts, records)
+    yield from (f"{facts.get(name)} {name} left" for name in LEFT if facts.get(name) != "0")
+    yield from _statuses(facts)
+    if facts.get("subject") in CONTAINERS and facts.get("tried") == "1" and facts.get("anew") != "yes":
+        first = read_records(run / "first.jsonl")
+        # Of a service that is not loaded, rounds after the first have no record.
+        gone = {one["id"] for one in planned if one.get("service") == facts.get("victim")}
+        found = {str(record.get("id")) for record in first if record}
+        due = [one for one in planned if one["id"] not in gone - found]
+        yield from (f"the call that was hit: {fault}" for fault in once(due, first))
+        yield from wrongly_valid(run, facts, first)
+        yield from _unsaid(run, facts, first)
+
+
+def read_records(path: Path) -> list[Mapping[str, Any] | None]:
+    """A record each line; None for one that is no JSON object."""
+    return [as_object(line) for line in (read_bytes(str(path)) or b"").splitlines()]
+
+
+def once(planned: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
+    """Faults where a planned measurement is not in the records exactly once, or something else is."""
+    found = Counter(str(record.get("id")) for record in records if record is not None)
+    wanted = {str(one["id"]) for one in planned}
+    if None in records:
+        yield "a record is no whole line"
+    for name, words in (
+        (sorted(wanted - found.keys()), "without a record"),
+        (sorted(found.keys() - wanted), "not planned"),
+        (sorted(one for one, count in found.items() if count > 1), "more than once in the records"),
+    ):
+        if name:
+            yield f"{words}: {', '.join(name)}"
+
+
+def whole(run: Path, records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
+    """Faults where a file that was written by half passes for a whole one."""
+    source = read_run(str(run))
+    if source.changed:
+        yield f"changed since it was planned: {', '.join(source.changed)}"
+    for one in source.planned:
+        folder = run / one.dir
+        if not (folder / "meta.json").exists():
+            continue
+        meta = as_object(read_bytes(str(folder / "meta.json")) or b"")
+        if meta is None:
+            yield f"{one.dir}/meta.json is not whole"
+            continue
+        for name, digest in mapping(meta.get("sha256")).items():
+            if hashlib.sha256(read_bytes(str(folder / name)) or b"").hexdigest() != digest:
+                yield f"{one.dir}/{name} is not what meta.json says"
+    for record in records:
+        causes = {cause["cause"] for cause in items(record.get("causes"))} if record else set()
+        if causes & {"changed", "output"}:
+            yield f"{record and record.get('id')} is not valid: {', '.join(sorted(causes))}"
+    page = (read_bytes(str(run / "index.html")) or b"").rstrip()
+    if not page.endswith(b"</html>") or not (run / "report.md").exists():
+        yield "no whole page"
+
+
+def _measured(facts: Mapping[str, str], records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
+    """Faults where a measurement is missing in the end, but for those in which the service itself was killed."""
+    for record in records:
+        if record is None or record.get("outcome") == MEASURED:
+            causes = [cause for cause in items(record and record.get("causes")) if cause["cause"] not in BUSY]
+            allowed = record and facts.get("subject") in CONTAINERS and facts.get("victim") == record.get("service")
+            if causes and not allowed:
+                yield f"{record and record.get('id')} is not valid: {causes[0]['cause']}: {causes[0]['detail']}"
+            continue
+        if facts.get("victim") != record.get("service") or record.get("outcome") != "died":
+            yield f"{record.get('id')} is not measured: {record.get('outcome')}"
+
+
+def _statuses(facts: Mapping[str, str]) -> Iterator[str]:
+    subject, status = facts.get("subject", ""), int(facts.get("status") or -1)
+    if facts.get("tried") == "1":
+        allowed = KILLED.get(subject, (0,) if subject in CONTAINERS else (0, 1))
+        if status not in allowed:
+            yield f"the script ended with status {status}, not {' or '.join(map(str, allowed))}"
+    resumed = facts.get("resumed", "").split()
+    if not resumed or resumed[-1] != "0":
+        yield f"--resume ended with {' '.join(resumed) or 'nothing'}"
+    elif subject not in ("daemon", "restart") and resumed.count("0") < len(resumed):
+        yield f"--resume had to be tried {len(resumed)} times"
+
+
+def wrongly_valid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
+    """Faults where a window counts in whose middle something that it needs was killed."""
+    killed, victim = int(facts.get("killed_ns") or 0), facts.get("victim", "")
+    for record in first:
+        if record is None or not record.get("valid"):
+            continue
+        if victim not in ("loadgen", record.get("service")) and not _uses(victim, record):
+            continue
+        meta = mapping(as_object(read_bytes(str(_folder(run, record) / "tool.json")) or b""))
+        begin, end = meta.get("start_ns"), meta.get("end_ns")
+        if begin and end and begin < killed < end:
+            yield f"{record.get('id')} counts, although {victim} was killed in it"
+
+
+def _uses(victim: str, record: Mapping[str, Any]) -> bool:
+    return victim in USES and str(record.get("scenario", "")).startswith(USES[victim])
+
+
+def _folder(run: Path, record: Mapping[str, Any]) -> Path:
+    for line in (run / "plan.jsonl").read_bytes().splitlines():
+        planned = mapping(as_object(line))
+        if planned.get("id") == record.get("id"):
+            return run / str(planned["dir"])
+    return run / "none"
+
+
+def _unsaid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
+    """Faults where something was lost in the call that was hit, and its log does not name what was killed."""
+    lost = [record for record in first if record and record.get("outcome") != MEASURED]
+    log = (run / "first.log").read_text(errors="replace")
+    if lost and facts.get("victim", "") not in log:
+        yield f"{len(lost)} measurements were lost, and {facts.get('victim')} is not named"
+    for record in lost:
+        told = json.dumps(record.get("causes"))
+        if record.get("service") != facts.get("victim") and facts.get("victim", "") not in told:
+            yield f"{record.get('id')} was lost for another cause: {told[:200]}"

@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# In which phase a run is, by what is in its folder: plan, build, up, verify, load, write, report. Only declares; the caller sets
+# `root` and, in ns, `began`.
+# shellcheck disable=SC2154
+
+# run_of LOG: the run's folder, once its script has said which; else the newest one, or nothing.
+run_of() {
+	local found
+	found=$(sed -n '/^results\/2[^ ]*$/{p;q}' "$1")
+	[[ $found ]] || found=$(cd "$root" && compgen -G 'results/2*' | tail -n1) || true
+	[[ ! $found ]] || echo "$root/${found%/}"
+}
+
+# find_phase: sets `phase`; `folder` is the run's, empty while there is none.
+find_phase() {
+	if [[ ! $folder || ! -e $folder/run.json ]]; then
+		phase=plan
+	elif [[ -e $folder/loop.json ]]; then
+		phase=load
+		[[ ! -e $folder/finished.env ]] || phase='write'
+	elif [[ ! -e $folder/start.log || ($folder/start.log -ot $begun) ]]; then
+		phase=build
+	elif [[ $phase == load || $phase == write || $phase == report ]]; then
+		phase=report
+	elif ! compgen -G "$folder/raw/services/*/start.log" >/dev/null; then
+		phase=up
+	else
+		phase=verify
+	fi
+}
+phase='' folder='' begun=''
+
+# each_phase LOG PID COMMAND...: looks every 20 ms while the process is there, and calls the command at every change of phase.
+# It ends where the command is content.
+each_phase() {
+	local before=''
+	phase='' folder='' begun=$1.begun
+	while kill -0 "$2" 2>/dev/null; do
+		[[ $folder && -e $folder/run.json ]] || folder=$(run_of "$1")
+		find_phase
+		if [[ $phase != "$before" ]]; then
+			before=$phase
+			! "${@:3}" || return 0
+		fi
+		sleep 0.02
+	done
+	return 1
+}
+
+# follow_phases LOG PID: `PHASE MS` for each that comes, with the time since the run began.
+follow_phases() {
+	each_phase "$1" "$2" print_phase || true
+	phase=end
+	print_phase || true
+}
+
+print_phase() {
+	printf '%s %d\n' "$phase" $(($(date +%s%N) / 1000000 - began / 1000000))
+	return 1
+}
+
+# await_phase LOG PID PHASE ENTRY MS: so long into it, or until the run has ended.
+await_phase() {
+	local entries=$4
+	each_phase "$1" "$2" enters "$3" || return 0
+	sleep "$(printf '%d.%03d' $(($5 / 1000)) $(($5 % 1000)))"
+	find_phase
+}
+
+enters() { [[ $phase == "$1" ]] && ((--entries == 0)); }

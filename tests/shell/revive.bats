@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# What all services need ends while the run goes on: it is started again, and what it spoiled is done again. Containers only
+# pretend; $KILLS are dead once $KILLS_AT is asked of docker for the first time, which then fails where $FAILS says so.
+
+bats_require_minimum_version 1.5.0
+
+load loop
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return
+	make_run a-run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
+rates = [3000, 4000]'
+	sed -i 's/^docker=/DEPENDENCIES=(loadgen postgres upstream) &/' loop
+	cat >docker <<-'EOS'
+		#!/usr/bin/env bash
+		cd "$FAKE" || exit
+		is_dead() { grep -qsx "$1" killed; }
+		if [[ ! -e killed && $* == *"$KILLS_AT"* ]]; then
+			printf '%s\n' $KILLS >killed
+			[[ ! $FAILS ]] || exit "$FAILS"
+		fi
+		case $* in
+		inspect*compose.service*'{{.State.Running}} bench-a-run-loadgen-1 '*)
+			for name in loadgen postgres upstream; do ! is_dead "$name" && echo "$name true" || echo "$name false"; done
+			exit
+			;;
+		inspect*'{{.State.Running}} bench-a-run-loadgen-1') ! is_dead loadgen && echo true || echo false; exit ;;
+		exec*/ready) ! is_dead postgres; exit ;;
+		compose*' up --detach --no-build '*) echo started >killed ;;
+		run*'python3 -m bench '*)
+			while [[ $1 != bench/loadgen ]]; do shift; done
+			PYTHONPATH=$PROJECT exec "${@:2}"
+			;;
+		esac
+		exec "$PROJECT/tests/support/fake_docker" "$@"
+	EOS
+	chmod +x docker
+}
+
+setup() {
+	cp -r "$BATS_FILE_TMPDIR/." "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return
+	export FAKE=$PWD BENCH_DOCKER=$PWD/docker KILLS_AT=nothing KILLS='' FAILS=''
+}
+
+loads() { grep -c 'measure run' calls; }
+
+all_measured() { [[ $(metas | grep -c ' measured$') == 2 ]]; }
+
+# add_verification: what is in the file of that name comes before the loop.
+# shellcheck disable=SC2016 # the loop expands it
+add_verification() { sed -i -e '/^source.*run.sh/a source "$PROJECT/scripts/lib/verify.sh"' -e '/^trap_errors/r verification' loop; }
+
+@test "nothing ends: each step is loaded once" {
+	run -0 bash loop
+	all_measured
+	[[ $(loads) == 2 && $output != *'started again'* ]]
+}
+
+@test "a database that ends in a step is started again, and the step is loaded again after the others" {
+	KILLS_AT='measure run' KILLS=postgres run -0 bash loop
+	all_measured
+	[[ $(loads) == 3 && -e results/a-run/raw/r01/aiohttp-py313-debian/json/wrk-c64.lost-1/output.txt ]]
+	[[ $output == *'aiohttp-py313-debian json wrk c64: to be measured again, because postgres ended during it'* ]]
+	[[ $(grep -c '^postgres ended while the run went on: started again$' <<<"$output") == 1 ]]
+}
+
+@test "what decides the next step is killed with the load generator: it goes on from the raw files" {
+	KILLS_AT='bench next a-run --elapsed' KILLS=loadgen FAILS=1 run -0 bash loop
+	all_measured
+	[[ $(loads) == 2 ]]
+}
+
+@test "services that failed while the database had ended are verified again; those before it are not" {
+	cat >verification <<-'LOOP'
+		SERVICES=(early late good)
+		folder=results/a-run/raw/services
+		mkdir -p "$folder"/{early,late,good}
+		echo '{}' >"$folder/early/failure.json"
+		verify_service() {
+			echo "verified $1 ${2:-alone}" >>verified
+			if [[ $1 != late || -e late.failed ]]; then echo '{}' >"$folder/$1/verify.json"; return; fi
+			touch late.failed
+			echo postgres >killed
+			echo '{"final": true}' >"$folder/$1/failure.json"
+		}
+		verify_services 2
+	LOOP
+	add_verification
+	run -0 bash loop
+	[[ $(sort verified) == $'verified good crowd\nverified late alone\nverified late crowd' ]]
+	[[ -e results/a-run/raw/services/late/beside/failure.json && ! -e results/a-run/raw/services/late/failure.json ]]
+	[[ $output == *'postgres ended while the run went on: started again'* ]]
+}
+
+@test "where it ends each time services are verified, the run ends with that cause and nothing is final" {
+	cat >verification <<-'LOOP'
+		SERVICES=(late)
+		folder=results/a-run/raw/services
+		mkdir -p "$folder/late"
+		verify_service() {
+			echo postgres >killed
+			echo '{"final": true}' >"$folder/late/failure.json"
+		}
+		verify_services 2
+	LOOP
+	add_verification
+	run -1 bash loop
+	[[ $output == *'postgres ended 3 times while services were verified'* ]]
+	[[ ! -e results/a-run/raw/services/late/failure.json ]]
+}

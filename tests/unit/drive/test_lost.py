@@ -1,0 +1,72 @@
+"""A step in which something that all services need ended is measured again, a few times, and then has that cause."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from loop_runs import ask, block, finish, finish_block, solo, step_id, tables_of
+from make_run import write_run
+
+from bench.run.spoiled import LOST_TRIES
+
+Capture = pytest.CaptureFixture[str]
+STACKS = ("aiohttp", "tornado")
+
+
+def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = write_run(tmp_path, [one, two])
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000], ended_dependencies="postgres")
+    status, said = ask(folder, capsys, 10)
+    assert (status, step_id(folder)) == (0, two["id"])
+    assert said == ["aiohttp-py313-debian json wrk c64: to be measured again, because postgres ended during it"]
+    first = folder / one["dir"]
+    assert not first.exists() and (first.with_name(f"{first.name}.lost-1") / "output.txt").exists()
+    finish(folder, [two], [4000])
+    assert ask(folder, capsys, 20)[0] == 0
+    assert step_id(folder) == one["id"]
+    finish(folder, [one], [3000])
+    assert ask(folder, capsys, 30)[0] == 3
+    assert json.loads((first / "meta.json").read_text())["outcome"] == "measured"
+
+
+def test_of_a_block_all_windows_come_again(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = write_run(tmp_path, lines, tables_in_turns=tables_of(lines))
+    rates = {line["service"]: 3000.0 for line in lines}
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, lines, rates, ended_dependencies="loadgen upstream")
+    status, said = ask(folder, capsys, 10)
+    assert status == 0 and "because loadgen, upstream ended during it" in said[0]
+    assert not list((folder / "raw/r01/blocks/b1").rglob("meta.json"))
+    finish_block(folder, lines, rates)
+    assert ask(folder, capsys, 20)[0] == 3
+    assert len(list((folder / "raw/r01/blocks/b1").rglob("meta.json"))) == len(lines)
+
+
+def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = write_run(tmp_path, [one])
+    ask(folder, capsys, 0, "--begin")
+    for _ in range(LOST_TRIES):
+        finish(folder, [one], [3000], ended_dependencies="postgres")
+        assert ask(folder, capsys, 10)[0] == 0
+    finish(folder, [one], [3000], ended_dependencies="postgres")
+    assert ask(folder, capsys, 20)[0] == 3
+    meta = json.loads((folder / one["dir"] / "meta.json").read_text())
+    assert (meta["outcome"], meta["detail"]) == ("dependency ended", "postgres ended during it")
+    # The next call tries it again.
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == one["id"]
+
+
+def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = write_run(tmp_path, [one])
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000], ended_dependencies="postgres")
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == one["id"] and not (folder / one["dir"] / "meta.json").exists()
