@@ -164,9 +164,6 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 @test "a subnet in use: the last line says how to fix it" {
 	run -2 scripts/matrix.sh --preset quick --stack gunicorn-sync-wsgi --scenario json --tool wrk
 	[[ ${lines[-1]} == *"set BENCH_SUBNET in .env"* ]]
-}
-
-@test "nor does another docker-compose up get its subnet" {
 	export COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up-second
 	run -1 "$docker" compose up --no-build upstream
 	"$docker" compose down --timeout 0
