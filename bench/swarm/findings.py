@@ -89,13 +89,14 @@ def _names(nodes: tuple[Node, ...] | list[Node]) -> str:
 
 def _images(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes:
-        if node.name not in facts.images:
+        if not node.roles or not node.usable or not facts.wanted:
             continue
-        lacks = sorted(name for name, image in facts.wanted.items() if image not in facts.images[node.name])
+        there = facts.images.get(node.name, frozenset())
+        lacks = sorted(name for name, image in facts.wanted.items() if image not in there)
         if lacks:
-            yield Finding("warn", f"{node.name}: not there yet, a run sends them: {', '.join(lacks)}")
+            yield Finding("ok", f"{node.name}: images that are not there yet and will be sent: {', '.join(lacks)}")
         else:
-            yield Finding("ok", f"{node.name}: has the {len(facts.wanted)} images of the harness")
+            yield Finding("ok", f"{node.name}: has all images of the harness")
 
 
 def _clocks(facts: Facts) -> Iterator[Finding]:

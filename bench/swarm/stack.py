@@ -43,7 +43,7 @@ def stack(
         services[name] = _service(name, service, label, images)
     used = {secret["source"] for service in services.values() for secret in service.get("secrets", ())}
     return {
-        "version": "3.8",
+        "version": "3.9",
         "services": services,
         "networks": {
             NETWORK: _overlay(compose["networks"][NETWORK]),

@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# How images reach the nodes of a swarm: a registry that it runs itself, or one of the user's. Only declares.
+#
+# The swarm's registry is in a network of its own, without a published port. On each node a relay takes connections at
+# 127.0.0.1 alone, which engines trust without TLS, and passes them on to the registry over that network.
+
+# shellcheck source=scripts/lib/nodes.sh
+source "${BASH_SOURCE[0]%/*}/nodes.sh"
+# shellcheck source=scripts/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
+
+registry_port=5000
+relay=bench-relay
+
+# What two engines have to agree in for it to be one image.
+same_image='{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} {{.Config.User}} {{.Config.WorkingDir}}'
+
+# registry_up: nothing where it is up already, on nodes where it is.
+registry_up() {
+	local nodes node context
+	[[ ! $(setting BENCH_REGISTRY) ]] || return 0
+	nodes=$(nodes_with)
+	[[ $nodes ]] || fail 1 "no node of the swarm has a role: scripts/swarm.sh label NODE ROLE"
+	compose --profile swarm build --quiet registry >/dev/null
+	while read -r node context _; do copy_image "$context" bench/registry; done <<<"$nodes"
+	deploy_stack registry
+	while read -r node context _; do start_relay "$node" "$context"; done <<<"$nodes"
+}
+
+# deploy_stack SERVICE...: with the images' digests, as far as the registry has them.
+deploy_stack() {
+	compose --profile '*' config --format json "$@" | swarm_verb swarm-stack "$@" >"$facts/stack.json"
+	on "$manager" stack deploy --resolve-image never --compose-file "$facts/stack.json" "$stack" >"$facts/stack.log" 2>&1 ||
+		fail 1 "the swarm takes no stack: $(tail -n 1 "$facts/stack.log")"
+}
+
+# copy_image CONTEXT IMAGE...: those that the engine lacks, in one stream from here.
+copy_image() {
+	local image here there lacks=()
+	for image in "${@:2}"; do
+		here=$("$docker" image inspect --format "$same_image" "$image")
+		there=$(on "$1" image inspect --format "$same_image" "$image" 2>/dev/null) || true
+		[[ $here == "$there" ]] || lacks+=("$image")
+	done
+	((${#lacks[@]} == 0)) || "$docker" save "${lacks[@]}" | on "$1" load --quiet >/dev/null
+}
+
+# start_relay NODE CONTEXT: and wait until the registry answers through it.
+start_relay() {
+	local tries
+	if [[ $(on "$2" inspect --format '{{.State.Running}}' "$relay" 2>/dev/null) != true ]]; then
+		on "$2" rm --force "$relay" >/dev/null 2>&1 || true
+		on "$2" run --detach --name "$relay" --network "${stack}_images" --publish "127.0.0.1:$registry_port:5000" --restart unless-stopped \
+			--init "${confined[@]}" --memory 128m bench/registry socat TCP-LISTEN:5000,fork,reuseaddr TCP:registry:5000 >/dev/null
+	fi
+	for ((tries = 0; tries < 100; tries++)); do
+		! on "$2" exec "$relay" bash -c '</dev/tcp/registry/5000' 2>/dev/null || return 0
+		sleep 0.3
+	done
+	fail 1 "node $1 does not reach the registry: scripts/swarm.sh check says why"
+}
+
+# send_images IMAGE...: local images, once to the registry and from there to each node, by digest.
+send_images() {
+	local nodes context
+	push_images "$@"
+	nodes=$(nodes_with)
+	while read -r _ context _; do spawn 8 pull_images "$context"; done <<<"$nodes"
+	await_spawned
+}
+
+# push_images IMAGE...: their references with digests go into the facts. A node that supports gets them, and its engine pushes
+# them to the registry; to a registry of one's own this one does.
+push_images() {
+	local image name tag context prefix pusher=("$docker")
+	prefix=$(setting BENCH_REGISTRY)
+	if [[ ! $prefix ]]; then
+		read -r _ context _ < <(nodes_with support) || fail 1 "no node that supports can be used: scripts/swarm.sh check"
+		prefix=127.0.0.1:$registry_port pusher=("$docker" --context "$context")
+		copy_image "$context" "$@"
+	fi
+	for image; do
+		name=${image%%:*}
+		tag=$("$docker" image inspect --format '{{.Id}}' "$image")
+		tag=$prefix/$name:${tag:7:16}
+		"${pusher[@]}" tag "$image" "$tag"
+		"${pusher[@]}" push --quiet "$tag" >/dev/null || fail 1 "the registry does not take $image"
+		"${pusher[@]}" image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$tag" |
+			sed -n "s|^$prefix/$name@|$image &|p" | head -n 1 >>"$facts/digests"
+	done
+}
+
+# pull_images CONTEXT: what has been pushed, under the names that it has here.
+pull_images() {
+	local image reference here there
+	while read -r image reference; do
+		here=$("$docker" image inspect --format "$same_image" "$image")
+		there=$(on "$1" image inspect --format "$same_image" "$image" 2>/dev/null) || true
+		[[ $here != "$there" ]] || continue
+		on "$1" pull --quiet "$reference" >/dev/null || fail 1 "context $1 does not get $image as $reference"
+		there=$(on "$1" image inspect --format "$same_image" "$reference")
+		[[ $here == "$there" ]] || fail 1 "context $1 gets another $image than the one that is here"
+		on "$1" tag "$reference" "$image"
+	done <"$facts/digests"
+}
+
+# registry_down: nothing of it is left on any node, of which some may not answer.
+registry_down() {
+	local nodes context tries
+	nodes=$(nodes_with)
+	while read -r _ context _; do on "$context" rm --force "$relay" >/dev/null 2>&1 || true; done <<<"$nodes"
+	on "$manager" stack rm "$stack" >/dev/null 2>&1 || true
+	# The swarm takes its time to end a stack, whose networks are in the way of the next one.
+	for ((tries = 0; tries < 100; tries++)); do
+		[[ $(on "$manager" network ls --quiet --filter "label=com.docker.stack.namespace=$stack") ]] || return 0
+		sleep 0.3
+	done
+	fail 1 "networks of the stack $stack are still there: what uses them?"
+}
