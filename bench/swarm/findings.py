@@ -31,6 +31,7 @@ class Finding:
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
+    """All that was found: roles, engines, images, clocks, ports, links."""
     return (
         *_roles(facts.nodes),
         *_engines(facts.nodes),
@@ -106,7 +107,8 @@ def _clocks(facts: Facts) -> Iterator[Finding]:
         kind: Literal["stop", "warn", "ok"] = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
         help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
         yield Finding(
-            kind, f"{name}: clock {clock.ahead * 1e3:+.0f} ms from this machine's (within {clock.within * 1e3:.0f}){help_}"
+            kind,
+            f"{name}: clock {clock.ahead * 1e3:+.0f} ms from this machine's (within {clock.within * 1e3:.0f}){help_}",
         )
 
 
@@ -127,5 +129,7 @@ def _link(link: Link) -> Finding:
     if link.bits_per_second is None:
         return Finding("stop", f"{pair}: iperf3 fails, although a ping passes: is the network's MTU too large?")
     slow = link.bits_per_second < SLOW_LINK or link.round_trip > FAR
-    words = f"{pair}: {link.bits_per_second / 1e9:.2f} Gbit/s, {link.round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
+    words = (
+        f"{pair}: {link.bits_per_second / 1e9:.2f} Gbit/s, {link.round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
+    )
     return Finding("warn" if slow else "ok", words + ("; the network may limit what is measured" if slow else ""))

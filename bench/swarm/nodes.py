@@ -31,6 +31,7 @@ class Node:
 
     @property
     def roles(self) -> tuple[str, ...]:
+        """Those that the label names; other words in it are no roles."""
         return tuple(role for role in ROLES if role in self.label.split(","))
 
     @property
@@ -77,6 +78,7 @@ def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> Node:
 
 
 def with_role(nodes: Iterable[Node], role: str) -> tuple[Node, ...]:
+    """The nodes that have it, whether they can be used now or not."""
     return tuple(node for node in nodes if role in node.roles)
 
 
