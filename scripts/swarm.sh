@@ -43,7 +43,10 @@ label)
 	label=$(in_tools python3 -m bench swarm-label "${@:3}")
 	label_node "$2" "$label"
 	;;
-roles) cat "$facts/roles" ;;
+roles)
+	list_roles
+	cat "$facts/roles"
+	;;
 check) check_nodes "${3:-2}" ;;
 up) registry_up "${@:2}" ;;
 send) send_images "${@:2}" ;;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.swarm.facts import Facts, Link
-from bench.swarm.nodes import LABEL, ROLES, Node, with_role
+from bench.swarm.nodes import LABEL, ROLES, SEPARATOR, Node, with_role
 
 SKEW_STOPS = 1.0
 """Seconds; beyond it, times from two nodes do not even tell one window from the next."""
@@ -53,7 +53,7 @@ def _roles(nodes: tuple[Node, ...]) -> Iterator[Finding]:
         else:
             yield Finding("stop", f"{role}: no node has this role: scripts/swarm.sh label NODE {role}")
     for node in nodes:
-        unknown = [word for word in node.label.split(",") if word and word not in ROLES]
+        unknown = [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]
         if unknown:
             yield Finding("stop", f"{node.name}: {LABEL}={node.label} has no meaning; roles are {', '.join(ROLES)}")
         if "server" in node.roles and len(node.roles) > 1:

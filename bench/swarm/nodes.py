@@ -10,6 +10,8 @@ from bench.core.errors import UserError, unknown
 
 LABEL = "bench.role"
 ROLES = ("server", "loadgen", "support")
+SEPARATOR = "+"
+"""Between several roles of a node: a constraint of a swarm takes no comma in a label's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Node:
     @property
     def roles(self) -> tuple[str, ...]:
         """Those that the label names; other words in it are no roles."""
-        return tuple(role for role in ROLES if role in self.label.split(","))
+        return tuple(role for role in ROLES if role in self.label.split(SEPARATOR))
 
     @property
     def usable(self) -> bool:
@@ -89,4 +91,4 @@ def role_label(roles: Sequence[str]) -> str:
             raise unknown("role", role, ROLES)
     if "server" in roles and len(set(roles)) > 1:
         raise UserError("a server under test shares its node with no other role")
-    return ",".join(role for role in ROLES if role in roles)
+    return SEPARATOR.join(role for role in ROLES if role in roles)

@@ -78,7 +78,9 @@ measure_link() {
 	read -r to at _ <<<"$4"
 	echo "$of $to" >>"$facts/links"
 	node_tool "$at" --detach --name "$name" --network "$2" --tmpfs /tmp bench/registry iperf3 --server --one-off >/dev/null || return
-	node_tool "$from" --network "$2" bench/registry ping -q -c 40 -i 0.05 -W 1 "$name" >"$facts/ping-$of-$to.txt" 2>&1 || true
-	node_tool "$from" --network "$2" --tmpfs /tmp bench/registry iperf3 --json --connect-timeout 3000 --time "$1" --client "$name" >"$facts/iperf-$of-$to.json" 2>&1 || true
+	if node_tool "$from" --network "$2" bench/registry ping -q -c 50 -i 0.02 -W 1 "$name" >"$facts/ping-$of-$to.txt" 2>&1; then
+		node_tool "$from" --network "$2" --tmpfs /tmp bench/registry iperf3 --json --connect-timeout 3000 --time "$1" --client "$name" \
+			>"$facts/iperf-$of-$to.json" 2>&1 || true
+	fi
 	on "$at" rm --force "$name" >/dev/null 2>&1 || true
 }

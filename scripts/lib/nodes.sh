@@ -30,9 +30,7 @@ read_swarm() {
 	cut -d' ' -f1,2 "$facts/engines" >"$facts/contexts"
 	while read -r _ context _; do
 		manager=$context
-		list_nodes || continue
-		swarm_verb swarm-roles >"$facts/roles"
-		return
+		if list_nodes; then return; fi
 	done < <(grep ' true$' "$facts/engines")
 	fail 1 "no Docker context reaches a manager of a swarm that answers: docker context create NAME --docker host=ssh://NODE (docs/several-machines.md)"
 }
@@ -77,4 +75,9 @@ remove_network() {
 }
 
 # nodes_with [ROLE]: `NODE CONTEXT ADDRESS` of each node that can be used and has this role, or any.
-nodes_with() { awk -v role="${1:-}" '(role == "" || $1 == role) && !seen[$2]++ { print $2, $3, $4 }' "$facts/roles"; }
+nodes_with() {
+	list_roles
+	awk -v role="${1:-}" '(role == "" || $1 == role) && !seen[$2]++ { print $2, $3, $4 }' "$facts/roles"
+}
+
+list_roles() { [[ -e $facts/roles ]] || swarm_verb swarm-roles | save "$facts/roles"; }

@@ -135,15 +135,19 @@ registry_down() {
 	while read -r _ context _; do on "$context" rm --force --volumes "$relay" >/dev/null 2>&1 || true; done <<<"$nodes"
 	for ((tries = 0; tries < 100; tries++)); do
 		on "$manager" stack rm "$stack" >/dev/null 2>&1 || true
-		if left=$(stack_left 2>/dev/null) && [[ ! $left ]]; then return; fi
+		if left=$(stack_left) && [[ ! $left ]]; then return; fi
 		sleep 0.3
 	done
 	fail 1 "of the stack $stack there is still: ${left//$'\n'/, }"
 }
 
+# stack_left: in the swarm, and the networks that a node keeps until its last container has left them.
 stack_left() {
-	local what
-	for what in service network secret; do
-		on "$manager" "$what" ls --filter "label=com.docker.stack.namespace=$stack" --format "$what {{.Name}}" || return
+	local what context
+	for what in service secret; do
+		on "$manager" "$what" ls --filter "label=com.docker.stack.namespace=$stack" --format "$what {{.Name}}" 2>/dev/null || return
 	done
+	while read -r _ context _; do
+		on "$context" network ls --filter "label=com.docker.stack.namespace=$stack" --format "network {{.Name}} ($context)" 2>/dev/null || true
+	done <"$facts/engines"
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,8 +48,20 @@ def _rate(path: Path) -> float:
 def words(name: str, rates: Mapping[str, Sequence[float]]) -> str:
     """One network in a line; ratios are within a round, as the machine changes from one to the next."""
     ratios = [rate / host for rate, host in zip(rates[name], rates["host"], strict=True)]
-    mean = statistics.fmean(rates[name])
+    rate = statistics.median(rates[name])
     if name == "host":
-        return f"host: {mean:,.0f} requests/s, mean of {len(ratios)} rounds"
+        return f"host: {rate:,.0f} requests/s, median of {len(ratios)} rounds"
+    lowest, highest = median_interval(ratios)
     middle = statistics.median(ratios)
-    return f"{name}: {mean:,.0f} requests/s, {middle:.2f} of the host's ({min(ratios):.2f} to {max(ratios):.2f})"
+    return f"{name}: {rate:,.0f} requests/s, {middle:.2f} of the host's ({lowest:.2f} to {highest:.2f})"
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The interval of order statistics that has the median with at least 95 %; of fewer than six values, their range."""
+    ordered, tail, outside = sorted(values), 0.0, 0
+    for number in range(len(ordered) // 2):
+        tail += math.comb(len(ordered), number) / 2 ** len(ordered)
+        if tail > 0.025:
+            break
+        outside = number
+    return ordered[outside], ordered[-1 - outside]

@@ -6,7 +6,7 @@
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/node_checks.sh"
 
 work='' name=bench-network-$$ server_cpus='' loadgen_cpus=''
-network_rounds=6 network_seconds=3 network_port=18080
+network_rounds=24 network_seconds=1 network_port=18080
 
 # network_costs: on the nodes of this user's swarm.
 network_costs() {

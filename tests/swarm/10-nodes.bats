@@ -18,7 +18,7 @@ teardown_file() {
 	# Nothing is left of it: folder, networks, rule, cgroups, processes.
 	[[ ! -e $NODES_HOME ]]
 	run -1 grep -rqsF "$NODES_HOME" /proc/self/mounts
-	[[ -z $(ip netns list | grep "bench-nodes-${NODES_SUBNET##*.}") ]]
+	[[ $(ip netns list) != *bench-nodes-${NODES_SUBNET##*.}-* ]]
 	run -1 ip link show "bench-br${NODES_SUBNET##*.}"
 	[[ $(iptables -S FORWARD) != *bench-br${NODES_SUBNET##*.}* ]]
 	[[ -z $(find /sys/fs/cgroup -type d -name "bench-nodes-${NODES_SUBNET##*.}*") ]]
@@ -35,14 +35,14 @@ node() { docker --context "bench-node-$1" "${@:2}"; }
 	[[ $output == *"shares its node with no other role"* ]]
 	run -2 scripts/swarm.sh label nobody server
 	[[ $output == *"node nobody is not labelled"* ]]
-	scripts/swarm.sh label bench-node-1 support
+	scripts/swarm.sh label bench-node-1 loadgen support
 	scripts/swarm.sh label bench-node-2 loadgen
 	scripts/swarm.sh label bench-node-3 server
 	run -0 scripts/swarm.sh roles
-	[[ ${#lines[@]} == 3 && $output == *"server bench-node-3 bench-node-3 $NODES_SUBNET.3 "* ]]
+	[[ ${#lines[@]} == 4 && $output == *"server bench-node-3 bench-node-3 $NODES_SUBNET.3 "* ]]
 	scripts/swarm.sh label bench-node-3
 	run -0 scripts/swarm.sh roles
-	[[ ${#lines[@]} == 2 ]]
+	[[ ${#lines[@]} == 3 && $output == *"support bench-node-1 "* ]]
 	scripts/swarm.sh label bench-node-3 server
 }
 
@@ -50,17 +50,17 @@ node() { docker --context "bench-node-$1" "${@:2}"; }
 	run -0 scripts/swarm.sh check --seconds 1
 	echo "$output"
 	[[ $output == *"ok: ports: 2377/tcp, 7946/tcp reached"* ]]
-	[[ $output =~ "ok: bench-node-2 to bench-node-3: "[0-9.]+" Gbit/s, 0."[0-9]+" ms" || $output == *"the network may limit"* ]]
+	[[ $output =~ "ok: bench-node-1 to bench-node-3: "[0-9.]+" Gbit/s, 0."[0-9]+" ms" || $output == *"the network may limit"* ]]
 	[[ $(grep -c 'clock .* ms from' <<<"$output") == 3 ]]
 	netns=bench-nodes-${NODES_SUBNET##*.}-3
 	ip netns exec "$netns" iptables -I INPUT -i eth0 -p udp --dport 4789 -j DROP
-	ip netns exec "$netns" iptables -I INPUT -i eth0 -s "$NODES_SUBNET.2" -p tcp --dport 7946 -j REJECT
+	ip netns exec "$netns" iptables -I INPUT -i eth0 -s "$NODES_SUBNET.1" -p tcp --dport 7946 -j REJECT
 	run -1 scripts/swarm.sh check --seconds 1
-	ip netns exec "$netns" iptables -D INPUT -i eth0 -s "$NODES_SUBNET.2" -p tcp --dport 7946 -j REJECT
+	ip netns exec "$netns" iptables -D INPUT -i eth0 -s "$NODES_SUBNET.1" -p tcp --dport 7946 -j REJECT
 	ip netns exec "$netns" iptables -D INPUT -i eth0 -p udp --dport 4789 -j DROP
 	echo "$output"
-	[[ $output == *"stop: bench-node-2: does not reach bench-node-3 at 7946/tcp"* ]]
-	[[ $output == *"stop: bench-node-2 to bench-node-3: nothing passes on an overlay network"* ]]
+	[[ $output == *"stop: bench-node-1: does not reach bench-node-3 at 7946/tcp"* ]]
+	[[ $output == *"stop: bench-node-1 to bench-node-3: nothing passes on an overlay network"* ]]
 	[[ $(node 1 network ls --filter name=bench-check --quiet) == '' ]]
 }
 
@@ -74,10 +74,11 @@ node() { docker --context "bench-node-$1" "${@:2}"; }
 		[[ $(node "$i" inspect --format '{{range .NetworkSettings.Ports}}{{range .}}{{.HostIp}} {{end}}{{end}}' bench-relay) == '127.0.0.1 ' ]]
 	done
 	run -0 node 1 service inspect bench_registry --format '{{.Spec.EndpointSpec.Mode}} {{.Spec.TaskTemplate.Placement.Constraints}} {{.Endpoint.Ports}}'
-	[[ $output == 'dnsrr [node.labels.bench.role==support] []' || $output == *'node.labels.bench.role == support'* ]]
+	[[ $output == 'dnsrr [node.labels.bench.role == loadgen+support] []' ]]
 	# The network of a run has no way out, and the registry is not in it.
 	[[ $(node 1 network inspect bench_bench --format '{{.Internal}} {{.Attachable}} {{.Driver}} {{.Options}}') == 'true true overlay '* ]]
 	[[ $(node 1 network inspect bench_bench --format '{{.Options}}') != *encrypted* ]]
+	# shellcheck disable=SC2016 # for the shell there
 	run -0 node 3 run --rm --network bench_bench bench/registry bash -c 'for at in upstream/8080 registry/5000; do
 		timeout 3 bash -c "</dev/tcp/$at" 2>/dev/null && echo "$at reached" || echo "$at not"; done'
 	[[ $output == $'upstream/8080 reached\nregistry/5000 not' ]]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.core.errors import UserError
-from tests.cost.network_cost import network_cost, read_rates, words
+from tests.cost.network_cost import median_interval, network_cost, read_rates, words
 
 
 def output(requests: int, extra: str = "") -> str:
@@ -38,7 +38,7 @@ def test_ratios_are_within_a_round(tmp_path: Path, capsys: pytest.CaptureFixture
     # The machine halves in speed from one round to the next: the ratios stay.
     assert network_cost([str(measured(tmp_path, (40000, 30000, 36000), (20000, 15000, 18000)))]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "host: 15,000 requests/s, mean of 2 rounds",
+        "host: 15,000 requests/s, median of 2 rounds",
         "overlay: 11,250 requests/s, 0.75 of the host's (0.75 to 0.75)",
         "bridge: 13,500 requests/s, 0.90 of the host's (0.90 to 0.90)",
     ]
@@ -47,6 +47,13 @@ def test_ratios_are_within_a_round(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_ratio_is_the_middle_one(tmp_path: Path) -> None:
     rates = read_rates(measured(tmp_path, (40000, 20000, 40000), (40000, 28000, 40000), (40000, 30000, 40000)))
     assert "0.70 of the host's (0.50 to 0.75)" in words("overlay", rates)
+
+
+def test_the_interval_of_a_median_is_that_of_the_binomial_table() -> None:
+    # Of ten values the second to the ninth, of 24 the seventh to the eighteenth; of five there is none of 95 %.
+    assert median_interval([*range(10, 0, -1)]) == (2, 9)
+    assert median_interval([*range(1, 25)]) == (7, 18)
+    assert median_interval([3, 1, 2, 5, 4]) == (1, 5)
 
 
 def test_a_network_that_was_not_measured_in_a_round(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_node_without_a_context_stops(tmp_path: Path) -> None:
 
 
 def test_labels_that_were_set_by_hand(tmp_path: Path) -> None:
-    facts_folder(tmp_path, (*THREE, inspected("delta", "server,support"), inspected("epsilon", "client")))
+    facts_folder(tmp_path, (*THREE, inspected("delta", "server+support"), inspected("epsilon", "client")))
     assert stops(tmp_path) == [
         "stop: delta: a server under test shares its node with no other role",
         "stop: epsilon: bench.role=client has no meaning; roles are server, loadgen, support",
@@ -146,7 +146,7 @@ def test_the_status_says_whether_a_run_can_be_measured(tmp_path: Path, capsys: p
 
 
 def test_roles_are_those_of_nodes_that_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = (inspected("alpha", "loadgen,support"), *THREE[1:], inspected("delta", "server", state="down"))
+    nodes = (inspected("alpha", "loadgen+support"), *THREE[1:], inspected("delta", "server", state="down"))
     assert swarm_roles_verb([str(facts_folder(tmp_path, nodes))]) == 0
     assert [line.split()[:3] for line in capsys.readouterr().out.splitlines()] == [
         ["loadgen", "alpha", "alpha"],

@@ -33,7 +33,7 @@ def test_a_leader_that_calls_itself_0_0_0_0_has_the_address_of_its_manager() -> 
 
 
 def test_nodes_come_by_name_and_have_one_role_or_several() -> None:
-    nodes = read_nodes([inspected("zeta", "loadgen,support"), *THREE], {})
+    nodes = read_nodes([inspected("zeta", "loadgen+support"), *THREE], {})
     assert [node.name for node in nodes] == ["alpha", "beta", "gamma", "zeta"]
     assert [node.name for node in with_role(nodes, "support")] == ["alpha", "zeta"]
 
@@ -49,7 +49,7 @@ def test_what_is_no_node_is_one_line() -> None:
 
 def test_labels() -> None:
     assert role_label(["server"]) == "server"
-    assert role_label(["support", "loadgen", "support"]) == "loadgen,support"
+    assert role_label(["support", "loadgen", "support"]) == "loadgen+support"
     assert role_label([]) == ""
 
 

@@ -100,10 +100,10 @@ def test_services_under_test_are_in_no_network_with_the_registry() -> None:
 
 
 def test_a_node_with_several_roles_supports() -> None:
-    nodes = read_nodes([inspected("alpha", "loadgen,support"), inspected("beta", "support", state="down")], {})
+    nodes = read_nodes([inspected("alpha", "loadgen+support"), inspected("beta", "support", state="down")], {})
     made = stack(COMPOSE, ["postgres"], nodes, {})
     assert made["services"]["postgres"]["deploy"]["placement"]["constraints"] == [
-        "node.labels.bench.role == loadgen,support"
+        "node.labels.bench.role == loadgen+support"
     ]
 
 
