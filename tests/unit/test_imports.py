@@ -20,6 +20,7 @@ ORDER = (
         "records",
         "parse",
         "run",
+        "swarm",
         "plan",
     ),
     *("own_app", "contract", "matrix", "core"),

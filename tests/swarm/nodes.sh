@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+#
+# Usage: tests/swarm/nodes.sh up N | down | cut I | start I
+#
+# Real swarm nodes on one machine, as root: N Docker daemons (2 to 5), each with network, mounts, processes and host name
+# of its own, on one bridge. Where there are three or more, three are managers.
+#
+#   up N      starts nodes 1 to N, joins them to one swarm, and prints where the Docker contexts bench-node-I are
+#   down      ends them and removes whatever they have left; also after a failure, and when there are none
+#   cut I     node I loses network and power: nothing on it ends in order
+#   start I   node I comes back, with what its disk has
+#
+# NODES_HOME (/tmp/bench-nodes)    folder of data, logs and contexts
+# NODES_SUBNET (198.18.64)         the nodes' own network, /24: node I has address NODES_SUBNET.I
+# NODES_POOL (198.18.128.0/20)     where the swarm takes the subnets of its overlay networks from
+set -Eeuo pipefail
+# shellcheck source=tests/swarm/nodes.bash
+source "${BASH_SOURCE[0]%/*}/nodes.bash"
+trap_errors
+find_docker || fail 2 "no Docker with Compose and buildx"
+
+case ${1:-} in
+up)
+	[[ ${2:-} =~ ^[2-5]$ ]] || fail 2 "up needs a number of nodes from 2 to 5"
+	nodes_up "$2"
+	echo "$nodes_home/config"
+	;;
+down) nodes_down ;;
+cut | start)
+	[[ ${2:-} =~ ^[1-5]$ && -d $nodes_home/$2 ]] || fail 2 "$1 needs the number of a node that was started"
+	"node_$1" "$2"
+	;;
+-h | --help) usage ;;
+*) fail 2 "unknown argument '${1:-}', see --help" ;;
+esac
