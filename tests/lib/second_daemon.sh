@@ -47,14 +47,16 @@ second_daemon_takes() {
 	"$docker" save "${harness[@]/#/bench/}" "${names[@]}" "$@" | second_docker load >/dev/null
 }
 
-# second_daemon_kill SIGNAL: the daemon alone; its containers may live on. Until it has ended.
+# second_daemon_kill SIGNAL: the daemon alone; its containers may live on. Until it has ended: one that is told to waits for its
+# containers, and answers meanwhile.
 second_daemon_kill() {
 	local i
 	kill -s "$1" "$daemon_pid"
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 900; i++)); do
 		kill -0 "$daemon_pid" 2>/dev/null || return 0
 		sleep 0.1
 	done
+	fail 1 "the second Docker daemon does not end"
 }
 
 # is_of_daemon CMDLINE: a process may end while it is looked at.
