@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         "a run ends well where the next step cannot be decided",
         "scripts/lib/measure.sh",
-        "\t\t*) fail 1 ",
-        "\t\t*) break ;; 99) fail 1 ",
+        'then fail 1 "the next step',
+        'then break && fail 1 "the next step',
         ("tests/shell/loop.bats",),
     ),
     Mutant(
@@ -146,8 +146,8 @@ MUTANTS = (
     Mutant(
         "a run does not end when its time is up",
         "scripts/lib/measure.sh",
-        'begin+=(--max-time "$1")',
-        "begin+=()",
+        'first+=(--max-time "$1")',
+        "first+=()",
         ("tests/shell/loop.bats",),
     ),
     Mutant(
