@@ -23,6 +23,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
+from bench.load.far_counters import FarCounters
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
 from bench.load.turns import Runner, Turns, run_window
@@ -119,7 +120,7 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
             taken = _load_window(block, loads, counters, rng, mark_s)
             # The CPU time of a server outside of all containers cannot be told from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
-            if counters.missing or not retries.wanted(window, counted):
+            if counters.missing or not retries.wanted(window, counted, counters.host_cpus):
                 break
             set_aside((block.run / window[0].dir).parent)
 
@@ -199,7 +200,7 @@ def _load_window(
         one = load.planned
         told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
         told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
-        told |= {"start_ns": began, "end_ns": ended, "limits": _limits(), "sysctls": _sysctls()}
+        told |= {"start_ns": began, "end_ns": ended, "limits": _limits(counters), "sysctls": _sysctls()}
         missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
         told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], missing)}
         folder = block.run / one.dir
@@ -276,9 +277,10 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
     } | ({"parts": turns.parts} if turns.parts else {})
 
 
-def _limits() -> dict[str, int | None]:
-    nofile = os.sysconf("SC_OPEN_MAX")
-    return {"nofile": nofile, "cpus": len(os.sched_getaffinity(0)), "host_cpus": os.cpu_count()}
+def _limits(counters: CpuCounters) -> dict[str, Any]:
+    hosts = counters.host_cpus
+    limits = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
+    return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})
 
 
 def _sysctls() -> dict[str, str]:
@@ -290,13 +292,18 @@ def _sysctls() -> dict[str, str]:
     return found
 
 
-def _cgroups(block: Block) -> dict[str, str]:
-    """The folder of each container below the host's cgroup root: as the host has written it, else as found here."""
+def _cgroups(block: Block) -> dict[str, str | FarCounters]:
+    """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
+
+    A third column of RUN/containers.tsv names the reader of a container on another machine.
+    """
     file = block.run / CONTAINERS
     if not file.exists():
         names = [*block.services, *SHARED]
-        return dict.fromkeys(names, NOWHERE) | find_cgroups(names, cgroup_root())
-    return {name: folder for name, _, folder in (line.partition("\t") for line in file.read_text().splitlines())}
+        return {**dict.fromkeys(names, NOWHERE), **find_cgroups(names, cgroup_root())}
+    lines = [line.split("\t") for line in file.read_text().splitlines()]
+    readers = {reader: FarCounters(reader) for reader in {line[2] for line in lines if len(line) > 2}}
+    return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
 
 
 def _load_name(one: Measurement) -> str:

@@ -191,9 +191,12 @@ def _host(
     Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
     columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
     that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign. `ticks` are those of a service's turns.
+    does not count as foreign. `ticks` are those of a service's turns. Where they and the CPUs are sums over several
+    machines, all of it is taken to have happened on the one with the fewest CPUs.
     """
-    cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
+    limits = mapping((raw.tool or {}).get("limits"))
+    cpus, least = whole(limits.get("host_cpus")), whole(limits.get("least_host_cpus"))
+    share = cpus / least if cpus and least and least > 0 else 1.0
     times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
     if ticks is not None:
         spent = [*ticks]
@@ -205,13 +208,14 @@ def _host(
     if min(spent) < 0 or total_s < MIN_HOST_S:
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
         return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
-    steal = (spent[7] / sum(spent), "")
+    steal = (min(1.0, spent[7] / sum(spent) * share), "")
     unknown = [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
-    return {"steal_ratio": steal, "foreign_ratio": (foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks), "")}
+    foreign = foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks)
+    return {"steal_ratio": steal, "foreign_ratio": (min(1.0, foreign * share), "")}
 
 
 def foreign_ratio(cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False) -> float:

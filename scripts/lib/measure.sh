@@ -66,6 +66,10 @@ measure_step() {
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
 	facts+=("end_ns=$(now_ns)")
+	if [[ $several ]]; then
+		need_nodes
+		facts+=("node=${node_of[server]}")
+	fi
 	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
 }
 

@@ -19,9 +19,9 @@ check_shutdown() {
 			"http://$1:8080" >/dev/null 2>&1 &
 		sleep 0.5
 		begin=$(date +%s%N)
-		"$docker" stop --time 2 "$project-$1-1" >/dev/null 2>&1 || true
+		at server stop --time 2 "$project-$1-1" >/dev/null 2>&1 || true
 		end=$(date +%s%N)
-		stopped=$("$docker" inspect --format '{{.State.ExitCode}}' "$project-$1-1")
+		stopped=$(at server inspect --format '{{.State.ExitCode}}' "$project-$1-1")
 		bench service-stopped "$run" "$1" "$stopped" "$try" "$begin" "$end"
 		((stopped != 0 && stopped != 128 + 15)) || break
 	done

@@ -41,7 +41,7 @@ def turns(idle: int, steal: int = 0, used_s: float = 1.0) -> Turns:
     ids=["quiet", "4.5 % foreign", "5.5 % foreign", "steal", "one noisy turn of two", "very noisy", "no turns"],
 )
 def test_other_programs_and_the_hypervisor_spoil_a_window(taken: list[Turns], spoiled: bool) -> None:
-    assert is_spoiled(taken, NoiseLimits(), 2) is spoiled
+    assert is_spoiled(taken, NoiseLimits(), (2,)) is spoiled
 
 
 def made(folder: Path, waits: Iterable[str]) -> tuple[Retries, dict[str, list[Measurement]]]:
