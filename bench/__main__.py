@@ -39,6 +39,7 @@ VERBS = {
     "swarm-label": "cli.swarm:swarm_label_verb",
     "swarm-roles": "cli.swarm:swarm_roles_verb",
     "swarm-check": "cli.swarm:swarm_check_verb",
+    "swarm-network": "cli.swarm:swarm_network_verb",
     "swarm-stack": "cli.swarm:swarm_stack_verb",
     "subnet-taken": "cli.subnet:subnet_taken_verb",
     "verify": "cli.verify:verify_verb",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --long [COUNT [SELECTION...]]]
+# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --network | --long [COUNT [SELECTION...]]]
 #
 # Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
 # its own CPU while a service is under load, the time and memory of building a report from 10,000
@@ -13,6 +13,8 @@
 #                    RUN it measures a table of eight services for that
 #   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
 #                    with the images there, and a rebuild of them after a change of the app
+#   --network        instead: loads the null server from one node of a swarm to another, through an overlay network and
+#                    the host's, and on one node through a bridge; in turns, 24 rounds of 1 s. Prints requests/s and ratios
 #   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (about 5 s each), and prints
 #                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
 #                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the
@@ -22,6 +24,8 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
 # shellcheck source=tests/lib/own_app_cost.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
+# shellcheck source=tests/lib/network_cost.sh
+source "${BASH_SOURCE[0]%/*}/../tests/lib/network_cost.sh"
 trap_errors
 
 builds='' own_app=''
@@ -33,6 +37,11 @@ case ${1:-} in
 	;;
 --long)
 	long_run "${@:2}"
+	exit
+	;;
+--network)
+	need_tools
+	network_costs
 	exit
 	;;
 --builds) builds=${2:-*-py313-debian} ;;

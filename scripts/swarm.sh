@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/swarm.sh label NODE [ROLE...] | roles | check [--seconds N] | up | send IMAGE... | down
+# Usage: scripts/swarm.sh label NODE [ROLE...] | roles | check [--seconds N] | up [SERVICE...] | send IMAGE... | down
 #
 # The nodes of a Docker swarm that scripts/matrix.sh --swarm measures on (docs/several-machines.md). Their engines are
 # reached through the Docker contexts of this user; which context is whose is found out.
@@ -11,7 +11,8 @@
 #   check [--seconds N]   prints what is missing, a line for each finding: roles, contexts, images, clocks, ports, speed and
 #                         round trip from a load generator to each server over an overlay network, for N (2) seconds each.
 #                         Exit status 1 where something stops a run
-#   up                    starts the registry on a node that supports, and on each node what reaches it at 127.0.0.1
+#   up [SERVICE...]       starts the registry on a node that supports, and on each node what reaches it at 127.0.0.1; and, as
+#                         services of the swarm, postgres or upstream (which a run has as containers of its own)
 #   send IMAGE...         has the registry hold these local images, and each node with a role pull them by their digests
 #   down                  ends registry and network, and removes all that `up` has made
 #
@@ -27,7 +28,8 @@ case ${1:-} in
 -h | --help) usage && exit ;;
 label | send) [[ ${2:-} ]] || fail 2 "$1 needs what to $1, see --help" ;;
 check) [[ $# == 1 || (${2:-} == --seconds && ${3:-} =~ ^[1-9][0-9]?$ && $# == 3) ]] || fail 2 "check takes --seconds N and nothing else" ;;
-roles | up | down) (($# == 1)) || fail 2 "$1 takes no argument" ;;
+up) [[ "${*:2}" =~ ^((postgres|upstream)( |$))*$ ]] || fail 2 "up takes postgres and upstream" ;;
+roles | down) (($# == 1)) || fail 2 "$1 takes no argument" ;;
 *) fail 2 "unknown argument '${1:-}', see --help" ;;
 esac
 
@@ -41,9 +43,12 @@ label)
 	label=$(in_tools python3 -m bench swarm-label "${@:3}")
 	label_node "$2" "$label"
 	;;
-roles) swarm_verb swarm-roles ;;
+roles)
+	list_roles
+	cat "$facts/roles"
+	;;
 check) check_nodes "${3:-2}" ;;
-up) registry_up ;;
+up) registry_up "${@:2}" ;;
 send) send_images "${@:2}" ;;
 down) registry_down ;;
 esac

@@ -2,8 +2,8 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE the first five: four of them side by side, and the last one once shell and
-# contract have ended:
+# Runs the project's tests; without a STAGE the first five (as root, six): four of them side by side, and the others once
+# shell and contract have ended:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
@@ -12,6 +12,7 @@
 #                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, interrupted runs, faults, bad input (bats); a file that fails beside the
 #                others and passes alone is reported as flaky
+#   swarm        nodes of a Docker swarm on this machine, each a daemon in a network of its own (root; bats)
 #   mutation     not by default: breaks twenty decisions of the code, one at a time, and counts those that the unit
 #                tests catch
 #
@@ -26,12 +27,15 @@ while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
-	static | python | shell | contract | end-to-end | mutation) stages+=("$1") ;;
+	static | python | shell | contract | end-to-end | swarm | mutation) stages+=("$1") ;;
 	*) fail 2 "unknown stage '$1', see --help" ;;
 	esac
 	shift
 done
-((${#stages[@]})) || stages=(static python shell contract end-to-end)
+if ((${#stages[@]} == 0)); then
+	stages=(static python shell contract end-to-end)
+	((EUID)) || stages+=(swarm)
+fi
 
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker

@@ -20,7 +20,7 @@ UNKNOWN = "unknown"
 # images themselves are compared by service.
 FREE_SETTINGS = frozenset(
     {"WORKER_CLASS", "DURATION", "ROUNDS", "SEED", "SELECTION", "BENCH_SUBNET", "COMPOSE_SERVICES"}
-    | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
+    | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE", "BENCH_REGISTRY"}
 )
 # How a load is requested, besides its scenario, tool and level.
 LOAD_FIELDS = (

@@ -20,7 +20,7 @@ from bench.run.folder import find_run
 from bench.run.reader import read_service
 
 MACHINE = frozenset(
-    {"BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
+    {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
 """Settings that are this machine's, and not taken over; SELECTION is in the command."""

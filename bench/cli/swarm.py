@@ -1,4 +1,4 @@
-"""Verbs on a swarm: `swarm-label`, `swarm-roles`, `swarm-check`, `swarm-stack`."""
+"""Verbs on a swarm: `swarm-label`, `swarm-roles`, `swarm-check`, `swarm-stack`, `swarm-network`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.core.errors import UserError
 from bench.swarm.facts import Facts, read_facts
 from bench.swarm.findings import findings
 from bench.swarm.nodes import role_label
-from bench.swarm.stack import loses, stack
+from bench.swarm.stack import loses, network_options, stack
 
 
 def swarm_label_verb(argv: Sequence[str]) -> int:
@@ -53,6 +53,14 @@ def swarm_stack_verb(argv: Sequence[str]) -> int:
     print(json.dumps(stack(compose, options.services, read_facts(options.folder).nodes, dict(pairs)), indent=1))
     for name, lost in loses(compose, options.services).items():
         print(f"{name}: a service of a swarm has no {', '.join(lost)}", file=sys.stderr)
+    return 0
+
+
+def swarm_network_verb(argv: Sequence[str]) -> int:
+    """`swarm-network <COMPOSE`: print the options of `docker network create` for a run's network, one a line."""
+    if argv:
+        raise UserError("usage: python3 -m bench swarm-network <COMPOSE")
+    print("\n".join(network_options(json.load(sys.stdin))))
     return 0
 
 

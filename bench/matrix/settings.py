@@ -46,6 +46,10 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
     "DEBIAN_IMAGE": IMAGE,
     "ALPINE_PYTHON_IMAGE": (rf"({IMAGE[0]})?", f"{IMAGE[1]} (empty: as PYTHON_IMAGE)"),
     "COMPOSE_SERVICES": (r"bench|compose", "bench or compose"),
+    "BENCH_REGISTRY": (
+        r"([a-z0-9.-]+(:\d{1,5})?(/[a-z0-9._-]+)*)?",
+        "a registry such as registry.example.org/bench, or empty",
+    ),
     "BENCH_SUBNET": (r"\d{1,3}(\.\d{1,3}){3}/\d{1,2}", "a subnet such as 198.18.0.0/24"),
 }
 

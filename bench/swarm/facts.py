@@ -68,7 +68,7 @@ def read_facts(folder: Path) -> Facts:
     """
     try:
         contexts = {words[0]: words[1] for words in _lines(folder / "contexts")}
-        clocks = {words[0]: _clock(float(words[1]), words[2], float(words[3])) for words in _lines(folder / "clocks")}
+        clocks = _clocks(_lines(folder / "clocks"))
         images: dict[str, set[str]] = {}
         for node, image in _lines(folder / "images"):
             images.setdefault(node, set()).add(image)
@@ -78,7 +78,7 @@ def read_facts(folder: Path) -> Facts:
             nodes=read_nodes(_nodes(folder / "nodes.json"), contexts),
             clocks=clocks,
             images={node: frozenset(ids) for node, ids in images.items()},
-            wanted={name: image for name, image in _lines(folder / "wanted")},
+            wanted=dict(_lines(folder / "wanted")),
             ports=ports,
             links=links,
         )
@@ -89,12 +89,22 @@ def read_facts(folder: Path) -> Facts:
 def _nodes(path: Path) -> list[Mapping[str, Any]]:
     nodes = json.loads(path.read_text())
     if not isinstance(nodes, list):
-        raise ValueError("nodes.json has no list")
+        raise UserError(f"{path}: not what docker node inspect prints: no list")
     return nodes
 
 
 def _lines(path: Path) -> Iterator[list[str]]:
     return (line.split() for line in path.read_text().splitlines()) if path.exists() else iter(())
+
+
+def _clocks(lines: Iterator[list[str]]) -> dict[str, Clock]:
+    """Of a node that was asked several times, what it said most quickly."""
+    clocks: dict[str, Clock] = {}
+    for node, before, time, after in lines:
+        clock = _clock(float(before), time, float(after))
+        if node not in clocks or clock.within < clocks[node].within:
+            clocks[node] = clock
+    return clocks
 
 
 def _clock(before: float, time: str, after: float) -> Clock:

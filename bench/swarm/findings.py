@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.swarm.facts import Facts, Link
-from bench.swarm.nodes import LABEL, ROLES, Node, with_role
+from bench.swarm.nodes import LABEL, ROLES, SEPARATOR, Node, with_role
 
 SKEW_STOPS = 1.0
 """Seconds; beyond it, times from two nodes do not even tell one window from the next."""
@@ -31,6 +31,7 @@ class Finding:
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
+    """All that was found: roles, engines, images, clocks, ports, links."""
     return (
         *_roles(facts.nodes),
         *_engines(facts.nodes),
@@ -52,7 +53,7 @@ def _roles(nodes: tuple[Node, ...]) -> Iterator[Finding]:
         else:
             yield Finding("stop", f"{role}: no node has this role: scripts/swarm.sh label NODE {role}")
     for node in nodes:
-        unknown = [word for word in node.label.split(",") if word and word not in ROLES]
+        unknown = [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]
         if unknown:
             yield Finding("stop", f"{node.name}: {LABEL}={node.label} has no meaning; roles are {', '.join(ROLES)}")
         if "server" in node.roles and len(node.roles) > 1:
@@ -106,7 +107,8 @@ def _clocks(facts: Facts) -> Iterator[Finding]:
         kind: Literal["stop", "warn", "ok"] = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
         help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
         yield Finding(
-            kind, f"{name}: clock {clock.ahead * 1e3:+.0f} ms from this machine's (within {clock.within * 1e3:.0f}){help_}"
+            kind,
+            f"{name}: clock {clock.ahead * 1e3:+.0f} ms from this machine's (within {clock.within * 1e3:.0f}){help_}",
         )
 
 
@@ -127,5 +129,7 @@ def _link(link: Link) -> Finding:
     if link.bits_per_second is None:
         return Finding("stop", f"{pair}: iperf3 fails, although a ping passes: is the network's MTU too large?")
     slow = link.bits_per_second < SLOW_LINK or link.round_trip > FAR
-    words = f"{pair}: {link.bits_per_second / 1e9:.2f} Gbit/s, {link.round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
+    words = (
+        f"{pair}: {link.bits_per_second / 1e9:.2f} Gbit/s, {link.round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
+    )
     return Finding("warn" if slow else "ok", words + ("; the network may limit what is measured" if slow else ""))

@@ -10,6 +10,8 @@ from bench.core.errors import UserError, unknown
 
 LABEL = "bench.role"
 ROLES = ("server", "loadgen", "support")
+SEPARATOR = "+"
+"""Between several roles of a node: a constraint of a swarm takes no comma in a label's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Node:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        return tuple(role for role in ROLES if role in self.label.split(","))
+        """Those that the label names; other words in it are no roles."""
+        return tuple(role for role in ROLES if role in self.label.split(SEPARATOR))
 
     @property
     def usable(self) -> bool:
@@ -77,6 +80,7 @@ def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> Node:
 
 
 def with_role(nodes: Iterable[Node], role: str) -> tuple[Node, ...]:
+    """The nodes that have it, whether they can be used now or not."""
     return tuple(node for node in nodes if role in node.roles)
 
 
@@ -87,4 +91,4 @@ def role_label(roles: Sequence[str]) -> str:
             raise unknown("role", role, ROLES)
     if "server" in roles and len(set(roles)) > 1:
         raise UserError("a server under test shares its node with no other role")
-    return ",".join(role for role in ROLES if role in roles)
+    return SEPARATOR.join(role for role in ROLES if role in roles)

@@ -30,8 +30,8 @@ def stack(
 ) -> dict[str, Any]:
     """The stack of these services, on nodes with the role `support`.
 
-    `compose` is what `docker compose config --format json` prints; `images` has a reference with a digest for an image's
-    name, where the registry has it. UserError for a service that is not there, and for a key of it that is not known
+    `compose` is what `docker compose config --format json` prints; `images` has a reference with a digest for the name
+    of an image that the registry has. UserError for a service that is not there, and for a key of it that is not known
     here: that it is lost on the way must be decided, and not happen.
     """
     label = _support_label(nodes)
@@ -56,6 +56,18 @@ def stack(
 def loses(compose: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
     """For each service that loses one in a stack, the settings that it has in the Compose file alone."""
     return {name: lost for name in names if (lost := [key for key in IGNORED if key in compose["services"][name]])}
+
+
+def network_options(compose: Mapping[str, Any]) -> list[str]:
+    """The options of `docker network create` for an overlay network like the one in the Compose file."""
+    network = _overlay(compose["networks"][NETWORK])
+    return [
+        f"--driver={network['driver']}",
+        "--attachable",
+        *(["--internal"] if network["internal"] else []),
+        *(f"--label={name}={value}" for name, value in network["labels"].items()),
+        *(f"--subnet={config['subnet']}" for config in network["ipam"]["config"]),
+    ]
 
 
 def _support_label(nodes: Sequence[Node]) -> str:

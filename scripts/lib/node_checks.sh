@@ -8,27 +8,32 @@ source "${BASH_SOURCE[0]%/*}/registry.sh"
 
 # check_nodes SECONDS: of a link's measurement.
 check_nodes() {
-	local nodes node context address image
+	local nodes node context image
 	nodes=$(nodes_with)
 	for image in "${harness[@]/#/bench/}"; do "$docker" image inspect --format "$image {{.Id}}" "$image" >>"$facts/wanted"; done
 	if [[ $nodes ]]; then
 		compose --profile swarm build --quiet registry >/dev/null
-		while read -r node context address; do
+		while read -r node context _; do
 			read_clock "$node" "$context"
 			on "$context" image ls --no-trunc --quiet | sed "s/^/$node /" >>"$facts/images"
-			copy_image "$context" bench/registry
 		done <<<"$nodes"
-		while read -r node context address; do try_ports "$node" "$context" "$nodes"; done <<<"$nodes"
+		copy_to_nodes "$nodes" bench/registry
+		while read -r node context _; do spawn 8 try_ports "$node" "$context" "$nodes"; done <<<"$nodes"
+		await_spawned
 		measure_links "$1"
 	fi
 	swarm_verb swarm-check || exit
 }
 
-# read_clock NODE CONTEXT: what its engine says its time is, and between which moments of this machine.
+# read_clock NODE CONTEXT: what its engine says its time is, and between which moments of this machine; a few times, as what
+# is said most quickly is known best.
 read_clock() {
-	local before=$EPOCHREALTIME time
-	time=$(on "$2" info --format '{{.SystemTime}}')
-	echo "$1 $before $time $EPOCHREALTIME" >>"$facts/clocks"
+	local before time
+	for _ in 1 2 3; do
+		before=$EPOCHREALTIME
+		time=$(on "$2" info --format '{{.SystemTime}}')
+		echo "$1 $before $time $EPOCHREALTIME" >>"$facts/clocks"
+	done
 }
 
 # node_tool CONTEXT ARGUMENT...: a container of the tools' image for nodes, with the rights of the others.
@@ -36,7 +41,9 @@ node_tool() { on "$1" run --rm "${confined[@]}" --init "${@:2}"; }
 
 # try_ports NODE CONTEXT NODES: whether it reaches each other one where the swarm's nodes have to.
 try_ports() {
-	local other context address script='
+	local other context address script
+	# shellcheck disable=SC2016 # for the shell there
+	script='
 		while read -r other address port; do
 			if timeout 3 bash -c "</dev/tcp/$address/$port" 2>/dev/null; then state=open; else state=closed; fi
 			echo "$0 $other $port $state"
@@ -50,10 +57,12 @@ try_ports() {
 
 # measure_links SECONDS: each server with one of the load generators, one pair after the other.
 measure_links() {
-	local servers loadgens network=bench-check-$$ i server
-	mapfile -t servers < <(nodes_with server)
-	mapfile -t loadgens < <(nodes_with loadgen)
-	((${#servers[@]} && ${#loadgens[@]})) || return 0
+	local found servers loadgens network=bench-check-$$ i server
+	found=$(nodes_with server)
+	mapfile -t servers <<<"$found"
+	found=$(nodes_with loadgen)
+	mapfile -t loadgens <<<"$found"
+	[[ ${servers[0]} && ${loadgens[0]} ]] || return 0
 	on "$manager" network create --driver overlay --attachable --internal "$network" >/dev/null
 	for i in "${!servers[@]}"; do
 		read -r server _ <<<"${servers[i]}"
@@ -69,17 +78,9 @@ measure_link() {
 	read -r to at _ <<<"$4"
 	echo "$of $to" >>"$facts/links"
 	node_tool "$at" --detach --name "$name" --network "$2" --tmpfs /tmp bench/registry iperf3 --server --one-off >/dev/null || return
-	node_tool "$from" --network "$2" bench/registry ping -q -c 40 -i 0.05 -W 1 "$name" >"$facts/ping-$of-$to.txt" 2>&1 || true
-	node_tool "$from" --network "$2" --tmpfs /tmp bench/registry iperf3 --json --connect-timeout 3000 --time "$1" --client "$name" >"$facts/iperf-$of-$to.json" 2>&1 || true
+	if node_tool "$from" --network "$2" bench/registry ping -q -c 50 -i 0.02 -W 1 "$name" >"$facts/ping-$of-$to.txt" 2>&1; then
+		node_tool "$from" --network "$2" --tmpfs /tmp bench/registry iperf3 --json --connect-timeout 3000 --time "$1" --client "$name" \
+			>"$facts/iperf-$of-$to.json" 2>&1 || true
+	fi
 	on "$at" rm --force "$name" >/dev/null 2>&1 || true
-}
-
-# remove_network NAME: once no node has a container in it.
-remove_network() {
-	local tries
-	for ((tries = 0; tries < 30; tries++)); do
-		! on "$manager" network rm "$1" >/dev/null 2>&1 || return 0
-		sleep 0.3
-	done
-	warn "network $1 is not removed"
 }

@@ -6,6 +6,7 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 
 # `facts`: the folder that bench/swarm/facts.py reads; `manager`: the context of a manager that answers.
 facts='' manager=''
+# shellcheck disable=SC2034 # registry.sh uses it
 stack=bench
 
 # open_facts: a new folder for them, where the tools' container sees it.
@@ -55,5 +56,28 @@ label_node() {
 	say "$1: ${2:-no role}"
 }
 
+# create_overlay NAME: a network of the swarm as the project's own is on one machine: without a way out; not encrypted.
+create_overlay() {
+	local options
+	options=$(compose config --format json loadgen | in_tools python3 -m bench swarm-network)
+	mapfile -t options <<<"$options"
+	on "$manager" network create "${options[@]}" "$1" >/dev/null
+}
+
+# remove_network NAME: once no node has a container in it.
+remove_network() {
+	local tries
+	for ((tries = 0; tries < 30; tries++)); do
+		! on "$manager" network rm "$1" >/dev/null 2>&1 || return 0
+		sleep 0.3
+	done
+	warn "network $1 is not removed"
+}
+
 # nodes_with [ROLE]: `NODE CONTEXT ADDRESS` of each node that can be used and has this role, or any.
-nodes_with() { swarm_verb swarm-roles | awk -v role="${1:-}" '(role == "" || $1 == role) && !seen[$2]++ { print $2, $3, $4 }'; }
+nodes_with() {
+	list_roles
+	awk -v role="${1:-}" '(role == "" || $1 == role) && !seen[$2]++ { print $2, $3, $4 }' "$facts/roles"
+}
+
+list_roles() { [[ -e $facts/roles ]] || swarm_verb swarm-roles | save "$facts/roles"; }

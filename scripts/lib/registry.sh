@@ -15,23 +15,44 @@ relay=bench-relay
 # What two engines have to agree in for it to be one image.
 same_image='{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} {{.Config.User}} {{.Config.WorkingDir}}'
 
-# registry_up: nothing where it is up already, on nodes where it is.
+# registry_up [SERVICE...]: the registry, where the swarm runs it, and then these services from it.
 registry_up() {
-	local nodes node context
-	[[ ! $(setting BENCH_REGISTRY) ]] || return 0
-	nodes=$(nodes_with)
-	[[ $nodes ]] || fail 1 "no node of the swarm has a role: scripts/swarm.sh label NODE ROLE"
-	compose --profile swarm build --quiet registry >/dev/null
-	while read -r node context _; do copy_image "$context" bench/registry; done <<<"$nodes"
-	deploy_stack registry
-	while read -r node context _; do start_relay "$node" "$context"; done <<<"$nodes"
+	local nodes node context services=(registry)
+	if [[ $(setting BENCH_REGISTRY) ]]; then
+		services=()
+	else
+		nodes=$(nodes_with)
+		[[ $nodes ]] || fail 1 "no node of the swarm has a role: scripts/swarm.sh label NODE ROLE"
+		compose --profile swarm build --quiet registry >/dev/null
+		copy_to_nodes "$nodes" bench/registry
+		deploy_stack registry
+		while read -r node context _; do spawn 8 start_relay "$node" "$context"; done <<<"$nodes"
+		await_spawned
+	fi
+	(($#)) || return 0
+	push_images "${@/#/bench/}"
+	deploy_stack "${services[@]}" "$@"
 }
 
-# deploy_stack SERVICE...: with the images' digests, as far as the registry has them.
+# deploy_stack SERVICE...: with the images' digests, as far as the registry has them; until all are up.
 deploy_stack() {
+	local tries up=''
 	compose --profile '*' config --format json "$@" | swarm_verb swarm-stack "$@" >"$facts/stack.json"
 	on "$manager" stack deploy --resolve-image never --compose-file "$facts/stack.json" "$stack" >"$facts/stack.log" 2>&1 ||
 		fail 1 "the swarm takes no stack: $(tail -n 1 "$facts/stack.log")"
+	for ((tries = 0; tries < 300; tries++)); do
+		up=$(on "$manager" stack services --format '{{.Replicas}}' "$stack")
+		[[ $up == *0/1* || ! $up ]] || return 0
+		sleep 0.3
+	done
+	fail 1 "the swarm has not started all of $*: docker --context $manager stack ps --no-trunc $stack"
+}
+
+# copy_to_nodes NODES IMAGE...: to all of them side by side.
+copy_to_nodes() {
+	local context
+	while read -r _ context _; do spawn 8 copy_image "$context" "${@:2}"; done <<<"$1"
+	await_spawned
 }
 
 # copy_image CONTEXT IMAGE...: those that the engine lacks, in one stream from here.
@@ -49,7 +70,7 @@ copy_image() {
 start_relay() {
 	local tries
 	if [[ $(on "$2" inspect --format '{{.State.Running}}' "$relay" 2>/dev/null) != true ]]; then
-		on "$2" rm --force "$relay" >/dev/null 2>&1 || true
+		on "$2" rm --force --volumes "$relay" >/dev/null 2>&1 || true
 		on "$2" run --detach --name "$relay" --network "${stack}_images" --publish "127.0.0.1:$registry_port:5000" --restart unless-stopped \
 			--init "${confined[@]}" --memory 128m bench/registry socat TCP-LISTEN:5000,fork,reuseaddr TCP:registry:5000 >/dev/null
 	fi
@@ -72,10 +93,12 @@ send_images() {
 # push_images IMAGE...: their references with digests go into the facts. A node that supports gets them, and its engine pushes
 # them to the registry; to a registry of one's own this one does.
 push_images() {
-	local image name tag context prefix pusher=("$docker")
+	local image name tag context supports prefix pusher=("$docker")
 	prefix=$(setting BENCH_REGISTRY)
 	if [[ ! $prefix ]]; then
-		read -r _ context _ < <(nodes_with support) || fail 1 "no node that supports can be used: scripts/swarm.sh check"
+		supports=$(nodes_with support)
+		read -r _ context _ <<<"$supports"
+		[[ $context ]] || fail 1 "no node that supports can be used: scripts/swarm.sh check"
 		prefix=127.0.0.1:$registry_port pusher=("$docker" --context "$context")
 		copy_image "$context" "$@"
 	fi
@@ -104,16 +127,27 @@ pull_images() {
 	done <"$facts/digests"
 }
 
-# registry_down: nothing of it is left on any node, of which some may not answer.
+# registry_down: nothing of it is left on any node, of which some may not answer. A manager may fail in between, and the swarm
+# takes its time to end a stack, whose networks are in the way of the next one.
 registry_down() {
-	local nodes context tries
+	local nodes context tries left
 	nodes=$(nodes_with)
-	while read -r _ context _; do on "$context" rm --force "$relay" >/dev/null 2>&1 || true; done <<<"$nodes"
-	on "$manager" stack rm "$stack" >/dev/null 2>&1 || true
-	# The swarm takes its time to end a stack, whose networks are in the way of the next one.
+	while read -r _ context _; do on "$context" rm --force --volumes "$relay" >/dev/null 2>&1 || true; done <<<"$nodes"
 	for ((tries = 0; tries < 100; tries++)); do
-		[[ $(on "$manager" network ls --quiet --filter "label=com.docker.stack.namespace=$stack") ]] || return 0
+		on "$manager" stack rm "$stack" >/dev/null 2>&1 || true
+		if left=$(stack_left) && [[ ! $left ]]; then return; fi
 		sleep 0.3
 	done
-	fail 1 "networks of the stack $stack are still there: what uses them?"
+	fail 1 "of the stack $stack there is still: ${left//$'\n'/, }"
+}
+
+# stack_left: in the swarm, and the networks that a node keeps until its last container has left them.
+stack_left() {
+	local what context
+	for what in service secret; do
+		on "$manager" "$what" ls --filter "label=com.docker.stack.namespace=$stack" --format "$what {{.Name}}" 2>/dev/null || return
+	done
+	while read -r _ context _; do
+		on "$context" network ls --filter "label=com.docker.stack.namespace=$stack" --format "network {{.Name}} ($context)" 2>/dev/null || true
+	done <"$facts/engines"
 }

@@ -60,11 +60,11 @@ resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format
 @test "every service that Compose can start is confined, but for what a list allows with its reason" {
 	local services
 	services=$(grep -c '^  [a-z0-9-]*:$' services/compose.yml)
-	# With postgres, upstream, the null server and the load generator.
+	# With postgres, upstream, the null server, the load generator and the registry of a swarm.
 	run -0 confined < <(resolved compose)
-	[[ $output == "$((services + 4)) containers are confined" ]]
+	[[ $output == "$((services + 5)) containers are confined" ]]
 	run -0 confined < <(resolved bench)
-	[[ $output == '13 containers are confined' ]]
+	[[ $output == '14 containers are confined' ]]
 }
 
 @test "a service that is not confined is found" {

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The stage end-to-end of scripts/test.sh. Only declares.
+# The stages end-to-end and swarm of scripts/test.sh. Only declares.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
@@ -7,14 +7,9 @@ source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 # bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each on its
 # quarter of the network: they mostly wait.
 test_end_to_end() {
-	local bats container passed files
+	local bats passed files
 	bats=$(mktemp -d)
-	mkdir -p "$bats"/{bin,lib,libexec}
-	container=$("$docker" create bench/tests)
-	"$docker" cp --quiet "$container:/usr/bin/bats" "$bats/bin/"
-	"$docker" cp --quiet "$container:/usr/lib/bats-core" "$bats/lib/"
-	"$docker" cp --quiet "$container:/usr/libexec/bats-core" "$bats/libexec/"
-	"$docker" rm "$container" >/dev/null
+	take_bats "$bats"
 	test_files 198.18.0.0/26 &
 	test_files 198.18.0.64/26 &
 	test_files 198.18.0.128/26 &
@@ -27,6 +22,27 @@ test_end_to_end() {
 	cat "$bats"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'
 	rm -rf "$bats"
 	((${#passed[@]} == ${#files[@]}))
+}
+
+take_bats() {
+	local container
+	mkdir -p "$1"/{bin,lib,libexec}
+	container=$("$docker" create bench/tests)
+	"$docker" cp --quiet "$container:/usr/bin/bats" "$1/bin/"
+	"$docker" cp --quiet "$container:/usr/lib/bats-core" "$1/lib/"
+	"$docker" cp --quiet "$container:/usr/libexec/bats-core" "$1/libexec/"
+	"$docker" rm "$container" >/dev/null
+}
+
+# The stage swarm: nodes of its own on this machine, for which it needs root; one file after the other.
+test_swarm() {
+	local bats status=0
+	((EUID == 0)) || { echo "not ok - the stage swarm starts Docker daemons in networks of their own: run it as root" && return 1; }
+	bats=$(mktemp -d)
+	take_bats "$bats"
+	"$bats/bin/bats" --tap --timing "$root"/tests/swarm || status=$?
+	rm -rf "$bats"
+	return "$status"
 }
 
 # test_files SUBNET: one test file after the other that nobody has taken; from the last, which takes longest. Those named alone-*

@@ -60,7 +60,7 @@ test_static() {
 	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
 	check "no failure that bash hides" in_tests python3 tests/support/masked_failures.py "${scripts[@]}" || bad=1
 	check "hadolint: services, tests" in_tests hadolint services/alpine.Dockerfile services/debian.Dockerfile services/package.Dockerfile tests/Dockerfile || bad=1
-	for folder in "${harness[@]}"; do
+	for folder in "${harness[@]}" registry; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
 	done
 	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml docs/github-actions-package.yml .github/workflows/tests.yml || bad=1

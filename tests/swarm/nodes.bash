@@ -63,13 +63,15 @@ node_network() {
 # node_daemon I: its first process takes all others of the node with it, and the last of them all mounts. Another containerd of
 # this machine, and what other daemons keep in /run/docker, are out of its sight. (`ip netns exec` would hide the cgroups.)
 node_daemon() {
-	local own=$nodes_home/$1 netns
+	local own=$nodes_home/$1 netns hidden
 	netns=$(node_netns "$1")
 	mkdir -p "$own"
 	rm -rf "$own/docker.sock" "$own/exec" "$own/dockerd.pid"
+	# shellcheck disable=SC2016 # for the shell there
+	hidden='echo "$1" >/proc/sys/kernel/hostname && mkdir -p /run/containerd /run/docker && mount -t tmpfs tmpfs /run/containerd &&
+		mount -t tmpfs tmpfs /run/docker && exec docker-init -- dockerd "${@:2}"'
 	setsid nsenter "--net=/run/netns/$netns" unshare --mount --propagation slave --uts --pid --fork --kill-child --mount-proc \
-		bash -c 'echo "$1" >/proc/sys/kernel/hostname && mkdir -p /run/containerd /run/docker && mount -t tmpfs tmpfs /run/containerd &&
-			mount -t tmpfs tmpfs /run/docker && exec docker-init -- dockerd "${@:2}"' - "bench-node-$1" \
+		bash -c "$hidden" - "bench-node-$1" \
 		--data-root "$own/data" --exec-root "$own/exec" --pidfile "$own/dockerd.pid" --host "unix://$own/docker.sock" \
 		--cgroup-parent "/$nodes_cgroup/$1" --log-level warn >>"$own/log" 2>&1 </dev/null &
 	echo $! >"$own/pid"

@@ -31,6 +31,7 @@ def test_an_exported_setting_wins_over_the_file() -> None:
         ("SERVER_CPUS", "0-"),
         ("MEMORY", "lots"),
         ("BENCH_SUBNET", "10.0.0.1"),
+        ("BENCH_REGISTRY", "https://registry.example.org"),
         ("SELECTION", "$(id)"),
         ("PYTHON_JIT", "on"),
         ("PYPY_IMAGE", "a b"),

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# Nodes, labels, checks, the registry and the stack on a real swarm of three nodes (nodes.sh).
+
+bats_require_minimum_version 1.5.0
+
+export NODES_HOME=${NODES_HOME:-/tmp/bench-nodes-test} NODES_SUBNET=${NODES_SUBNET:-198.18.65} NODES_POOL=${NODES_POOL:-198.18.136.0/21}
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	tests/swarm/nodes.sh down
+	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 3)
+	export DOCKER_CONFIG
+}
+
+teardown_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	DOCKER_CONFIG='' tests/swarm/nodes.sh down
+	# Nothing is left of it: folder, networks, rule, cgroups, processes.
+	[[ ! -e $NODES_HOME ]]
+	run -1 grep -rqsF "$NODES_HOME" /proc/self/mounts
+	[[ $(ip netns list) != *bench-nodes-${NODES_SUBNET##*.}-* ]]
+	run -1 ip link show "bench-br${NODES_SUBNET##*.}"
+	[[ $(iptables -S FORWARD) != *bench-br${NODES_SUBNET##*.}* ]]
+	[[ -z $(find /sys/fs/cgroup -type d -name "bench-nodes-${NODES_SUBNET##*.}*") ]]
+}
+
+setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
+
+node() { docker --context "bench-node-$1" "${@:2}"; }
+
+@test "a swarm without roles is refused, and roles are given and taken" {
+	run -1 scripts/swarm.sh check
+	[[ $output == *"stop: server: no node has this role"* && $output == *"stop: loadgen"* && $output == *"stop: support"* ]]
+	run -2 scripts/swarm.sh label bench-node-3 server loadgen
+	[[ $output == *"shares its node with no other role"* ]]
+	run -2 scripts/swarm.sh label nobody server
+	[[ $output == *"node nobody is not labelled"* ]]
+	scripts/swarm.sh label bench-node-1 loadgen support
+	scripts/swarm.sh label bench-node-2 loadgen
+	scripts/swarm.sh label bench-node-3 server
+	run -0 scripts/swarm.sh roles
+	[[ ${#lines[@]} == 4 && $output == *"server bench-node-3 bench-node-3 $NODES_SUBNET.3 "* ]]
+	scripts/swarm.sh label bench-node-3
+	run -0 scripts/swarm.sh roles
+	[[ ${#lines[@]} == 3 && $output == *"support bench-node-1 "* ]]
+	scripts/swarm.sh label bench-node-3 server
+}
+
+@test "check measures clocks, ports and the link; a closed port and a lost node stop a run" {
+	run -0 scripts/swarm.sh check --seconds 1
+	echo "$output"
+	[[ $output == *"ok: ports: 2377/tcp, 7946/tcp reached"* ]]
+	[[ $output =~ "ok: bench-node-1 to bench-node-3: "[0-9.]+" Gbit/s, 0."[0-9]+" ms" || $output == *"the network may limit"* ]]
+	[[ $(grep -c 'clock .* ms from' <<<"$output") == 3 ]]
+	netns=bench-nodes-${NODES_SUBNET##*.}-3
+	ip netns exec "$netns" iptables -I INPUT -i eth0 -p udp --dport 4789 -j DROP
+	ip netns exec "$netns" iptables -I INPUT -i eth0 -s "$NODES_SUBNET.1" -p tcp --dport 7946 -j REJECT
+	run -1 scripts/swarm.sh check --seconds 1
+	ip netns exec "$netns" iptables -D INPUT -i eth0 -s "$NODES_SUBNET.1" -p tcp --dport 7946 -j REJECT
+	ip netns exec "$netns" iptables -D INPUT -i eth0 -p udp --dport 4789 -j DROP
+	echo "$output"
+	[[ $output == *"stop: bench-node-1: does not reach bench-node-3 at 7946/tcp"* ]]
+	[[ $output == *"stop: bench-node-1 to bench-node-3: nothing passes on an overlay network"* ]]
+	[[ $(node 1 network ls --filter name=bench-check --quiet) == '' ]]
+}
+
+@test "images reach every node by digest through the swarm's own registry, which listens on loopback alone" {
+	BENCH_SUBNET=198.18.143.0/24 scripts/swarm.sh up upstream
+	scripts/swarm.sh send bench/upstream
+	here=$(docker image inspect --format '{{.Id}}' bench/upstream)
+	for i in 1 2 3; do
+		[[ $(node "$i" image inspect --format '{{.Id}}' bench/upstream) == "$here" ]]
+		[[ $(node "$i" image inspect --format '{{.RepoDigests}}' bench/upstream) == *127.0.0.1:5000/bench/upstream@sha256:* ]]
+		[[ $(node "$i" inspect --format '{{range .NetworkSettings.Ports}}{{range .}}{{.HostIp}} {{end}}{{end}}' bench-relay) == '127.0.0.1 ' ]]
+	done
+	run -0 node 1 service inspect bench_registry --format '{{.Spec.EndpointSpec.Mode}} {{.Spec.TaskTemplate.Placement.Constraints}} {{.Endpoint.Ports}}'
+	[[ $output == 'dnsrr [node.labels.bench.role == loadgen+support] []' ]]
+	# The network of a run has no way out, and the registry is not in it.
+	[[ $(node 1 network inspect bench_bench --format '{{.Internal}} {{.Attachable}} {{.Driver}} {{.Options}}') == 'true true overlay '* ]]
+	[[ $(node 1 network inspect bench_bench --format '{{.Options}}') != *encrypted* ]]
+	# shellcheck disable=SC2016 # for the shell there
+	run -0 node 3 run --rm --network bench_bench bench/registry bash -c 'for at in upstream/8080 registry/5000; do
+		timeout 3 bash -c "</dev/tcp/$at" 2>/dev/null && echo "$at reached" || echo "$at not"; done'
+	[[ $output == $'upstream/8080 reached\nregistry/5000 not' ]]
+}
+
+@test "a node that was cut is missed, comes back, and nothing is left of the registry in the end" {
+	tests/swarm/nodes.sh cut 3
+	for ((tries = 0; tries < 60; tries++)); do
+		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-3) != down ]] || break
+		sleep 0.5
+	done
+	run -1 scripts/swarm.sh check --seconds 1
+	[[ $output == *"stop: server: no node with this role can be used now (bench-node-3)"* ]]
+	tests/swarm/nodes.sh start 3
+	for ((tries = 0; tries < 60; tries++)); do
+		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-3) != ready ]] || break
+		sleep 0.5
+	done
+	scripts/swarm.sh down
+	for i in 1 2 3; do [[ $(node "$i" ps --all --quiet --filter name=bench-relay) == '' ]]; done
+	node 1 service ls && node 1 network ls
+	[[ $(node 1 service ls --quiet) == '' && $(node 1 network ls --quiet --filter name=bench_) == '' ]]
+}
