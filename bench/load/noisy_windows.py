@@ -32,9 +32,7 @@ class Retries:
     limits: NoiseLimits
     most: Mapping[Table, int]
 
-    def wanted(
-        self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None
-    ) -> bool:
+    def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
         """Whether this window is to be measured again; `hosts`: the CPUs of each machine, None for this one's."""
         first = window[0]
         most = self.most.get((first.scenario, first.tool, first.level), 0)
