@@ -30,13 +30,14 @@ def several_compose_verb(argv: Sequence[str]) -> int:
 
 
 def several_nodes_verb(argv: Sequence[str]) -> int:
-    """`several-nodes <ROLES`: print `ROLE NODE CONTEXT ADDRESS KIND`, tab-separated, of one node for each role.
+    """`several-nodes FILE <ROLES`: print `ROLE NODE CONTEXT ADDRESS KIND`, tab-separated, of one node for each role.
 
-    ROLES is what `scripts/swarm.sh roles` prints.
+    ROLES is what `scripts/swarm.sh roles` prints; FILE has such lines of the nodes that the run has had.
     """
-    if argv:
-        raise UserError("usage: python3 -m bench several-nodes <ROLES")
-    for words in chosen_nodes(sys.stdin.read().splitlines()):
+    if len(argv) != 1:
+        raise UserError("usage: python3 -m bench several-nodes FILE <ROLES")
+    before = Path(argv[0]).read_text().splitlines() if Path(argv[0]).exists() else ()
+    for words in chosen_nodes(sys.stdin.read().splitlines(), before):
         print(*words, sep="\t")
     return 0
 

@@ -214,8 +214,27 @@ def _host(
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
+    if ticks is None and raw.before.get("apart") == "yes":
+        loadgen_s = used[-1][0] or 0.0
+        foreign = foreign_ratio(wall_s * cpus, spent, loadgen_s, in_tasks=in_tasks)
+        return _worse(raw, steal[0], foreign, used[0][0] or 0.0, in_tasks=in_tasks)
     foreign = foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks)
     return {"steal_ratio": steal, "foreign_ratio": (min(1.0, foreign * share), "")}
+
+
+def _worse(raw: Raw, steal: float, foreign: float, server_s: float, *, in_tasks: bool) -> Figures:
+    """Shares where load generator (given) and server are on two machines: those of the one where they are higher."""
+    times = [_cpu_times(f"cpu {end.get('proc_stat_cpu', '')}") for end in (raw.before, raw.after)]
+    if times[0] is None or times[1] is None:
+        reason = "the counters of the server's machine do not include it"
+        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
+    total_s = sum(spent) / TICKS_PER_S
+    if min(spent) < 0 or total_s < MIN_HOST_S:
+        reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
+        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    there = foreign_ratio(total_s, spent, server_s, in_tasks=in_tasks)
+    return {"steal_ratio": (max(steal, spent[7] / sum(spent)), ""), "foreign_ratio": (max(foreign, there), "")}
 
 
 def foreign_ratio(cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False) -> float:

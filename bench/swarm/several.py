@@ -15,16 +15,31 @@ PROJECT, RESULTS = "/bench", "/bench/results"
 KNOWN_MOUNTS = {PROJECT, RESULTS, "/host/cgroup"}
 
 
-def chosen_nodes(roles: Iterable[str]) -> list[tuple[str, str, str, str, str]]:
-    """(role, node, context, address, kind) of each role's first node; UserError where a role has none."""
-    found: dict[str, tuple[str, str, str, str, str]] = {}
+Chosen = tuple[str, str, str, str, str]
+"""Role, node, context, address and kind of a node."""
+
+
+def chosen_nodes(roles: Iterable[str], before: Iterable[str] = ()) -> list[Chosen]:
+    """Each role's first node of the kind that the run began with; UserError where a role has none.
+
+    `before` has the lines of nodes that the run has had: its figures all come from nodes of one kind.
+    """
+    kinds: dict[str, str] = {}
+    for line in before:
+        kinds.setdefault(line.split("\t")[0], line.split("\t")[-1])
+    found: dict[str, Chosen] = {}
+    others: dict[str, str] = {}
     for line in sorted(roles):
         words = line.split(maxsplit=4)
         if len(words) == 5 and words[0] in ROLES:
             role, node, context, address, kind = words
-            found.setdefault(role, (role, node, context, address, kind))
+            if kinds.get(role, kind) == kind:
+                found.setdefault(role, (role, node, context, address, kind))
+            else:
+                others[role] = f"{node} has {kind}, and the run began on {kinds[role]}"
     if lacking := [role for role in ROLES if role not in found]:
-        raise UserError(f"no node can be used as {' or '.join(lacking)}: scripts/swarm.sh check says why")
+        why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
+        raise UserError(f"no node can be used as {' or '.join(lacking)}: {why}")
     return [found[role] for role in ROLES]
 
 

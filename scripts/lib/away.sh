@@ -37,23 +37,30 @@ in_far_loadgen() {
 # send_inputs FOLDER: plan and step; in FOLDER, which begins empty, what later verbs read of earlier ones, and what this side has said. Names of windows
 # that were measured again go along, as they count.
 send_inputs() {
+	# shellcheck disable=SC2016 # for the shell there
+	list_inputs "$1" | at loadgen exec --interactive "$project-loadgen-1" sh -c '
+		mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" && tar --extract --touch --no-same-owner && touch "$1/.sent"' "$run" "$1"
+}
+
+# list_inputs FOLDER: them as an archive.
+list_inputs() {
+	local file files=()
 	(
-		cd "$run_dir"
-		files=()
+		cd "$run_dir" || exit
 		for file in run.json plan.jsonl step.jsonl step.sh containers.tsv "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
 			[[ ! -e $file ]] || files+=("$file")
 		done
 		mkdir -p "$1"
 		mapfile -t -O "${#files[@]}" files < <(find raw -type d -name '*.spoiled-*')
 		tar --create --no-recursion "$1" "${files[@]}"
-	) | at loadgen exec --interactive "$project-loadgen-1" sh -c '
-		mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" && tar --extract --touch --no-same-owner && touch "$1/.sent"' "$run" "$1"
+	)
 }
 
 # bring_home FOLDER: what was written since send_inputs, whole or not at all: each file has the sha256 that it has there.
 bring_home() {
 	local incoming status=0
 	incoming=$(mktemp -d "$run_dir/.incoming-XXXXXX") || return
+	# shellcheck disable=SC2016 # for the shell there
 	at loadgen exec "$project-loadgen-1" bash -c 'set -e -o pipefail; cd "results/$0"
 		find "$1" -type f -newer "$1/.sent" ! -name .sent -print0 | sort -z >/tmp/files-$$
 		xargs -0 -r sha256sum </tmp/files-$$ >.sums-$$

@@ -29,27 +29,25 @@ in_loadgen() { if [[ $several ]]; then in_far_loadgen "$@"; else "$docker" exec 
 
 # compose_each ARGUMENT... -- NAME...: run_compose with these arguments and services, on the engine of each service.
 compose_each() {
-	local arguments=() role name compose_context
+	local arguments=() role name where compose_context
 	local -A names=()
 	while [[ $1 != -- ]]; do arguments+=("$1") && shift; done
 	shift
 	for name; do
 		role_of "$name"
-		names[at ${context_of[$role]:-}]+=" $name"
+		where="at ${context_of[$role]:-}"
+		names[$where]+=" $name"
 	done
 	for name in "${!names[@]}"; do
 		compose_context=${name#at }
 		# shellcheck disable=SC2086 # a word for each
 		run_compose "${arguments[@]}" ${names[$name]} && continue
 		# A container joins a swarm's network with the help of a manager, of which none may lead for a moment.
-		[[ $several ]] && find_manager || return
+		{ [[ $several ]] && find_manager; } || return
 		# shellcheck disable=SC2086
 		run_compose "${arguments[@]}" ${names[$name]} || return
 	done
 }
-
-# How a new container is started.
-fresh=(up --detach --no-deps --no-build --force-recreate --timeout 0)
 
 # start_service NAME [loadgen]: a fresh container of it (and of the load generator).
 # shellcheck disable=SC2034 # image_id and started_ns are solo.sh's

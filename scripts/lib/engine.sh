@@ -59,6 +59,10 @@ beside() {
 # shellcheck disable=SC2034 # whoever runs one uses it
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
 
+# How Compose starts a new container.
+# shellcheck disable=SC2034
+fresh=(up --detach --no-deps --no-build --force-recreate --timeout 0)
+
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 # need_engine: an engine that answers, or a one-line error that says how to fix it.

@@ -30,8 +30,8 @@ several_refuses() {
 choose_nodes() {
 	local found
 	found=$("$root/scripts/swarm.sh" roles)
-	in_tools python3 -m bench several-nodes <<<"$found" | save "$run_dir/nodes.tsv"
-	cut -f1-3 "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
+	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" <<<"$found" | save "$run_dir/nodes.tsv"
+	cat "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
 	open_nodes
 	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}, database ${node_of[support]}; overlay network, not encrypted"
 }
@@ -75,11 +75,13 @@ ready_nodes() {
 	"$root/scripts/swarm.sh" send "${images[@]}"
 	make_network
 	for role in "${roles[@]}"; do fill_volumes "$role" || fail 1 "node ${node_of[$role]} does not take the project"; done
-	start_reader server && start_reader support || fail 1 "the counters of a node cannot be read"
+	for role in server support; do start_reader "$role" || fail 1 "the counters of node ${node_of[$role]} cannot be read"; done
 }
 
 make_network() {
 	find_manager || fail 1 "the run has no network"
+	# A lost node keeps the one that the run had, until the swarm has given it up.
+	! "$docker" --context "$manager" network inspect "$project" >/dev/null 2>&1 || return 0
 	"$docker" --context "$manager" network create --driver overlay --attachable --internal --subnet "$BENCH_SUBNET" \
 		--label "com.docker.compose.project=$project" --label bench.network=yes "$project" >/dev/null 2>"$run_dir/start.log" ||
 		fail 2 "the swarm makes no network of $BENCH_SUBNET: $(tail -n1 "$run_dir/start.log")"
@@ -123,7 +125,7 @@ remove_from_nodes() {
 		[[ $ids ]] || return 0
 		xargs "$docker" --context "$manager" network rm <<<"$ids" >/dev/null 2>&1 || sleep 0.3
 	done
-	warn "the network of $run is still there: docker --context $manager network rm $project"
+	warn "the swarm still counts a lost node as using the network of $run: docker --context $manager network rm $project"
 }
 
 list_on() {

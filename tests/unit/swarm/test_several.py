@@ -46,6 +46,14 @@ def test_a_lost_node_is_not_among_them_and_a_role_without_any_is_named() -> None
         chosen_nodes(ROLES[:1])
 
 
+def test_a_run_that_goes_on_gets_nodes_of_its_own_kind_alone() -> None:
+    before = ["server\tnode-9\tctx-9\t198.18.64.9\t8 CPUs, 8.0 GiB, linux/x86_64"]
+    with pytest.raises(UserError, match=r"as server: node-4 has 4 CPUs, .*, and the run began on 8 CPUs"):
+        chosen_nodes(ROLES, before)
+    like_it = "server node-5 ctx-5 198.18.64.5 8 CPUs, 8.0 GiB, linux/x86_64"
+    assert chosen_nodes([*ROLES, like_it], before)[0][1] == "node-5"
+
+
 def test_services_keep_what_confines_them_and_nothing_of_this_machine() -> None:
     confined = {
         "image": "bench/web",
