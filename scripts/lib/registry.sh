@@ -32,20 +32,25 @@ registry_up() {
 	(($#)) || return 0
 	push_images "${@/#/bench/}"
 	deploy_stack "${services[@]}" "$@"
+	await_stack
 }
 
-# deploy_stack SERVICE...: with the images' digests, as far as the registry has them; until all are up.
+# deploy_stack SERVICE...: with the images' digests, as far as the registry has them.
 deploy_stack() {
-	local tries up=''
 	compose --profile '*' config --format json "$@" | swarm_verb swarm-stack "$@" >"$facts/stack.json"
 	on "$manager" stack deploy --resolve-image never --compose-file "$facts/stack.json" "$stack" >"$facts/stack.log" 2>&1 ||
 		fail 1 "the swarm takes no stack: $(tail -n 1 "$facts/stack.log")"
+}
+
+# await_stack: until all of its services are up.
+await_stack() {
+	local tries up=''
 	for ((tries = 0; tries < 300; tries++)); do
 		up=$(on "$manager" stack services --format '{{.Replicas}}' "$stack")
 		[[ $up == *0/1* || ! $up ]] || return 0
 		sleep 0.3
 	done
-	fail 1 "the swarm has not started all of $*: docker --context $manager stack ps --no-trunc $stack"
+	fail 1 "the swarm has not started all of its stack: docker --context $manager stack ps --no-trunc $stack"
 }
 
 # copy_to_nodes NODES IMAGE...: to all of them side by side.

@@ -57,7 +57,7 @@ def words(name: str, rates: Mapping[str, Sequence[float]]) -> str:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval of order statistics that has the median with at least 95 %; of fewer than six values, their range."""
+    """The interval of order statistics that has the median with at least 95 %; of fewer than six values, all."""
     ordered, tail, outside = sorted(values), 0.0, 0
     for number in range(len(ordered) // 2):
         tail += math.comb(len(ordered), number) / 2 ** len(ordered)
