@@ -39,6 +39,7 @@
 #                         record, and try services again that failed, unless they answered wrongly
 #   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
 #                         that are given; what differs now (commit, engine, machine, images, packages) is said first
+#   --swarm               on the nodes of a Docker swarm that have roles (scripts/swarm.sh, docs/several-machines.md)
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -74,6 +75,7 @@ while (($#)); do
 		quiet=(--quiet)
 		;;
 	--list) verb=list ;;
+	--swarm) on_nodes=yes ;;
 	--dry-run) verb=commands ;;
 	--resume | --again)
 		[[ ${2:-} ]] || fail 2 "$1 needs the name of a run"
@@ -98,6 +100,7 @@ name=${resume%/}
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
+[[ ! $on_nodes ]] || several_refuses ${own[folder]:+--app} "${selection[@]}"
 [[ ! $again ]] || repeat_run "$again" "${selection[@]}"
 if ((${#own[@]})); then
 	prepare_own_app "${selection[@]}"
@@ -122,6 +125,7 @@ measure_run() {
 	check_targets
 	build_services
 	build_own_services
+	ready_nodes
 	start_dependencies
 	ready_own_app
 	# Of one's own app the start-up is measured too.
@@ -137,7 +141,9 @@ measure_run() {
 	[[ ! $words ]] || fail 1 "$words"
 }
 
+[[ ! $resume || ! -s $root/results/$run/nodes.tsv ]] || on_nodes=yes
 open_run "$run"
+[[ ! $on_nodes ]] || choose_nodes
 [[ $resume ]] || max_time_s=${MAX_TIME_S:-}
 say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"

@@ -88,6 +88,7 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
         "warm_ns": times.get("warm"),
         "loaded_ns": _number(facts, "loaded_ns"),
         "end_ns": _number(facts, "end_ns"),
+        **_node(facts),
     }
 
 
@@ -97,7 +98,7 @@ def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[st
         outcome, detail = _turns_outcome(run, step, facts, line)
         outcome = _of_running(line, outcome)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
-        meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns")}
+        meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns"), **_node(facts)}
         yield line["dir"], meta
 
 
@@ -164,6 +165,11 @@ def _lines(path: Path) -> Sequence[str]:
 def _status(facts: Mapping[str, str], key: str) -> int:
     """An exit status; a part that was not reached failed in no other way than the one before it."""
     return int(facts.get(key) or 0)
+
+
+def _node(facts: Mapping[str, str]) -> dict[str, str]:
+    """Where the services under test were, of a run on several machines."""
+    return {"node": facts["node"]} if facts.get("node") else {}
 
 
 def _number(facts: Mapping[str, str], key: str) -> int | None:

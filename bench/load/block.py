@@ -22,6 +22,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
+from bench.load.far_counters import FarCounters
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
 from bench.load.one_answer import one_answer_s, quiet_s
@@ -122,7 +123,7 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
             steps.append(stepped)
             # The CPU time of a server outside of all containers cannot be told from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
-            noisy = not counters.missing and retries.wanted(window, counted)
+            noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
             if not noisy and not (stepped and sum(steps) <= CLOCK_RETRIES):
                 break
             set_aside((block.run / window[0].dir).parent)
@@ -205,7 +206,7 @@ def _load_window(
         one = load.planned
         told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
         told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
-        told |= {"start_ns": began, "end_ns": ended, "elapsed_ns": elapsed, "limits": _limits(), "sysctls": _sysctls()}
+        told |= {"start_ns": began, "end_ns": ended, "elapsed_ns": elapsed, "limits": _limits(counters), "sysctls": _sysctls()}
         missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
         told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], missing)}
         folder = block.run / one.dir
@@ -258,9 +259,10 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
     } | ({"parts": turns.parts} if turns.parts else {})
 
 
-def _limits() -> dict[str, int | None]:
-    nofile = os.sysconf("SC_OPEN_MAX")
-    return {"nofile": nofile, "cpus": len(os.sched_getaffinity(0)), "host_cpus": os.cpu_count()}
+def _limits(counters: CpuCounters) -> dict[str, Any]:
+    hosts = counters.host_cpus
+    limits = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
+    return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})
 
 
 def _sysctls() -> dict[str, str]:
@@ -272,13 +274,18 @@ def _sysctls() -> dict[str, str]:
     return found
 
 
-def _cgroups(block: Block) -> dict[str, str]:
-    """The folder of each container below the host's cgroup root: as the host has written it, else as found here."""
+def _cgroups(block: Block) -> dict[str, str | FarCounters]:
+    """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
+
+    A third column of RUN/containers.tsv names the reader of a container on another machine.
+    """
     file = block.run / CONTAINERS
     if not file.exists():
         names = [*block.services, *SHARED]
-        return dict.fromkeys(names, NOWHERE) | find_cgroups(names, cgroup_root())
-    return {name: folder for name, _, folder in (line.partition("\t") for line in file.read_text().splitlines())}
+        return {**dict.fromkeys(names, NOWHERE), **find_cgroups(names, cgroup_root())}
+    lines = [line.split("\t") for line in file.read_text().splitlines()]
+    readers = {reader: FarCounters(reader) for reader in {line[2] for line in lines if len(line) > 2}}
+    return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
 
 
 def _load_name(one: Measurement) -> str:

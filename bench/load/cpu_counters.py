@@ -1,15 +1,18 @@
-"""CPU time of the containers of a run, and of the host, read from inside the load generator.
+"""CPU time of the containers of a run, and of their hosts, read from inside the load generator.
 
 The host's cgroup file system is mounted read-only at `HOST`; the host says which folder of it is which container's.
+Those on other machines are asked for (`far_counters`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.records.turns import ALL_TASKS
+from bench.load.far_counters import FarCounters, boot_id
 
 HOST = Path("/host/cgroup")
 """Where services/common.yml mounts the host's cgroup file system."""
@@ -24,38 +27,56 @@ def cgroup_root(host: Path = HOST) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One moment: CPU time of each container in ns (those that can be read), and /proc/stat's first line in ticks."""
+    """One moment: CPU time of each container in ns (those that can be read), and /proc/stat's first line in ticks.
+
+    Where the containers are on several machines, the ticks are the sum over these.
+    """
 
     cpu_ns: Mapping[str, int]
     host_ticks: tuple[int, ...]
 
 
 class CpuCounters:
-    """The counters of some containers; `folders` maps a name to its folder below `root`."""
+    """The counters of some containers; `folders` maps a name to its folder below `root`, or to its far reader."""
 
     def __init__(
-        self, folders: Mapping[str, str], root: Path | None = None, own: Path = OWN, stat: Path = STAT
+        self, folders: Mapping[str, str | FarCounters], root: Path | None = None, own: Path = OWN, stat: Path = STAT
     ) -> None:
         root = root or cgroup_root()
-        self._files = {name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items()}
+        self._far = {name: folder for name, folder in folders.items() if isinstance(folder, FarCounters)}
+        self._files = {
+            name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items() if isinstance(folder, str)
+        }
         self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
         self._all = _files_of_all(root)
         self._stat = stat
+        # Each machine counts once, however many readers are on it.
+        machines = {far.boot: far for far in self._far.values()}
+        self._watched = [far for boot, far in machines.items() if not boot or boot != boot_id()]
+        self._silent = {name: far for name, far in self._far.items() if name not in far.read([name])[0]}
+
+    @property
+    def host_cpus(self) -> tuple[int, ...]:
+        """How many CPUs each machine has, the load generator's first."""
+        return (os.cpu_count() or 1, *(far.cpus for far in self._watched))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The containers, without the load generator."""
-        return tuple(name for name in self._files if name != "loadgen")
+        return tuple(name for name in (*self._files, *self._far) if name != "loadgen")
 
     @property
     def missing(self) -> dict[str, str]:
         """Why a container's CPU time cannot be read, by its name."""
-        return {
+        here = {
             name: "its cgroup cannot be read in the load generator" for name, file in self._files.items() if not file
         }
+        return here | dict.fromkeys(self._silent, "its cgroup cannot be read on its machine")
 
     def cpu_ns(self, name: str) -> int:
         """The CPU time of one container so far; 0 where it cannot be read."""
+        if far := self._far.get(name):
+            return far.read([name])[0].get(name, 0)
         file = self._files.get(name)
         return (_usage_ns(file) or 0) if file else 0
 
@@ -66,10 +87,25 @@ class CpuCounters:
             file = self._files.get(name)
             if file is not None and (used := _usage_ns(file)) is not None:
                 cpu_ns[name] = used
-        if self._all:
+        if self._all and not self._watched:
             cpu_ns[ALL_TASKS] = sum(_usage_ns(file) or 0 for file in self._all)
-        with self._stat.open() as lines:
-            return Reading(cpu_ns, tuple(map(int, lines.readline().split()[1:9])))
+        ticks = read_ticks(self._stat)
+        asked: dict[FarCounters, list[str]] = {far: [] for far in self._watched}
+        for name in names:
+            if far := self._far.get(name):
+                asked.setdefault(far, []).append(name)
+        for far, of in asked.items():
+            used_there, ticks_there = far.read(of)
+            cpu_ns |= used_there
+            if far in self._watched:
+                ticks = tuple(map(sum, zip(ticks, ticks_there, strict=True)))
+        return Reading(cpu_ns, ticks)
+
+
+def read_ticks(stat: Path = STAT) -> tuple[int, ...]:
+    """The first line of /proc/stat: the ticks of all CPUs, without guests'."""
+    with stat.open() as lines:
+        return tuple(map(int, lines.readline().split()[1:9]))
 
 
 def _files_of_all(root: Path) -> list[Path]:

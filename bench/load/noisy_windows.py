@@ -33,14 +33,14 @@ class Retries:
     limits: NoiseLimits
     most: Mapping[Table, int]
 
-    def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns]) -> bool:
-        """Whether this window is to be measured again, because of noise."""
+    def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
+        """Whether this window is to be measured again, because of noise; `hosts`: the CPUs of each machine, None for this one's."""
         first = window[0]
         most = self.most.get((first.scenario, first.tool, first.level), 0)
         again = sum(
             1 for _ in self.run.glob(f"raw/r*/blocks/*/{first.scenario}/{first.tool}-{first.level}/w*.{SPOILED}-*")
         )
-        return again < most and is_spoiled(list(taken), self.limits, os.cpu_count() or 1)
+        return again < most and is_spoiled(list(taken), self.limits, hosts or (os.cpu_count() or 1,))
 
 
 def retries_of(run: Path) -> Retries:
@@ -57,8 +57,12 @@ def retries_of(run: Path) -> Retries:
     return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
 
 
-def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, cpus: int) -> bool:
-    """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow."""
+def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
+    """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow.
+
+    `hosts` are the CPUs of each machine. Of several, all may have happened on the one with the fewest.
+    """
+    cpus, share = sum(hosts), sum(hosts) / min(hosts)
     spent = [sum(ticks) for ticks in zip(*(turns.host_ticks for turns in taken), strict=True)]
     cpu_s = cpus * sum(turns.load_ns + turns.drain_ns for turns in taken) / 1e9
     if not cpu_s or not sum(spent):
@@ -66,4 +70,5 @@ def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, cpus: int) -> bool:
     used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name != ALL_TASKS) / 1e9
     told = [turns.cpu_ns[ALL_TASKS] / 1e9 for turns in taken if ALL_TASKS in turns.cpu_ns]
     all_s = sum(told) if len(told) == len(taken) else None
-    return spent[7] / sum(spent) > limits.steal or foreign_ratio(cpu_s, spent, used_s, all_s=all_s) > limits.foreign
+    foreign = foreign_ratio(cpu_s, spent, used_s, all_s=all_s)
+    return spent[7] / sum(spent) * share > limits.steal or foreign * share > limits.foreign

@@ -87,6 +87,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "process_cpu_s": Field(
             "CPU time of each process of the service, the most first; in turns over all windows of its block", "s"
         ),
+        "node": Field("in a run on several machines, the node where the service was"),
     }
 )
 """Every field of `bench.records.record.Record`, in its order."""

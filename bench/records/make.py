@@ -123,6 +123,7 @@ def make_record(
         window=planned.window,
         block=planned.block,
         settings=planned.settings,
+        node=_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
         **{name: value for name, (value, _) in figures.items()},
     )
 

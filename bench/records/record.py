@@ -168,6 +168,8 @@ class Record:
     settings: str | None = None
     # CPU time of each process of the service, the most first; in turns over all windows of the block.
     process_cpu_s: tuple[float, ...] | None = None
+    # Of a run on several machines.
+    node: str | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

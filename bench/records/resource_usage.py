@@ -192,9 +192,12 @@ def _host(
     Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
     columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
     that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign. `turns` are the service's own, where it had any.
+    does not count as foreign. `turns` are the service's own, where it had any. Where they and the CPUs are sums over several
+    machines, all of it is taken to have happened on the one with the fewest CPUs.
     """
-    cpus = whole(mapping((raw.tool or {}).get("limits")).get("host_cpus"))
+    limits = mapping((raw.tool or {}).get("limits"))
+    cpus, least = whole(limits.get("host_cpus")), whole(limits.get("least_host_cpus"))
+    share = cpus / least if cpus and least and least > 0 else 1.0
     times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
     if turns is not None:
         spent = [*turns.host_ticks]
@@ -206,15 +209,34 @@ def _host(
     if min(spent) < 0 or total_s < MIN_HOST_S:
         reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
         return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
-    steal = (spent[7] / sum(spent), "")
+    steal = (min(1.0, spent[7] / sum(spent) * share), "")
     unknown = [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
         return {"steal_ratio": steal, "foreign_ratio": (None, (unknown or [no_tool])[0])}
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
+    if turns is None and raw.before.get("apart") == "yes":
+        loadgen_s = used[-1][0] or 0.0
+        foreign = foreign_ratio(wall_s * cpus, spent, loadgen_s, in_tasks=in_tasks)
+        return _worse(raw, steal[0], foreign, used[0][0] or 0.0, in_tasks=in_tasks)
     all_s = turns.cpu_s.get(ALL_TASKS) if turns else None
     foreign = foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks, all_s=all_s)
-    return {"steal_ratio": steal, "foreign_ratio": (foreign, "")}
+    return {"steal_ratio": steal, "foreign_ratio": (min(1.0, foreign * share), "")}
+
+
+def _worse(raw: Raw, steal: float, foreign: float, server_s: float, *, in_tasks: bool) -> Figures:
+    """Shares where load generator (given) and server are on two machines: those of the one where they are higher."""
+    times = [_cpu_times(f"cpu {end.get('proc_stat_cpu', '')}") for end in (raw.before, raw.after)]
+    if times[0] is None or times[1] is None:
+        reason = "the counters of the server's machine do not include it"
+        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
+    total_s = sum(spent) / TICKS_PER_S
+    if min(spent) < 0 or total_s < MIN_HOST_S:
+        reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
+        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    there = foreign_ratio(total_s, spent, server_s, in_tasks=in_tasks)
+    return {"steal_ratio": (max(steal, spent[7] / sum(spent)), ""), "foreign_ratio": (max(foreign, there), "")}
 
 
 def foreign_ratio(

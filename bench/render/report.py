@@ -176,6 +176,14 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
     for name in ("containers", "engine"):
         yield name, str(facts.get(name) or "unknown")
+    if nodes := sorted({record.node for record in records if record.node}):
+        yield (
+            "nodes",
+            (
+                f"servers on {listed(nodes)}, of one kind; load generator and database on nodes of their own; overlay "
+                "network, not encrypted. `host` is where the scripts ran"
+            ),
+        )
     host = mapping(facts.get("host"))
     known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
     yield "host", ", ".join(known) or "unknown"

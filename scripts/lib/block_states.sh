@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 # How the containers of a block are, and their counters. Only declares; containers.sh has what they need.
 
-# shellcheck source=scripts/lib/counters.sh
-source "${BASH_SOURCE[0]%/*}/counters.sh"
+# shellcheck source=scripts/lib/readers.sh
+source "${BASH_SOURCE[0]%/*}/readers.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # look_at_block NAME...: one look of Docker for all of them, as each costs 30 ms. Sets block_state, what server_state says
 # besides counters, and block_ended.
-# shellcheck disable=SC2034,SC2154 # block_ended is block.sh's; many.sh sets containers, compose.sh docker
+# shellcheck disable=SC2034,SC2154 # block_ended is block.sh's; many.sh sets containers
 look_at_block() {
 	local name running killed restarts found=''
 	local format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}} {{.State.OOMKilled}} {{.RestartCount}}'
 	block_state=() block_ended=()
 	name_containers "$@"
-	((${#containers[@]} == 0)) || found=$("$docker" inspect --format "$format" "${containers[@]}" 2>/dev/null) || true # of one that is gone there is no line
+	((${#containers[@]} == 0)) || found=$(at server inspect --format "$format" "${containers[@]}" 2>/dev/null) || true # of one that is gone there is no line
 	while read -r name running killed restarts; do
 		[[ ! $name ]] || block_state[$name]=$(printf 'running %s\noom_killed %s\nrestarts %s' "$running" "$killed" "$restarts")
 	done <<<"$found"
@@ -29,7 +29,7 @@ save_block_states() {
 		if is_target "$name"; then
 			target_state
 		else
-			counters "${block_pid[$name]:-0}"
+			read_at server counters "${block_pid[$name]:-0}"
 			printf '%s\n' "${block_state[$name]:-}"
 		fi | save "$2/$name.$1"
 	done

@@ -12,6 +12,8 @@ source "${BASH_SOURCE[0]%/*}/provenance.sh"
 source "${BASH_SOURCE[0]%/*}/many.sh"
 # shellcheck source=scripts/lib/revive.sh
 source "${BASH_SOURCE[0]%/*}/revive.sh"
+# shellcheck source=scripts/lib/several.sh
+source "${BASH_SOURCE[0]%/*}/several.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
@@ -21,7 +23,7 @@ source "${BASH_SOURCE[0]%/*}/target.sh"
 # with it is tried again elsewhere, but for `next`, which measure_all begins again.
 bench() {
 	local status=0
-	if [[ $project ]] && is_running loadgen; then
+	if [[ $project && ! $several ]] && is_running loadgen; then
 		in_loadgen python3 -m bench "$@" || status=$?
 		if ((status == 0)) || [[ $1 == *next ]] || is_running loadgen; then return "$status"; fi
 	fi
@@ -29,9 +31,31 @@ bench() {
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
-run_compose() { own_docker compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
+run_compose() { own_docker ${compose_context:+--context "$compose_context"} compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
 
-in_loadgen() { "$docker" exec "$project-$loadgen-1" "$@"; }
+in_loadgen() { if [[ $several ]]; then in_far_loadgen "$@"; else "$docker" exec "$project-$loadgen-1" "$@"; fi; }
+
+# compose_each ARGUMENT... -- NAME...: run_compose with these arguments and services, on the engine of each service.
+compose_each() {
+	local arguments=() role name where compose_context
+	local -A names=()
+	while [[ $1 != -- ]]; do arguments+=("$1") && shift; done
+	shift
+	for name; do
+		role_of "$name"
+		where="at ${context_of[$role]:-}"
+		names[$where]+=" $name"
+	done
+	for name in "${!names[@]}"; do
+		compose_context=${name#at }
+		# shellcheck disable=SC2086 # a word for each
+		run_compose "${arguments[@]}" ${names[$name]} && continue
+		# A container joins a swarm's network with the help of a manager, of which none may lead for a moment.
+		{ [[ $several ]] && find_manager; } || return
+		# shellcheck disable=SC2086
+		run_compose "${arguments[@]}" ${names[$name]} || return
+	done
+}
 
 # start_service NAME [loadgen]: a fresh container of it (and of the load generator).
 # shellcheck disable=SC2034 # image_id and started_ns are solo.sh's
@@ -43,8 +67,8 @@ start_service() {
 		return 0
 	fi
 	log=$(start_log "$1") || return
-	run_compose up --detach --no-deps --no-build --force-recreate --timeout 0 "$@" >"$log" 2>&1 || return
-	found=$("$docker" inspect --format '{{.State.Pid}} {{.Image}} {{.State.StartedAt}}' "$project-$1-1") || return
+	compose_each "${fresh[@]}" -- "$@" >"$log" 2>&1 || return
+	found=$(beside "$1" inspect --format '{{.State.Pid}} {{.Image}} {{.State.StartedAt}}' "$project-$1-1") || return
 	read -r server_pid image_id started <<<"$found"
 	started_ns=$(date --date="$started" +%s%N) || started_ns=''
 }
@@ -52,12 +76,12 @@ start_service() {
 start_log() { mkdir -p "$run_dir/raw/services/$1" && printf '%s' "$run_dir/raw/services/$1/start.log"; }
 
 stop_service() {
-	if is_target "$1"; then stop_host_loadgen; else "$docker" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; fi
+	if is_target "$1"; then stop_host_loadgen; else beside "$1" rm --force --volumes "$project-$1-1" >/dev/null 2>&1 || true; fi
 }
 
-is_running() { is_target "$1" || [[ $("$docker" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
+is_running() { is_target "$1" || [[ $(beside "$1" inspect --format '{{.State.Running}}' "$project-$1-1" 2>/dev/null) == true ]]; }
 
-server_log() { is_target "$1" || "$docker" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
+server_log() { is_target "$1" || beside "$1" logs --tail 50 "$project-$1-1" 2>&1 | tail -c 65536; }
 
 # server_state NAME: its counters, and how its container is; of the one that was started last.
 server_state() {
@@ -65,8 +89,8 @@ server_state() {
 		target_state
 		return
 	fi
-	counters "$server_pid"
-	"$docker" inspect --format 'running {{.State.Running}}
+	read_at server counters "$server_pid"
+	at server inspect --format 'running {{.State.Running}}
 oom_killed {{.State.OOMKilled}}
 restarts {{.RestartCount}}' "$project-$1-1"
 }

@@ -43,6 +43,10 @@ find_irq_time() {
 	[[ $config != *CONFIG_IRQ_TIME_ACCOUNTING=y* ]] || irq_time=apart
 }
 
+boot_id() { cat "$proc_root/sys/kernel/random/boot_id"; }
+
+online_cpus() { cat /sys/devices/system/cpu/online; }
+
 # file_memory PID: the bytes of files that the container has in memory, which the kernel drops when it needs room; the
 # first container to read an image's files has them charged to it, and the next ones have not.
 file_memory() {

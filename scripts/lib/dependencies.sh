@@ -8,6 +8,8 @@ source "${BASH_SOURCE[0]%/*}/compose.sh"
 source "${BASH_SOURCE[0]%/*}/counters.sh"
 # shellcheck source=scripts/lib/dead_runs.sh
 source "${BASH_SOURCE[0]%/*}/dead_runs.sh"
+# shellcheck source=scripts/lib/readers.sh
+source "${BASH_SOURCE[0]%/*}/readers.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/state.sh
@@ -23,15 +25,18 @@ start_dependencies() {
 	fi
 	find_irq_time
 	for ((i = 0; i < 100; i++)); do
-		! database_ready || ! find_dependencies || ! find_cgroups || return 0
+		if database_ready && find_dependencies && find_cgroups; then
+			[[ ! $several ]] || know_machines
+			return
+		fi
 		sleep 0.1
 		((i % 10 < 9)) || start_ended
 	done
-	words=$("$docker" logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
+	words=$(at support logs --tail 1 "$project-postgres-1" 2>&1) || words='its container is gone'
 	fail 1 "the database has no rows after 10 s: $words"
 }
 
-up_dependencies() { attend run_compose up --detach --no-build "${DEPENDENCIES[@]}" >"$log" 2>&1; }
+up_dependencies() { attend compose_each up --detach --no-build -- "${DEPENDENCIES[@]}" >"$log" 2>&1; }
 
 retry_without_dead_runs() { subnet_taken && remove_dead_runs && up_dependencies; }
 
@@ -45,7 +50,7 @@ subnet_taken() {
 
 # database_ready: a user's own service of that name takes its place, and is not waited for here.
 database_ready() {
-	[[ " ${DEPENDENCIES[*]} " != *' postgres '* ]] || "$docker" exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1
+	[[ " ${DEPENDENCIES[*]} " != *' postgres '* ]] || at support exec "$project-postgres-1" /usr/local/bin/ready >/dev/null 2>&1
 }
 
 # start_ended: one that was killed as it started has another try.
@@ -69,13 +74,14 @@ ended=()
 find_dependencies() {
 	local name
 	for name in "${DEPENDENCIES[@]}"; do
-		dependency_pid[$name]=$("$docker" inspect --format '{{.State.Pid}}' "$project-$name-1") || return
+		dependency_pid[$name]=$(beside "$name" inspect --format '{{.State.Pid}}' "$project-$name-1") || return
 	done
 }
 
-# find_cgroups: whether this engine's can be read, by the load generator's.
+# find_cgroups: whether this engine's can be read, by the load generator's. Several machines have readers of their own.
 find_cgroups() {
 	local id
+	[[ ! $several ]] || return 0
 	id=$("$docker" inspect --format '{{.Id}}' "$project-loadgen-1") || return
 	find_counters "$id" "${dependency_pid[loadgen]}"
 }
@@ -88,7 +94,7 @@ own_services() {
 }
 
 # dependency_state NAME: its counters.
-dependency_state() { counters "${dependency_pid[$1]:-0}"; }
+dependency_state() { read_at support counters "${dependency_pid[$1]:-0}"; }
 
 # save_idle NAME: the counters of a service that was asked for one answer, once its memory has settled (5 s at most): other
 # workers may still load while the first one answers.
@@ -101,5 +107,5 @@ save_idle() {
 		((${now:-0} > was + was / 100)) || break
 		sleep 0.2
 	done
-	{ printf '%s\n' "$state" && file_memory "$server_pid"; } | save "$run_dir/raw/services/$1/idle.txt"
+	{ printf '%s\n' "$state" && read_at server file_memory "$server_pid"; } | save "$run_dir/raw/services/$1/idle.txt"
 }

@@ -33,9 +33,37 @@ own_docker() {
 }
 own_unset=()
 
+# at ROLE ARGUMENT...: Docker on the engine that has this role: server, loadgen or support (database, upstream). All of them are
+# this machine's, unless the run is on several (several.sh sets their contexts).
+at() {
+	local context=${context_of[$1]:-}
+	"$docker" ${context:+--context "$context"} "${@:2}"
+}
+declare -gA context_of=()
+
+# role_of SERVICE: sets `role`.
+role_of() {
+	case $1 in
+	loadgen) role=loadgen ;;
+	postgres | upstream | own-*) role=support ;;
+	*) role=server ;;
+	esac
+}
+
+# beside SERVICE ARGUMENT...: Docker on the engine where this service is.
+beside() {
+	local role
+	role_of "$1"
+	at "$role" "${@:2}"
+}
+
 # The rights of a container that Compose does not start; services/template.yml has those of the others.
 # shellcheck disable=SC2034 # whoever runs one uses it
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
+
+# How Compose starts a new container.
+# shellcheck disable=SC2034
+fresh=(up --detach --no-deps --no-build --force-recreate --timeout 0)
 
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 

@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/several.sh
+source "${BASH_SOURCE[0]%/*}/several.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
@@ -17,6 +19,7 @@ remove_run() {
 	local left try words
 	stop_host_loadgen
 	[[ ${project:-} && -s $run_dir/compose.yml ]] || return 0
+	[[ ! $several ]] || remove_from_nodes
 	for try in 1 2 3 4 5; do
 		((try == 1)) || sleep 0.5
 		words=$(run_compose --profile '*' down --timeout 0 --volumes --remove-orphans 2>&1) || true
@@ -38,7 +41,7 @@ left_of_run() {
 remove_left() {
 	local left containers
 	left=$(left_of_run) || return
-	[[ ! $left ]] || remove_run
+	[[ ! $left$several ]] || remove_run
 	left=$("$docker" ps --all --quiet --filter "label=bench.run=$project") || return
 	mapfile -t containers <<<"$left"
 	[[ ! $left ]] || "$docker" rm --force "${containers[@]}" >/dev/null 2>&1 || true

@@ -8,6 +8,8 @@ source "${BASH_SOURCE[0]%/*}/block_states.sh"
 source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/readers.sh
+source "${BASH_SOURCE[0]%/*}/readers.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
@@ -28,17 +30,18 @@ start_block() {
 	fi
 	name_containers "${block_up[@]}"
 	if ((${#containers[@]})); then
-		found=$("$docker" inspect --format "$format" "${containers[@]}") || return
+		found=$(at server inspect --format "$format" "${containers[@]}") || return
 		while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
 	fi
 	list_cgroups "${ours[@]}" | save "$run_dir/containers.tsv" || return
+	[[ ! $several ]] || tell_readers || return
 	[[ ! $STEP_HOST_NETWORK ]] || start_host_loadgen "${block_up[@]}" || return
 	block_up+=("${targets[@]}")
 }
 
 # up_block LOG NAME...
 up_block() {
-	run_compose --file "$run_dir/block.yml" up --detach --no-deps --no-build --force-recreate --timeout 0 "${@:2}" >"$1" 2>&1
+	compose_each --file "$run_dir/block.yml" "${fresh[@]}" -- "${@:2}" >"$1" 2>&1
 }
 
 # start_each NAME...: one after another, since one that cannot start keeps those from it that are started with it. Sets
@@ -66,19 +69,20 @@ containers=()
 # describe_block NAME...: the Compose file that lets them use every CPU.
 describe_block() {
 	local name cpus
-	cpus=$(</sys/devices/system/cpu/online) || return
+	cpus=$(read_at server online_cpus) || return
 	echo services:
 	for name in "$@"; do printf '  %s: {cpuset: "%s"}\n' "$name" "$cpus"; done
 }
 
-# list_cgroups NAME...: a line `NAME<tab>FOLDER` for each, and for what all services ask: our database and upstream, and what
+# list_cgroups NAME...: a line `NAME<tab>FOLDER` for each (and on several machines `<tab>READER`, see readers.sh), and for what all services ask: our database and upstream, and what
 # one's own app brings along.
 list_cgroups() {
-	local name folder found
+	local name folder found role
 	own_services
 	for name in "$@" postgres upstream "${found[@]}"; do
-		folder=$(cgroup_below_root "${block_pid[$name]:-${dependency_pid[$name]:-0}}") || return
-		printf '%s\t%s\n' "$name" "$folder"
+		role_of "$name"
+		folder=$(read_at "$role" cgroup_below_root "${block_pid[$name]:-${dependency_pid[$name]:-0}}") || return
+		printf '%s\t%s%s\n' "$name" "$folder" "${context_of[$role]:+$'\t'counters-$role}"
 	done
 }
 
@@ -86,11 +90,11 @@ list_cgroups() {
 pin_block() {
 	! engine_is no-cpuset || return 0
 	name_containers "$@"
-	((${#containers[@]} == 0)) || "$docker" update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
+	((${#containers[@]} == 0)) || at server update --cpuset-cpus "$SERVER_CPUS" "${containers[@]}" >/dev/null
 }
 
 stop_block() {
 	name_containers "$@"
-	((${#containers[@]} == 0)) || "$docker" rm --force --volumes "${containers[@]}" >/dev/null 2>&1 || true
+	((${#containers[@]} == 0)) || at server rm --force --volumes "${containers[@]}" >/dev/null 2>&1 || true
 	stop_host_loadgen
 }

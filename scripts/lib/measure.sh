@@ -80,6 +80,10 @@ measure_step() {
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
 	note_ended
 	facts+=("end_ns=$(now_ns)")
+	if [[ $several ]]; then
+		need_nodes
+		facts+=("node=${node_of[server]}")
+	fi
 	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
 }
 

@@ -9,7 +9,7 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 # service_limits NAME: what it really has, read inside it.
 service_limits() {
 	# shellcheck disable=SC2016 # expanded in the container
-	"$docker" exec "$project-$1-1" sh -c 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"' ||
+	at server exec "$project-$1-1" sh -c 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"' ||
 		echo "null the container ended"
 }
 

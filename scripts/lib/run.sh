@@ -18,7 +18,7 @@ source "${BASH_SOURCE[0]%/*}/writer.sh"
 
 # open_run NAME: from here on, functions work on this run, its own settings hold, and no other script measures it.
 open_run() {
-	local key value sum own_services=()
+	local key value sum own_services=() format=yaml
 	run=$1 run_dir=$root/results/$1
 	need_room 2
 	become_writer
@@ -35,14 +35,20 @@ open_run() {
 	own_unset=("${OWN_VARIABLES[@]/#/--unset=}")
 	# shellcheck disable=SC2034 # containers.sh uses it
 	[[ ! $OWN_ENV_FILE ]] || own_values=(--env-file "$OWN_ENV_FILE")
+	open_nodes
 	[[ ! -s $run_dir/compose.yml ]] || return 0
 	# The load generator for a --target is in the host's network, and reaches the services beside it from there.
 	export WITHOUT_HOST=true
 	((${#TARGET_OF[@]} == 0)) || WITHOUT_HOST=false
+	[[ ! $on_nodes ]] || format=json
 	[[ ! -s $run_dir/app/services.json ]] || own_services=(--file "$run_dir/app/services.json")
 	compose --project-name "$project" --file "$run_dir/services.yml" "${own_services[@]}" --profile '*' \
-		config "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | save "$run_dir/compose.yml"
+		config --format "$format" "${DEPENDENCIES[@]}" null "${SERVICES[@]}" "${BUILD_OF[@]}" | for_engines | save "$run_dir/compose.yml"
 }
+
+# for_engines: a Compose file as the engines of the run get it.
+for_engines() { if [[ $on_nodes ]]; then in_tools python3 -m bench several-compose "$project"; else cat; fi; }
+on_nodes=''
 
 # go_on: takes away what a killed call has left of the run; services that failed and may pass now are tried again.
 go_on() {

@@ -20,10 +20,10 @@ check_shutdown() {
 		sleep 0.5
 		read_up
 		begin=$up
-		"$docker" stop --time 2 "$project-$1-1" >/dev/null 2>&1 || true
+		at server stop --time 2 "$project-$1-1" >/dev/null 2>&1 || true
 		read_up
 		end=$up
-		stopped=$("$docker" inspect --format '{{.State.ExitCode}}' "$project-$1-1")
+		stopped=$(at server inspect --format '{{.State.ExitCode}}' "$project-$1-1")
 		bench service-stopped "$run" "$1" "$stopped" "$try" "${begin}0000000" "${end}0000000"
 		((stopped != 0 && stopped != 128 + 15)) || break
 	done

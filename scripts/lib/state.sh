@@ -34,6 +34,13 @@ stopped=''
 # From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
 STEP_HOST_NETWORK='' loadgen=loadgen
 
+# open_nodes: not empty where the run is on several machines.
+several=''
+declare -gA node_of=()
+
+# know_machines: on several machines, whether server and load generator are on two kernels (yes or no)
+apart=''
+
 # time_is_up: not empty where the time ended the measuring.
 timed_out=''
 

@@ -315,7 +315,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
         peers.append(peer)
         return Connections(0)
 
-    def wanted(_retries: object, _window: object, taken: Sequence[object]) -> bool:
+    def wanted(_retries: object, _window: object, taken: Sequence[object], _hosts: object) -> bool:
         counted.append(len(taken))
         return False
 

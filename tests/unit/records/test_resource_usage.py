@@ -159,6 +159,23 @@ def test_foreign_cpu_is_what_was_busy_beside_the_measurement(tmp_path: Path) -> 
     assert host(tmp_path / "e", (200, 0, 90, 950, 10, 0, 0, 0)).foreign_ratio == 0.0
 
 
+def test_on_several_machines_noise_counts_where_it_was_the_most(tmp_path: Path) -> None:
+    folder = tmp_path / "apart"
+    host(folder, (150, 0, 0, 1050, 0, 0, 0, 0))
+    saved = folder / entry()["dir"]
+    for idle, foreign in ((1100, 0.0), (860, 0.2)):
+        # The server's machine: 12 s of CPU, of which it took 1 s.
+        for when, ticks in (("before", (0,) * 8), ("after", (1200 - idle, 0, 0, idle, 0, 0, 0, 0))):
+            told = {"apart": "yes", "proc_stat_cpu": " ".join(map(str, (*ticks, 0, 0)))}
+            file = saved / f"server.{when}"
+            kept = [line for line in file.read_text().splitlines() if line.split()[0] not in told]
+            file.write_text("\n".join([*kept, *(f"{key} {value}" for key, value in told.items())]) + "\n")
+        assert rebuilt(folder).foreign_ratio == pytest.approx(foreign)
+        assert rebuilt(folder).steal_ratio == 0.0
+    file.write_text(file.read_text().replace("proc_stat_cpu", "other"))
+    assert rebuilt(folder).nulls["foreign_ratio"] == "the counters of the server's machine do not include it"
+
+
 def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
     folder = tmp_path / entry()["dir"]
     host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))

@@ -1,0 +1,57 @@
+"""Verbs of a run on several machines: `counters`, `several-compose`, `several-nodes`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.core.errors import UserError
+from bench.load.cpu_counters import CpuCounters
+from bench.load.far_counters import Answer, serve
+from bench.swarm.several import chosen_nodes, several_compose
+
+
+def counters_verb(argv: Sequence[str]) -> int:
+    """`counters FILE`: answer `bench turns` on another machine; FILE has a line `NAME<tab>FOLDER` of each container."""
+    if len(argv) != 1:
+        raise UserError("usage: python3 -m bench counters FILE")
+    serve(lambda: _answer(_folders(Path(argv[0])))).serve_forever()
+    return 0
+
+
+def several_compose_verb(argv: Sequence[str]) -> int:
+    """`several-compose PROJECT <COMPOSE`: print the Compose file of a run on several machines, as JSON."""
+    if len(argv) != 1:
+        raise UserError("usage: python3 -m bench several-compose PROJECT")
+    print(json.dumps(several_compose(json.load(sys.stdin), argv[0]), indent=1))
+    return 0
+
+
+def several_nodes_verb(argv: Sequence[str]) -> int:
+    """`several-nodes FILE <ROLES`: print `ROLE NODE CONTEXT ADDRESS KIND`, tab-separated, of one node for each role.
+
+    ROLES is what `scripts/swarm.sh roles` prints; FILE has such lines of the nodes that the run has had.
+    """
+    if len(argv) != 1:
+        raise UserError("usage: python3 -m bench several-nodes FILE <ROLES")
+    before = Path(argv[0]).read_text().splitlines() if Path(argv[0]).exists() else ()
+    for words in chosen_nodes(sys.stdin.read().splitlines(), before):
+        print(*words, sep="\t")
+    return 0
+
+
+def _folders(file: Path) -> Mapping[str, str]:
+    lines = (line.split("\t") for line in file.read_text().splitlines()) if file.exists() else ()
+    return {line[0]: line[1] for line in lines if len(line) > 1}
+
+
+def _answer(folders: Mapping[str, str]) -> Answer:
+    counters = CpuCounters(folders)
+
+    def answer(names: list[str]) -> tuple[Mapping[str, int], tuple[int, ...]]:
+        reading = counters.read(*(name for name in names if name in folders))
+        return {name: used for name, used in reading.cpu_ns.items() if name in folders}, reading.host_ticks
+
+    return answer

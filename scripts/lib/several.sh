@@ -1,0 +1,135 @@
+# shellcheck shell=bash
+# A run on several machines: which one has which role, what the run needs there, and when one is lost. The measuring loop is the
+# one of a single machine: engine.sh's `at` reaches the engine of a role. Only declares; needs run.sh.
+
+# shellcheck source=scripts/lib/away.sh
+source "${BASH_SOURCE[0]%/*}/away.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/readers.sh
+source "${BASH_SOURCE[0]%/*}/readers.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
+
+roles=(server loadgen support)
+manager=''
+
+# several_refuses WORD...: what is tied to this machine.
+several_refuses() {
+	local word
+	for word; do
+		case $word in
+		--app | --app=* | --target | --target=* | --profile)
+			fail 2 "${word%%=*} measures on this machine alone: leave out --swarm"
+			;;
+		esac
+	done
+}
+
+# choose_nodes: one for each role, of those that can be used now; a run that goes on may get others than it began with.
+choose_nodes() {
+	local found
+	found=$("$root/scripts/swarm.sh" roles)
+	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" <<<"$found" | save "$run_dir/nodes.tsv"
+	cat "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
+	open_nodes
+	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}, database ${node_of[support]}; overlay network, not encrypted"
+}
+
+# open_nodes: as they were chosen; nothing in a run on this machine.
+open_nodes() {
+	local role node context
+	[[ -s $run_dir/nodes.tsv ]] || return 0
+	while IFS=$'\t' read -r role node context _; do
+		context_of[$role]=$context node_of[$role]=$node
+	done <"$run_dir/nodes.tsv"
+	# shellcheck disable=SC2034 # many.sh and containers.sh use it
+	several=yes
+}
+
+# find_manager: sets `manager` to the context of one that answers, within a minute: when the leader is lost, the others take
+# their time to agree on a new one.
+find_manager() {
+	local contexts context tries
+	contexts=$("$docker" context ls --format '{{.Name}}')
+	for ((tries = 0; tries < 20; tries++)); do
+		for context in $contexts; do
+			manager=$context
+			! timeout 5 "$docker" --context "$context" node ls --quiet >/dev/null 2>&1 || return 0
+		done
+		sleep 3
+	done
+	warn "no manager of the swarm answers"
+	return 1
+}
+
+# ready_nodes: images, network, volumes and readers, once the services are built.
+ready_nodes() {
+	local role images=(bench/loadgen bench/postgres bench/upstream) service
+	[[ $several ]] || return 0
+	for service in "${SERVICES[@]}"; do
+		[[ -e $run_dir/raw/services/$service/failure.json ]] || images+=("${IMAGE_OF[$service]}")
+	done
+	mapfile -t images < <(printf '%s\n' "${images[@]}" | sort -u)
+	"$root/scripts/swarm.sh" up
+	"$root/scripts/swarm.sh" send "${images[@]}"
+	make_network
+	for role in "${roles[@]}"; do fill_volumes "$role" || fail 1 "node ${node_of[$role]} does not take the project"; done
+	for role in server support; do start_reader "$role" || fail 1 "the counters of node ${node_of[$role]} cannot be read"; done
+}
+
+make_network() {
+	find_manager || fail 1 "the run has no network"
+	# A lost node keeps the one that the run had, until the swarm has given it up.
+	! "$docker" --context "$manager" network inspect "$project" >/dev/null 2>&1 || return 0
+	"$docker" --context "$manager" network create --driver overlay --attachable --internal --subnet "$BENCH_SUBNET" \
+		--label "com.docker.compose.project=$project" --label bench.network=yes "$project" >/dev/null 2>"$run_dir/start.log" ||
+		fail 2 "the swarm makes no network of $BENCH_SUBNET: $(tail -n1 "$run_dir/start.log")"
+}
+
+# know_machines: whether the load generator is on another kernel than the server, so that each has CPU time of its own.
+know_machines() {
+	local here there
+	there=$(read_at server boot_id)
+	here=$(at loadgen exec "$project-loadgen-1" cat /proc/sys/kernel/random/boot_id)
+	apart=no
+	[[ $here == "$there" ]] || apart=yes
+}
+
+# need_nodes: what happened in a step while a machine was lost is nobody's failure; it is measured again.
+need_nodes() {
+	local role name=$project-counters
+	for role in "${roles[@]}"; do
+		name=$project-counters-$role
+		[[ $role != loadgen ]] || name=$project-loadgen-1
+		[[ $(timeout 20 "$docker" --context "${context_of[$role]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
+			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
+	done
+}
+
+# contexts_ever: those that the run has had containers on.
+contexts_ever() { cut -f3 "$run_dir/nodes-ever.tsv" | sort -u; }
+
+# remove_from_nodes: of those that answer.
+remove_from_nodes() {
+	local context ids tries
+	for context in $(contexts_ever); do
+		for kind in container volume; do
+			ids=$(list_on "$context" "$kind") || continue
+			[[ ! $ids ]] || xargs timeout 60 "$docker" --context "$context" "$kind" rm --force <<<"$ids" >/dev/null 2>&1 || true
+		done
+	done
+	find_manager || return 0
+	for ((tries = 0; tries < 30; tries++)); do
+		ids=$(timeout 20 "$docker" --context "$manager" network ls --quiet --filter "label=com.docker.compose.project=$project") || return 0
+		[[ $ids ]] || return 0
+		xargs "$docker" --context "$manager" network rm <<<"$ids" >/dev/null 2>&1 || sleep 0.3
+	done
+	warn "the swarm still counts a lost node as using the network of $run: docker --context $manager network rm $project"
+}
+
+list_on() {
+	local all=()
+	[[ $2 != container ]] || all=(--all)
+	timeout 20 "$docker" --context "$1" "$2" ls "${all[@]}" --quiet --filter "label=com.docker.compose.project=$project" 2>/dev/null
+}
