@@ -180,7 +180,7 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield (
             "nodes",
             (
-                f"servers on {listed(nodes)}, of one kind; load generator and database on nodes of their own; overlay "
+                f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; overlay "
                 "network, not encrypted. `host` is where the scripts ran"
             ),
         )
