@@ -206,7 +206,13 @@ def _load_window(
         one = load.planned
         told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
         told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
-        told |= {"start_ns": began, "end_ns": ended, "elapsed_ns": elapsed, "limits": _limits(counters), "sysctls": _sysctls()}
+        told |= {
+            "start_ns": began,
+            "end_ns": ended,
+            "elapsed_ns": elapsed,
+            "limits": _limits(counters),
+            "sysctls": _sysctls(),
+        }
         missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
         told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], missing)}
         folder = block.run / one.dir

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.records.turns import ALL_TASKS
 from bench.load.far_counters import FarCounters, boot_id
+from bench.records.turns import ALL_TASKS
 
 HOST = Path("/host/cgroup")
 """Where services/common.yml mounts the host's cgroup file system."""

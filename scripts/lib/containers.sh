@@ -2,9 +2,10 @@
 # The engine of the measuring loop (see measure.sh) on this machine's Docker: fresh containers for every measurement. Only
 # declares.
 
-# shellcheck source=scripts/lib/compose.sh
+# (/dev/null: shellcheck reads a file again for each path to it, and has read this one already.)
+# shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/compose.sh"
-# shellcheck source=scripts/lib/dependencies.sh
+# shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 # shellcheck source=scripts/lib/provenance.sh
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
@@ -14,9 +15,9 @@ source "${BASH_SOURCE[0]%/*}/many.sh"
 source "${BASH_SOURCE[0]%/*}/revive.sh"
 # shellcheck source=scripts/lib/several.sh
 source "${BASH_SOURCE[0]%/*}/several.sh"
-# shellcheck source=scripts/lib/state.sh
+# shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/state.sh"
-# shellcheck source=scripts/lib/target.sh
+# shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/target.sh"
 
 # bench VERB...: where the load generator is up, in it: to start a container costs more than most verbs. One that was killed
@@ -38,22 +39,22 @@ in_loadgen() { if [[ $several ]]; then in_far_loadgen "$@"; else "$docker" exec 
 # compose_each ARGUMENT... -- NAME...: run_compose with these arguments and services, on the engine of each service.
 compose_each() {
 	local arguments=() role name where compose_context
-	local -A names=()
+	local -A on_engine=()
 	while [[ $1 != -- ]]; do arguments+=("$1") && shift; done
 	shift
 	for name; do
 		role_of "$name"
 		where="at ${context_of[$role]:-}"
-		names[$where]+=" $name"
+		on_engine[$where]+=" $name"
 	done
-	for name in "${!names[@]}"; do
+	for name in "${!on_engine[@]}"; do
 		compose_context=${name#at }
 		# shellcheck disable=SC2086 # a word for each
-		run_compose "${arguments[@]}" ${names[$name]} && continue
+		run_compose "${arguments[@]}" ${on_engine[$name]} && continue
 		# A container joins a swarm's network with the help of a manager, of which none may lead for a moment.
 		{ [[ $several ]] && find_manager; } || return
 		# shellcheck disable=SC2086
-		run_compose "${arguments[@]}" ${names[$name]} || return
+		run_compose "${arguments[@]}" ${on_engine[$name]} || return
 	done
 }
 

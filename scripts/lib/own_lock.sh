@@ -35,10 +35,10 @@ has_lock() {
 
 # own_prefix PYTHON: the prefix of its base image's name.
 own_prefix() {
-	local kind=PYTHON prefix=''
-	[[ $1 != pypy* ]] || kind=PYPY
-	! local_bases || prefix=$(sed -n "s/^LOCAL_${kind}_IMAGE=//p" "$local_file")
-	[[ $prefix ]] || prefix=$(setting "${kind}_IMAGE")
+	local variable=PYTHON prefix=''
+	[[ $1 != pypy* ]] || variable=PYPY
+	! local_bases || prefix=$(sed -n "s/^LOCAL_${variable}_IMAGE=//p" "$local_file")
+	[[ $prefix ]] || prefix=$(setting "${variable}_IMAGE")
 	printf '%s' "$prefix"
 }
 

@@ -92,9 +92,9 @@ resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format
 	sed -i '/cap_drop/d' services/template.yml
 	run -1 confined < <(resolved bench)
 	cp "$BATS_TEST_TMPDIR/template.yml" services/
-	[[ ${#lines[@]} == 13 && $output == *'upstream: keeps the capabilities of the engine'* ]]
+	[[ ${#lines[@]} == 14 && $output == *'upstream: keeps the capabilities of the engine'* ]]
 	run -1 confined < <(WITHOUT_HOST=false resolved bench)
-	[[ ${#lines[@]} == 13 && $output == *'upstream: is on bench, which leads out of the run'* ]]
+	[[ ${#lines[@]} == 14 && $output == *'upstream: is on bench, which leads out of the run'* ]]
 }
 
 @test "the containers that have run were confined" {
