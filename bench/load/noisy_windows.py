@@ -34,7 +34,7 @@ class Retries:
     most: Mapping[Table, int]
 
     def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
-        """Whether this window is to be measured again, because of noise; `hosts`: the CPUs of each machine, None for this one's."""
+        """Whether this window is to be measured again for noise; `hosts`: CPUs of each machine, else of this one."""
         first = window[0]
         most = self.most.get((first.scenario, first.tool, first.level), 0)
         again = sum(

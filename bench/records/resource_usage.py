@@ -192,8 +192,8 @@ def _host(
     Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
     columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
     that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign. `turns` are the service's own, where it had any. Where they and the CPUs are sums over several
-    machines, all of it is taken to have happened on the one with the fewest CPUs.
+    does not count as foreign. `turns` are the service's own, where it had any. Where they and the CPUs are sums over
+    several machines, all of it is taken to have happened on the one with the fewest CPUs.
     """
     limits = mapping((raw.tool or {}).get("limits"))
     cpus, least = whole(limits.get("host_cpus")), whole(limits.get("least_host_cpus"))

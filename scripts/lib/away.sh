@@ -20,9 +20,9 @@ fill_volumes() {
 				cp /to/source/postgres/password /to/secrets/database_password && chmod -R a+rX /to/source /to/secrets'
 }
 
-# in_far_loadgen COMMAND...: in the load generator. One that works in a folder of the run finds its inputs there, and what it
+# in_far_loadgen_container COMMAND...: in the load generator. One that works in a folder of the run finds its inputs there, and what it
 # has written is here when it ends, whatever its status.
-in_far_loadgen() {
+in_far_loadgen_container() {
 	local folder='' status=0
 	case "$*" in
 	*'bench verify --service '*) folder=$(sed -n 's/.* --service \([^ ]*\) .*/raw\/services\/\1/p' <<<"$*") ;;
@@ -50,7 +50,7 @@ list_inputs() {
 		for file in run.json plan.jsonl step.jsonl step.sh containers.tsv "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
 			[[ ! -e $file ]] || files+=("$file")
 		done
-		mkdir -p "$1"
+		mkdir -p "$1" || exit
 		mapfile -t -O "${#files[@]}" files < <(find raw -type d -name '*.spoiled-*')
 		tar --create --no-recursion "$1" "${files[@]}"
 	)
@@ -67,12 +67,12 @@ bring_home() {
 		tar --create --transform "s|^\.sums-.*|SHA256SUMS|" --null --files-from /tmp/files-$$ .sums-$$
 		rm /tmp/files-$$ .sums-$$' "$run" "$1" | tar --extract --directory "$incoming" 2>/dev/null || status=1
 	if ((status == 0)) && (cd "$incoming" && { [[ ! -s SHA256SUMS ]] || sha256sum --check --status --strict SHA256SUMS; }); then
-		rm "$incoming/SHA256SUMS"
+		rm "$incoming/SHA256SUMS" || status=1
 		cp -r "$incoming/." "$run_dir/" || status=1
 	else
 		warn "what the load generator has written in $1 is not whole here" || true
 		status=1
 	fi
-	rm -rf "$incoming"
+	rm -rf "$incoming" || status=1
 	return "$status"
 }

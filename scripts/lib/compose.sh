@@ -18,7 +18,7 @@ compose() {
 in_tools() {
 	local nofile user
 	nofile=$(setting NOFILE) || return
-	know_engine
+	know_engine || return
 	user=$(results_user) || return
 	# The one setting that is used before Python has checked them all.
 	[[ $nofile =~ ^[1-9][0-9]*$ ]] || fail 2 "NOFILE='$nofile' is not a number above 0; fix it in .env or the environment"

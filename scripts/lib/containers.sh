@@ -34,7 +34,9 @@ bench() {
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
 run_compose() { own_docker ${compose_context:+--context "$compose_context"} compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
 
-in_loadgen() { if [[ $several ]]; then in_far_loadgen "$@"; else "$docker" exec "$project-$loadgen-1" "$@"; fi; }
+in_loadgen() { "in_${several:+far_}loadgen_container" "$@"; }
+
+in_loadgen_container() { "$docker" exec "$project-$loadgen-1" "$@"; }
 
 # compose_each ARGUMENT... -- NAME...: run_compose with these arguments and services, on the engine of each service.
 compose_each() {

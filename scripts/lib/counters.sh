@@ -14,7 +14,7 @@ no_counters=''
 find_counters() {
 	local folder
 	no_counters=''
-	folder=$(cgroup_below_root "$2")
+	folder=$(cgroup_below_root "$2") || return
 	[[ $folder == *"$1"* ]] || no_counters="this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
 }
 

@@ -5,11 +5,12 @@
 # machine's), `no-cpuset` and `no-memory` (limits that it ignores), or `docker`. Podman has no BuildKit: its own builder is asked.
 # shellcheck disable=SC2154 # engine.sh sets docker
 know_engine() {
-	local parts system='' kernel='' security='' cpuset='' memory='' kind=()
+	local parts told system='' kernel='' security='' cpuset='' memory='' kind=()
 	if [[ ! ${BENCH_ENGINE_KIND:-} ]]; then
 		parts=$("$docker" version --format '{{range .Server.Components}}{{.Name}};{{end}}' 2>/dev/null) || return 0
-		IFS='|' read -r system kernel security cpuset memory < <("$docker" info --format \
-			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || true
+		told=$("$docker" info --format \
+			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || told=''
+		IFS='|' read -r system kernel security cpuset memory <<<"$told" || return
 		[[ $parts != *Podman* ]] || kind+=(podman)
 		[[ $security != *name=rootless* ]] || kind+=(rootless)
 		[[ $system != 'Docker Desktop'* && (! $kernel || $kernel == "$(uname -r)") ]] || kind+=(elsewhere)
@@ -26,20 +27,20 @@ engine_is() { [[ " ${BENCH_ENGINE_KIND:-} " == *" $1 "* ]]; }
 describe_engine() {
 	local version
 	version=$("$docker" version --format '{{.Server.Version}}') || return
-	know_engine
+	know_engine || return
 	[[ ${BENCH_ENGINE_KIND:-docker} == docker ]] || version+=" ($BENCH_ENGINE_KIND)"
 	printf '%s' "$version"
 }
 
 # results_user: who writes results/ in a container: whoever runs the script, who is root in the containers of a rootless engine.
 results_user() {
-	know_engine
+	know_engine || return
 	if engine_is rootless && ((EUID)); then printf 0:0; else printf '%s:%s' "$(id -u)" "$(id -g)"; fi
 }
 
 # check_engine: an error for what cannot work.
 check_engine() {
-	know_engine
+	know_engine || return
 	! engine_is rootless || ((EUID)) ||
 		fail 2 "the engine is rootless and this script is root, whose results/ it cannot write: run it as the engine's user"
 }

@@ -51,7 +51,7 @@ open_nodes() {
 # their time to agree on a new one.
 find_manager() {
 	local contexts context tries
-	contexts=$("$docker" context ls --format '{{.Name}}')
+	contexts=$("$docker" context ls --format '{{.Name}}') || return
 	for ((tries = 0; tries < 20; tries++)); do
 		for context in $contexts; do
 			manager=$context
@@ -112,8 +112,9 @@ contexts_ever() { cut -f3 "$run_dir/nodes-ever.tsv" | sort -u; }
 
 # remove_from_nodes: of those that answer.
 remove_from_nodes() {
-	local context ids tries
-	for context in $(contexts_ever); do
+	local contexts context kind ids tries
+	contexts=$(contexts_ever) || return
+	for context in $contexts; do
 		for kind in container volume; do
 			ids=$(list_on "$context" "$kind") || continue
 			[[ ! $ids ]] || xargs timeout 60 "$docker" --context "$context" "$kind" rm --force <<<"$ids" >/dev/null 2>&1 || true
