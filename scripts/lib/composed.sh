@@ -13,6 +13,7 @@ in_loadgen() { "$@"; }
 
 revive_dependencies() { :; }
 note_ended() { :; }
+revive_and_ask_again() { :; }
 start_service() { :; }
 stop_service() { :; }
 start_log() { :; }

@@ -5,12 +5,12 @@
 # machine's), `no-cpuset` and `no-memory` (limits that it ignores), or `docker`. Podman has no BuildKit: its own builder is asked.
 # shellcheck disable=SC2154 # engine.sh sets docker
 know_engine() {
-	local parts told system='' kernel='' security='' cpuset='' memory='' kind=()
+	local parts found system='' kernel='' security='' cpuset='' memory='' kind=()
 	if [[ ! ${BENCH_ENGINE_KIND:-} ]]; then
 		parts=$("$docker" version --format '{{range .Server.Components}}{{.Name}};{{end}}' 2>/dev/null) || return 0
-		told=$("$docker" info --format \
-			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || told=''
-		IFS='|' read -r system kernel security cpuset memory <<<"$told" || return
+		found=$("$docker" info --format \
+			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || found=''
+		IFS='|' read -r system kernel security cpuset memory <<<"$found" || return
 		[[ $parts != *Podman* ]] || kind+=(podman)
 		[[ $security != *name=rootless* ]] || kind+=(rootless)
 		[[ $system != 'Docker Desktop'* && (! $kernel || $kernel == "$(uname -r)") ]] || kind+=(elsewhere)
