@@ -5,18 +5,18 @@
 # machine's), `no-cpuset` and `no-memory` (limits that it ignores), or `docker`. Podman has no BuildKit: its own builder is asked.
 # shellcheck disable=SC2154 # engine.sh sets docker
 know_engine() {
-	local parts found system='' kernel='' security='' cpuset='' memory='' kind=()
+	local parts found system='' kernel='' security='' cpuset='' memory='' kinds=()
 	if [[ ! ${BENCH_ENGINE_KIND:-} ]]; then
 		parts=$("$docker" version --format '{{range .Server.Components}}{{.Name}};{{end}}' 2>/dev/null) || return 0
 		found=$("$docker" info --format \
 			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || found=''
 		IFS='|' read -r system kernel security cpuset memory <<<"$found" || return
-		[[ $parts != *Podman* ]] || kind+=(podman)
-		[[ $security != *name=rootless* ]] || kind+=(rootless)
-		[[ $system != 'Docker Desktop'* && (! $kernel || $kernel == "$(uname -r)") ]] || kind+=(elsewhere)
-		[[ $cpuset != false ]] || kind+=(no-cpuset)
-		[[ $memory != false ]] || kind+=(no-memory)
-		export BENCH_ENGINE_KIND="${kind[*]:-docker}"
+		[[ $parts != *Podman* ]] || kinds+=(podman)
+		[[ $security != *name=rootless* ]] || kinds+=(rootless)
+		[[ $system != 'Docker Desktop'* && (! $kernel || $kernel == "$(uname -r)") ]] || kinds+=(elsewhere)
+		[[ $cpuset != false ]] || kinds+=(no-cpuset)
+		[[ $memory != false ]] || kinds+=(no-memory)
+		export BENCH_ENGINE_KIND="${kinds[*]:-docker}"
 	fi
 	! engine_is podman || export DOCKER_BUILDKIT=0
 }
