@@ -3,8 +3,8 @@
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
-# shellcheck source=scripts/lib/several.sh
-source "${BASH_SOURCE[0]%/*}/several.sh"
+# shellcheck source=scripts/lib/several_left.sh
+source "${BASH_SOURCE[0]%/*}/several_left.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh

@@ -1,10 +1,8 @@
 # shellcheck shell=bash
 # What scripts/swarm.sh check finds out, into the files that bench/swarm/facts.py reads. Only declares.
 
-# shellcheck source=scripts/lib/nodes.sh
-source "${BASH_SOURCE[0]%/*}/nodes.sh"
-# shellcheck source=scripts/lib/registry.sh
-source "${BASH_SOURCE[0]%/*}/registry.sh"
+# shellcheck source=scripts/lib/node_images.sh
+source "${BASH_SOURCE[0]%/*}/node_images.sh"
 
 # check_nodes SECONDS: of a link's measurement.
 check_nodes() {

@@ -56,14 +56,6 @@ label_node() {
 	say "$1: ${2:-no role}"
 }
 
-# create_overlay NAME: a network of the swarm as the project's own is on one machine: without a way out; not encrypted.
-create_overlay() {
-	local options
-	options=$(compose config --format json loadgen | in_tools python3 -m bench swarm-network)
-	mapfile -t options <<<"$options"
-	on "$manager" network create "${options[@]}" "$1" >/dev/null
-}
-
 # remove_network NAME: once no node has a container in it.
 remove_network() {
 	local tries

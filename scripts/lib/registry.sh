@@ -1,19 +1,13 @@
 # shellcheck shell=bash
-# How images reach the nodes of a swarm: a registry that it runs itself, or one of the user's. Only declares.
+# The registry that a swarm runs itself, unless the user has one. Only declares.
 #
 # The swarm's registry is in a network of its own, without a published port. On each node a relay takes connections at
 # 127.0.0.1 alone, which engines trust without TLS, and passes them on to the registry over that network.
 
-# shellcheck source=scripts/lib/nodes.sh
-source "${BASH_SOURCE[0]%/*}/nodes.sh"
-# shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/jobs.sh"
+# shellcheck source=scripts/lib/node_images.sh
+source "${BASH_SOURCE[0]%/*}/node_images.sh"
 
-registry_port=5000
 relay=bench-relay
-
-# What two engines have to agree in for it to be one image.
-same_image='{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} {{.Config.User}} {{.Config.WorkingDir}}'
 
 # registry_up [SERVICE...]: the registry, where the swarm runs it, and then these services from it.
 registry_up() {
@@ -53,24 +47,6 @@ await_stack() {
 	fail 1 "the swarm has not started all of its stack: docker --context $manager stack ps --no-trunc $stack"
 }
 
-# copy_to_nodes NODES IMAGE...: to all of them side by side.
-copy_to_nodes() {
-	local context
-	while read -r _ context _; do spawn 8 copy_image "$context" "${@:2}"; done <<<"$1"
-	await_spawned
-}
-
-# copy_image CONTEXT IMAGE...: those that the engine lacks, in one stream from here.
-copy_image() {
-	local image here there lacks=()
-	for image in "${@:2}"; do
-		here=$("$docker" image inspect --format "$same_image" "$image")
-		there=$(on "$1" image inspect --format "$same_image" "$image" 2>/dev/null) || true
-		[[ $here == "$there" ]] || lacks+=("$image")
-	done
-	((${#lacks[@]} == 0)) || "$docker" save "${lacks[@]}" | on "$1" load --quiet >/dev/null
-}
-
 # start_relay NODE CONTEXT: and wait until the registry answers through it.
 start_relay() {
 	local tries
@@ -84,52 +60,6 @@ start_relay() {
 		sleep 0.3
 	done
 	fail 1 "node $1 does not reach the registry: scripts/swarm.sh check says why"
-}
-
-# send_images IMAGE...: local images, once to the registry and from there to each node, by digest.
-send_images() {
-	local nodes context
-	push_images "$@"
-	nodes=$(nodes_with)
-	while read -r _ context _; do spawn 8 pull_images "$context"; done <<<"$nodes"
-	await_spawned
-}
-
-# push_images IMAGE...: their references with digests go into the facts. A node that supports gets them, and its engine pushes
-# them to the registry; to a registry of one's own this one does.
-push_images() {
-	local image name tag context supports prefix pusher=("$docker")
-	prefix=$(setting BENCH_REGISTRY)
-	if [[ ! $prefix ]]; then
-		supports=$(nodes_with support)
-		read -r _ context _ <<<"$supports"
-		[[ $context ]] || fail 1 "no node that supports can be used: scripts/swarm.sh check"
-		prefix=127.0.0.1:$registry_port pusher=("$docker" --context "$context")
-		copy_image "$context" "$@"
-	fi
-	for image; do
-		name=${image%%:*}
-		tag=$("$docker" image inspect --format '{{.Id}}' "$image")
-		tag=$prefix/$name:${tag:7:16}
-		"${pusher[@]}" tag "$image" "$tag"
-		"${pusher[@]}" push --quiet "$tag" >/dev/null || fail 1 "the registry does not take $image"
-		"${pusher[@]}" image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$tag" |
-			sed -n "s|^$prefix/$name@|$image &|p" | head -n 1 >>"$facts/digests"
-	done
-}
-
-# pull_images CONTEXT: what has been pushed, under the names that it has here.
-pull_images() {
-	local image reference here there
-	while read -r image reference; do
-		here=$("$docker" image inspect --format "$same_image" "$image")
-		there=$(on "$1" image inspect --format "$same_image" "$image" 2>/dev/null) || true
-		[[ $here != "$there" ]] || continue
-		on "$1" pull --quiet "$reference" >/dev/null || fail 1 "context $1 does not get $image as $reference"
-		there=$(on "$1" image inspect --format "$same_image" "$reference")
-		[[ $here == "$there" ]] || fail 1 "context $1 gets another $image than the one that is here"
-		on "$1" tag "$reference" "$image"
-	done <"$facts/digests"
 }
 
 # registry_down: nothing of it is left on any node, of which some may not answer. A manager may fail in between, and the swarm

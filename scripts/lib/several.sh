@@ -8,11 +8,12 @@ source "${BASH_SOURCE[0]%/*}/away.sh"
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/readers.sh
 source "${BASH_SOURCE[0]%/*}/readers.sh"
+# shellcheck source=scripts/lib/several_left.sh
+source "${BASH_SOURCE[0]%/*}/several_left.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
 roles=(server loadgen support)
-manager=''
 
 # several_refuses WORD...: what is tied to this machine.
 several_refuses() {
@@ -47,22 +48,6 @@ open_nodes() {
 	several=yes
 }
 
-# find_manager: sets `manager` to the context of one that answers, within a minute: when the leader is lost, the others take
-# their time to agree on a new one.
-find_manager() {
-	local contexts context tries
-	contexts=$("$docker" context ls --format '{{.Name}}') || return
-	for ((tries = 0; tries < 20; tries++)); do
-		for context in $contexts; do
-			manager=$context
-			! timeout 5 "$docker" --context "$context" node ls --quiet >/dev/null 2>&1 || return 0
-		done
-		sleep 3
-	done
-	warn "no manager of the swarm answers"
-	return 1
-}
-
 # ready_nodes: images, network, volumes and readers, once the services are built.
 ready_nodes() {
 	local role images=(bench/loadgen bench/postgres bench/upstream) service
@@ -78,12 +63,16 @@ ready_nodes() {
 	for role in server support; do start_reader "$role" || fail 1 "the counters of node ${node_of[$role]} cannot be read"; done
 }
 
+# make_network: as the project's own Compose file has it, of the swarm.
 make_network() {
+	local options
 	find_manager || fail 1 "the run has no network"
 	# A lost node keeps the one that the run had, until the swarm has given it up.
 	! "$docker" --context "$manager" network inspect "$project" >/dev/null 2>&1 || return 0
-	"$docker" --context "$manager" network create --driver overlay --attachable --internal --subnet "$BENCH_SUBNET" \
-		--label "com.docker.compose.project=$project" --label bench.network=yes "$project" >/dev/null 2>"$run_dir/start.log" ||
+	options=$(compose config --format json loadgen | in_tools python3 -m bench swarm-network)
+	mapfile -t options <<<"$options"
+	"$docker" --context "$manager" network create "${options[@]}" --label "com.docker.compose.project=$project" "$project" \
+		>/dev/null 2>"$run_dir/start.log" ||
 		fail 2 "the swarm makes no network of $BENCH_SUBNET: $(tail -n1 "$run_dir/start.log")"
 }
 
@@ -98,39 +87,11 @@ know_machines() {
 
 # need_nodes: what happened in a step while a machine was lost is nobody's failure; it is measured again.
 need_nodes() {
-	local role name=$project-counters
+	local role name
 	for role in "${roles[@]}"; do
 		name=$project-counters-$role
 		[[ $role != loadgen ]] || name=$project-loadgen-1
 		[[ $(timeout 20 "$docker" --context "${context_of[$role]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
 			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
 	done
-}
-
-# contexts_ever: those that the run has had containers on.
-contexts_ever() { cut -f3 "$run_dir/nodes-ever.tsv" | sort -u; }
-
-# remove_from_nodes: of those that answer.
-remove_from_nodes() {
-	local contexts context kind ids tries
-	contexts=$(contexts_ever) || return
-	for context in $contexts; do
-		for kind in container volume; do
-			ids=$(list_on "$context" "$kind") || continue
-			[[ ! $ids ]] || xargs timeout 60 "$docker" --context "$context" "$kind" rm --force <<<"$ids" >/dev/null 2>&1 || true
-		done
-	done
-	find_manager || return 0
-	for ((tries = 0; tries < 30; tries++)); do
-		ids=$(timeout 20 "$docker" --context "$manager" network ls --quiet --filter "label=com.docker.compose.project=$project") || return 0
-		[[ $ids ]] || return 0
-		xargs "$docker" --context "$manager" network rm <<<"$ids" >/dev/null 2>&1 || sleep 0.3
-	done
-	warn "the swarm still counts a lost node as using the network of $run: docker --context $manager network rm $project"
-}
-
-list_on() {
-	local all=()
-	[[ $2 != container ]] || all=(--all)
-	timeout 20 "$docker" --context "$1" "$2" ls "${all[@]}" --quiet --filter "label=com.docker.compose.project=$project" 2>/dev/null
 }
