@@ -28,6 +28,16 @@ setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 node() { docker --context "bench-node-$1" "${@:2}"; }
 
+# base_on_node_3 IMAGE: of an image that was built on it and added nothing.
+base_on_node_3() {
+	# shellcheck source=scripts/lib/provenance.sh
+	source scripts/lib/provenance.sh
+	# shellcheck disable=SC2317 # what describe_base calls
+	on_node_3() { node 3 "$@"; }
+	docker=on_node_3
+	describe_base "$1" "$1"
+}
+
 @test "a swarm without roles is refused, and roles are given" {
 	run -1 scripts/swarm.sh check
 	[[ $output == *"stop: server: no node has this role"* && $output == *"stop: loadgen"* && $output == *"stop: support"* ]]
@@ -67,6 +77,9 @@ node() { docker --context "bench-node-$1" "${@:2}"; }
 	done
 	run -0 node 1 service inspect bench_registry --format '{{.Spec.EndpointSpec.Mode}} {{.Spec.TaskTemplate.Placement.Constraints}} {{.Endpoint.Ports}}'
 	[[ $output == 'dnsrr [node.labels.bench.role == loadgen+support] []' ]]
+	# What a run writes down of a base has the digest that its registry gave it.
+	run -0 base_on_node_3 bench/upstream
+	[[ $output =~ ^'{"name": "bench/upstream", "id": "'"$here"'", "repo_digests": ["127.0.0.1:5000/bench/upstream@sha256:'[0-9a-f]{64}'"]}'$ ]]
 	# The network of a run has no way out, and the registry is not in it.
 	[[ $(node 1 network inspect bench_bench --format '{{.Internal}} {{.Attachable}} {{.Driver}} {{.Options}}') == 'true true overlay '* ]]
 	[[ $(node 1 network inspect bench_bench --format '{{.Options}}') != *encrypted* ]]
