@@ -55,8 +55,7 @@ source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
 source "${BASH_SOURCE[0]%/*}/lib/again.sh"
 # shellcheck source=scripts/lib/own_run.sh
 source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
-# (/dev/null: shellcheck reads a file again for each path to it, and has read this one already.)
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/packages.sh
 source "${BASH_SOURCE[0]%/*}/lib/packages.sh"
 # shellcheck source=scripts/lib/profiles.sh
 source "${BASH_SOURCE[0]%/*}/lib/profiles.sh"

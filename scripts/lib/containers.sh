@@ -2,10 +2,9 @@
 # The engine of the measuring loop (see measure.sh) on this machine's Docker: fresh containers for every measurement. Only
 # declares.
 
-# (/dev/null: shellcheck reads a file again for each path to it, and has read this one already.)
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/dependencies.sh
 source "${BASH_SOURCE[0]%/*}/dependencies.sh"
 # shellcheck source=scripts/lib/provenance.sh
 source "${BASH_SOURCE[0]%/*}/provenance.sh"
@@ -15,9 +14,9 @@ source "${BASH_SOURCE[0]%/*}/many.sh"
 source "${BASH_SOURCE[0]%/*}/revive.sh"
 # shellcheck source=scripts/lib/several.sh
 source "${BASH_SOURCE[0]%/*}/several.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/target.sh
 source "${BASH_SOURCE[0]%/*}/target.sh"
 
 # bench VERB...: where the load generator is up, in it: to start a container costs more than most verbs. One that was killed

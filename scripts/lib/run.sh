@@ -1,20 +1,19 @@
 # shellcheck shell=bash
 # A run from its folder to its last container: open, go on, close. Only declares; needs containers.sh.
 
-# (/dev/null: shellcheck reads a file again for each path to it, and has read this one already.)
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/compose.sh"
 # shellcheck source=scripts/lib/guard.sh
 source "${BASH_SOURCE[0]%/*}/guard.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/leftovers.sh
 source "${BASH_SOURCE[0]%/*}/leftovers.sh"
 # shellcheck source=scripts/lib/room.sh
 source "${BASH_SOURCE[0]%/*}/room.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/writer.sh
 source "${BASH_SOURCE[0]%/*}/writer.sh"
 
 # open_run NAME: from here on, functions work on this run, its own settings hold, and no other script measures it.

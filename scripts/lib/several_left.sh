@@ -43,7 +43,7 @@ remove_from_nodes() {
 		[[ $ids ]] || return 0
 		xargs "$docker" --context "$manager" network rm <<<"$ids" >/dev/null 2>&1 || sleep 0.3
 	done
-	warn "the swarm still counts a lost node as using the network of $run: docker --context $manager network rm $project"
+	warn "the swarm still counts a lost node as using the network of $run: --resume takes it again; once the node is back, docker --context $manager network rm $project removes it"
 }
 
 list_on() {
