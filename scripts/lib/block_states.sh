@@ -14,7 +14,7 @@ look_at_block() {
 	local format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}} {{.State.OOMKilled}} {{.RestartCount}}'
 	block_state=() block_ended=()
 	name_containers "$@"
-	((${#containers[@]} == 0)) || found=$(at server inspect --format "$format" "${containers[@]}" 2>/dev/null) || true # of one that is gone there is no line
+	((${#containers[@]} == 0)) || found=$(look_at server "$format" "${containers[@]}")
 	while read -r name running killed restarts; do
 		[[ ! $name ]] || block_state[$name]=$(printf 'running %s\noom_killed %s\nrestarts %s' "$running" "$killed" "$restarts")
 	done <<<"$found"

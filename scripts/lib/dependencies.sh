@@ -65,7 +65,8 @@ find_ended() {
 	local name running found='' format='{{index .Config.Labels "com.docker.compose.service"}} {{.State.Running}}'
 	ended=()
 	name_containers "${DEPENDENCIES[@]}"
-	((${#containers[@]} == 0)) || found=$("$docker" inspect --format "$format" "${containers[@]}" 2>/dev/null) || true
+	((${#containers[@]} == 0)) || found=$(look_at support "$format" "${containers[@]}")
+	((${#containers[@]} == 0)) || [[ ! $several ]] || found+=$'\n'$(look_at loadgen "$format" "${containers[@]}")
 	while read -r name running; do [[ $running != false ]] || ended+=("$name"); done <<<"$found"
 }
 ended=()

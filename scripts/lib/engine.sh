@@ -57,6 +57,26 @@ beside() {
 	at "$role" "${@:2}"
 }
 
+# look_at ROLE FORMAT CONTAINER...: a line of each that is there; one that is gone has none. An engine that is away may be starting
+# again: it is waited for, as all would seem to have ended by themselves.
+look_at() {
+	local tries lines away=''
+	for ((tries = 0; tries < 40; tries++)); do
+		lines=$(at "$1" inspect --format "$2" "${@:3}" 2>/dev/null) && break
+		# Of another machine need_nodes says that it is lost.
+		[[ ! ${context_of[$1]:-} ]] || break
+		if ! engine_answers; then
+			away=yes
+			sleep 0.5
+		elif [[ $away ]]; then
+			away=''
+		else
+			break
+		fi
+	done
+	[[ ! $lines ]] || printf '%s\n' "$lines"
+}
+
 # The rights of a container that Compose does not start; services/template.yml has those of the others.
 # shellcheck disable=SC2034 # whoever runs one uses it
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)

@@ -73,3 +73,23 @@ refused() {
 	cat "$BATS_TEST_TMPDIR/said"
 	[[ $status == 130 && ! -s $BATS_TEST_TMPDIR/said ]]
 }
+
+@test "an engine that starts again is waited for; what a container that is gone says is nothing" {
+	source "$BATS_TEST_DIRNAME/../../scripts/lib/engine.sh"
+	# It does not answer before it was asked three times.
+	restarting_docker() {
+		[[ $1 != --context ]] || shift 2
+		echo "$1" >>"$BATS_TEST_TMPDIR/asked"
+		(($(grep -cx version "$BATS_TEST_TMPDIR/asked") > 2)) || return 1
+		[[ $1 != inspect ]] || { echo "$4 true" && [[ ${5:-} != gone ]]; }
+	}
+	sleep() { :; }
+	docker=restarting_docker
+	[[ $(look_at server '{{.Name}}' postgres) == 'postgres true' ]]
+	[[ $(<"$BATS_TEST_TMPDIR/asked") == $'inspect\nversion\ninspect\nversion\ninspect\nversion\ninspect' ]]
+	[[ $(look_at server '{{.Name}}' postgres gone) == 'postgres true' ]]
+	# Another machine's is not waited for.
+	: >"$BATS_TEST_TMPDIR/asked"
+	context_of[server]=far
+	[[ -z $(look_at server '{{.Name}}' postgres) && $(wc -l <"$BATS_TEST_TMPDIR/asked") == 1 ]]
+}
