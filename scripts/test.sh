@@ -2,7 +2,7 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE the first five (as root, six): four of them side by side, and the others once
+# Runs the project's tests; without a STAGE the first five (as root, six): side by side, but for end-to-end, which begins once
 # shell and contract have ended:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
@@ -44,7 +44,7 @@ failed=() logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A pid
 for stage in "${stages[@]}"; do
-	[[ $stage =~ ^(static|python|shell|contract)$ ]] || continue
+	[[ $stage != end-to-end && $stage != mutation ]] || continue
 	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) ;;
@@ -56,9 +56,9 @@ done
 for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
 python_gives_way
 for stage in "${stages[@]}"; do
-	[[ $stage =~ ^(static|python)$ ]] || print_stage "$stage"
+	[[ $stage =~ ^(static|python|swarm)$ ]] || print_stage "$stage"
 done
-for stage in python static; do
+for stage in python static swarm; do
 	[[ ! ${pid[$stage]:-} ]] || { wait "${pid[$stage]}" && print_stage "$stage"; }
 done
 for stage in "${failed[@]}"; do

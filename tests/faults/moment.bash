@@ -17,7 +17,7 @@ source "${BASH_SOURCE[0]%/*}/../lib/second_daemon.sh"
 # Two services of two models with two workers each, a table with the database and one with the upstream, two rounds.
 selection=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --scenario 'db-raw,simple-request-20' --tool wrk --level 8 --rounds 2 --controls none)
 # What else the machine does is not what is asked.
-export WORKERS=2 TURN_SECONDS=1 MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
+export WORKERS=2 TURN_SECONDS=1 READY_TIMEOUT=120 MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 
 # prepare_project: a copy in `work`, whose warm-ups are short; from here on it is the project.
 prepare_project() {
