@@ -1,7 +1,7 @@
 """shellcheck of scripts that source each other: shellcheck_once.py [--jobs N] SCRIPT...
 
-`shellcheck -x` reads a sourced file again on every path that leads to it, which takes minutes here. Each script is checked
-in a copy of what it sources, in which a file is followed only where bash would come to it first.
+`shellcheck -x` reads a sourced file again on every path that leads to it, which takes minutes here. Each script is
+checked in a copy of what it sources, in which a file is followed only where bash would come to it first.
 """
 
 from __future__ import annotations

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-import re
+import unicodedata
 from functools import lru_cache
 from typing import Any
 
 MOST = 2000
 """Most characters of one text of the report; raw output has its own limit."""
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""Control characters, direction marks, zero-width characters and lone surrogates."""
+_SEEN = frozenset("\n\t")
+
+
+def _is_unseen(mark: str) -> bool:
+    """Control and format characters, lone surrogates, what is not assigned or private, separators of lines."""
+    category = unicodedata.category(mark)
+    return (category[0] == "C" or category in ("Zl", "Zp")) and mark not in _SEEN
 
 
 @lru_cache(maxsize=1 << 14)
 def visible(text: str) -> str:
     r"""`text` with its invisible characters named: a right-to-left override becomes `⟨U+202E⟩`."""
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
+    if text.isprintable():
+        return text
+    return "".join(f"⟨U+{ord(mark):04X}⟩" if _is_unseen(mark) else mark for mark in text.replace("\r\n", "\n"))
 
 
 def cut(text: str, most: int) -> str:
