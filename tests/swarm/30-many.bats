@@ -30,7 +30,7 @@ setup() {
 node() { docker --context "bench-node-$1" "${@:2}"; }
 
 measure() {
-	TURN_SECONDS=0.3 scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
+	scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
 	matrix=$!
 }
 
