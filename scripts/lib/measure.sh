@@ -77,6 +77,7 @@ measure_step() {
 	# shellcheck source=/dev/null
 	source "$run_dir/${lane}step.sh"
 	mkdir -p "$run_dir/$STEP_DIR"
+	[[ ! $several ]] || why_failed=need_nodes
 	revive_dependencies
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
@@ -85,6 +86,7 @@ measure_step() {
 	if [[ $several ]]; then
 		need_nodes
 		facts+=("node=${node_of[server]}")
+		why_failed=''
 	fi
 	printf '%s\n' "${facts[@]}" | save "$run_dir/${lane}finished.env"
 }

@@ -51,6 +51,18 @@ after: bench-run [] 198.18.0.0/24' ]]
 	[[ -e run/finished.env && -e run/lanes/3/finished.env && ! -e run/lanes/2/finished.env ]]
 }
 
+@test "a step that fails because its node is lost says that, and not which command missed it" {
+	run -1 bash -c 'source head.sh
+		docker=false
+		need_room() { :; }
+		revive_dependencies() { :; }
+		measure_solo() { read_at server counters 1; }
+		rm run/step.sh run/lanes/3/step.sh
+		echo "STEP_DIR=raw STEP_MODE=solo" >>run/lanes/2/step.sh
+		measure_wave'
+	[[ $output == *'node node-2 (server) is lost: what it was measuring is not recorded' && ${#lines[@]} == 1 ]]
+}
+
 @test "a database that is gone is the lost node's fault where there is one" {
 	run -1 bash -c 'source head.sh
 		find_dependencies() { [[ $lane != lanes/3/ ]]; }
