@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.core.errors import UserError
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, serve
+from bench.swarm.lanes import of_largest_kinds
 from bench.swarm.several import chosen_nodes, several_compose
 
 
@@ -37,7 +38,10 @@ def several_nodes_verb(argv: Sequence[str]) -> int:
     if len(argv) != 1:
         raise UserError("usage: python3 -m bench several-nodes FILE <ROLES")
     before = Path(argv[0]).read_text().splitlines() if Path(argv[0]).exists() else ()
-    for words in chosen_nodes(sys.stdin.read().splitlines(), before):
+    roles = sys.stdin.read().splitlines()
+    # Of a run that goes on, a node of another kind is named where none is left.
+    kept = roles if before else of_largest_kinds(roles)[0]
+    for words in chosen_nodes(kept, before):
         print(*words, sep="\t")
     return 0
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.core.lanes import lane_folder, lane_folders
 from bench.drive import journal, run_state
 from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
 from bench.drive.progress import Screen
-from bench.drive.run_state import RunState
+from bench.drive.run_state import STEP_FILE, RunState
 from bench.drive.step_file import write_step
-from bench.run.reader import read_run
+from bench.drive.waves import next_wave
+from bench.run.reader import Run, read_run
 from bench.run.spoiled import LOST
 
 STEP, FINISHED, STOPPED = 0, 3, 4
@@ -32,18 +34,20 @@ class Shown:
     lines: list[str] = field(default_factory=list)
 
 
-def next_step(folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None) -> int:
+def next_step(
+    folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None, lanes: int = 1
+) -> int:
     """The exit status: STEP, FINISHED or STOPPED."""
-    state = run_state.begin(folder, shown.now, max_time_s) if begin else _after_load(folder, shown)
+    state = run_state.begin(folder, shown.now, max_time_s, lanes) if begin else _after_load(folder, shown)
     status, state = _choose(folder, state, shown)
     if status == STEP:
-        state = replace(state, under_load=True)
-        write_step(folder, state.queue[0].lines, os.environ)
+        state = replace(state, wave=_wave(folder, state))
+        _write_wave(folder, state)
         run_state.save(folder, state)
     else:
         run_state.remove(folder)
     if shown.screen.columns and not shown.screen.quiet:
-        under_load = state.queue[0].label if status == STEP else ""
+        under_load = "; ".join(state.step(id_).label for id_ in state.wave.values())
         shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
     if status == STOPPED:
         shown.lines.append(f"the time is up (--max-time): the report says what is open; --resume {folder.name} goes on")
@@ -51,16 +55,23 @@ def next_step(folder: Path, shown: Shown, *, begin: bool = False, max_time_s: fl
 
 
 def _after_load(folder: Path, shown: Shown) -> RunState:
-    """With the step that was under load behind."""
+    """With the steps that were under load behind."""
     state = run_state.load(folder)
-    if not state.under_load:
+    if not state.wave:
         raise UserError(f"{folder.name}: no step was begun")
+    source = read_run(str(folder))
+    for lane, id_ in state.wave.items():
+        state = _after_step(folder, source, state.with_first(state.step(id_)), shown, lane_folder(folder, lane))
+    return replace(state, wave={})
+
+
+def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Path) -> RunState:
+    """With the first step of the queue behind, whose lane has its folder `at`."""
     step = state.queue[0]
-    if lost := run_state.record_finished(folder, step):
+    if lost := run_state.record_finished(folder, step, at):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost} ended during it")
         return run_state.set_aside(folder, step, state, LOST)
-    source = read_run(str(folder))
     if step.mode in ("solo", "null") and step.seconds <= state.retry_s and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")
@@ -91,4 +102,22 @@ def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
     step, progress = state.queue[0], state.progress.after(state.queue[0], status)
     if not (shown.screen.quiet or shown.screen.columns):
         shown.lines.append(progress.log_line(step, status, shown.now))
-    return replace(state, progress=progress, queue=state.queue[1:], under_load=False)
+    return replace(state, progress=progress, queue=state.queue[1:])
+
+
+def _wave(folder: Path, state: RunState) -> dict[int, str]:
+    """The steps that are made next, by lane."""
+    if state.lanes == 1:
+        return {1: state.queue[0].id}
+    steps = next_wave(state.queue, state.lane_of, lambda step: run_state.unverified(folder, step.services))
+    return {lane: step.id for lane, step in steps.items()}
+
+
+def _write_wave(folder: Path, state: RunState) -> None:
+    """The step file of each lane that has a step, and of no other."""
+    for at in lane_folders(folder) if state.lanes > 1 else ():
+        (at / STEP_FILE).unlink(missing_ok=True)
+    for lane, id_ in state.wave.items():
+        at = lane_folder(folder, lane)
+        at.mkdir(parents=True, exist_ok=True)
+        write_step(folder, state.step(id_).lines, os.environ, at)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.core.lanes import lane_folders
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import ended_dependencies, read_facts, record_step
@@ -21,6 +22,7 @@ from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
 from bench.drive.try_again import reopen
+from bench.drive.waves import dealt
 from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
 from bench.run import spoiled
@@ -33,28 +35,38 @@ STEP_FILE = "step.sh"
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """`queue` holds the steps of the round that are still to be measured; the first one may be under load.
+    """`queue` holds the steps of the round that are still to be measured; those of `wave`, by lane, are under load.
 
-    `retry_s` is the time that is left for windows that noise of the host spoiled, in seconds.
+    `retry_s` is the time that is left for windows that noise of the host spoiled, in seconds. `lane_of` has the lane
+    of each step of the queue, where there are several.
     """
 
     progress: Progress
     queue: tuple[Step, ...] = ()
     max_time_s: float | None = None
-    under_load: bool = False
+    wave: Mapping[int, str] = field(default_factory=dict)
     retry_s: float = 0.0
+    lanes: int = 1
+    lane_of: Mapping[str, int] = field(default_factory=dict)
+
+    def step(self, id_: str) -> Step:
+        """A step of the queue."""
+        return next(step for step in self.queue if step.id == id_)
+
+    def with_first(self, step: Step) -> RunState:
+        """With this step as the first one of the queue."""
+        return replace(self, queue=(step, *(other for other in self.queue if other is not step)))
 
 
-def begin(folder: Path, now: float, max_time_s: float | None) -> RunState:
+def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) -> RunState:
     """The state of a loop that begins: what an earlier one left behind is recorded first."""
     _record_last(folder)
     reopen(folder)
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    return next_round(
-        source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=spoiled.RETRIES * alone), now
-    )
+    retry_s = spoiled.RETRIES * alone
+    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=retry_s, lanes=lanes), now)
 
 
 def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SPOILED) -> RunState:
@@ -64,7 +76,7 @@ def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SP
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
     retry_s = state.retry_s - step.seconds * (cause == spoiled.SPOILED)
-    return replace(state, progress=progress, queue=queue, under_load=False, retry_s=retry_s)
+    return replace(state, progress=progress, queue=queue, retry_s=retry_s)
 
 
 def next_round(source: Run, state: RunState, now: float) -> RunState:
@@ -83,9 +95,14 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.mode == "turns") or left
     if state.max_time_s is not None:
-        first = in_time(steps, first, progress.expected(state.max_time_s - now, now))
+        # Before any step, nothing shows yet how much faster several lanes are.
+        times = 1 if progress.spent else state.lanes
+        first = in_time(steps, first, times * progress.expected(state.max_time_s - now, now))
     queue = tuple(step for step in first if step.round == first[0].round)
-    return replace(state, progress=progress, queue=queue, under_load=False)
+    lane_of = (
+        dealt(queue, state.lanes, f"{source.facts.get('seed')} {queue[0].round}") if state.lanes > 1 and queue else {}
+    )
+    return replace(state, progress=progress, queue=queue, lane_of=lane_of)
 
 
 def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
@@ -97,17 +114,17 @@ def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
             yield kept
 
 
-def record_finished(folder: Path, step: Step) -> str:
-    """Record the step that the host has just brought to its end.
+def record_finished(folder: Path, step: Step, at: Path) -> str:
+    """Record the step that the host has just brought to its end; its lane has its folder `at`.
 
     Where something that all services need ended during it, nothing is recorded, and that is returned, in words.
     """
-    facts = read_facts(folder / FINISHED)
+    facts = read_facts(at / FINISHED)
     if facts is None:
-        raise UserError(f"{folder} has no {FINISHED}: the step {step.id} did not come to its end")
+        raise UserError(f"{at} has no {FINISHED}: the step {step.id} did not come to its end")
     if not (lost := _lost(folder, step, facts)):
         record_step(folder, step, facts)
-    (folder / FINISHED).unlink()
+    (at / FINISHED).unlink()
     return lost
 
 
@@ -116,23 +133,23 @@ def _lost(folder: Path, step: Step, facts: Mapping[str, str]) -> str:
 
 
 def _record_last(folder: Path) -> None:
-    """Record the last step of a loop that was cut after its end and before it was recorded."""
-    facts = read_facts(folder / FINISHED)
-    if facts is None:
-        return
-    steps = read_steps((folder / "plan.jsonl").read_text())
-    for step in steps:
-        # What lost something that it needs is still to be measured.
-        if step.id == facts.get("id") and not _lost(folder, step, facts):
-            record_step(folder, _as_loaded(folder, step), facts)
-    (folder / FINISHED).unlink()
+    """Record the last step, of each lane, of a loop that was cut after its end and before it was recorded."""
+    for at in lane_folders(folder):
+        facts = read_facts(at / FINISHED)
+        if facts is None:
+            continue
+        for step in read_steps((folder / "plan.jsonl").read_text()):
+            # What lost something that it needs is still to be measured.
+            if step.id == facts.get("id") and not _lost(folder, step, facts):
+                record_step(folder, _as_loaded(at, step), facts)
+        (at / FINISHED).unlink()
 
 
-def _as_loaded(folder: Path, step: Step) -> Step:
+def _as_loaded(at: Path, step: Step) -> Step:
     """Of a block that was under load last, maybe not all that is planned was."""
-    if step.mode != "turns" or not (folder / LINES).exists():
+    if step.mode != "turns" or not (at / LINES).exists():
         return step
-    (loaded,) = read_steps((folder / LINES).read_text()) or (step,)
+    (loaded,) = read_steps((at / LINES).read_text()) or (step,)
     return loaded if loaded.id == step.id else step
 
 
@@ -144,7 +161,8 @@ def unverified(folder: Path, services: Collection[str]) -> bool:
 def save(folder: Path, state: RunState) -> None:
     """Keep the state for the next call."""
     kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": [step.lines for step in state.queue]}
-    kept |= {"max_time_s": state.max_time_s, "under_load": state.under_load, "retry_s": state.retry_s}
+    kept |= {"max_time_s": state.max_time_s, "wave": state.wave, "retry_s": state.retry_s}
+    kept |= {"lanes": state.lanes, "lane_of": state.lane_of}
     write_file(folder / FILE, json.dumps(kept))
 
 
@@ -155,10 +173,13 @@ def load(folder: Path) -> RunState:
     except FileNotFoundError:
         raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
     queue = tuple(Step(tuple(lines)) for lines in kept["queue"])
-    return RunState(Progress(**kept["progress"]), queue, kept["max_time_s"], kept["under_load"], kept["retry_s"])
+    wave = {int(lane): id_ for lane, id_ in kept["wave"].items()}
+    times = (kept["max_time_s"], wave, kept["retry_s"])
+    return RunState(Progress(**kept["progress"]), queue, *times, kept["lanes"], kept["lane_of"])
 
 
 def remove(folder: Path) -> None:
     """Leave nothing of the loop in the run's folder."""
-    for name in (FILE, STEP_FILE, LINES, journal.FILE):
-        (folder / name).unlink(missing_ok=True)
+    for at in lane_folders(folder):
+        for name in (FILE, STEP_FILE, LINES, journal.FILE):
+            (at / name).unlink(missing_ok=True)

@@ -30,18 +30,19 @@ PORT = 8080
 PlanLine = Mapping[str, Any]
 
 
-def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -> None:
-    """Write RUN/step.sh; GRACE and COUNT_DEADLINE in the environment (seconds) replace the defaults."""
+def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str], at: Path | None = None) -> None:
+    """Write step.sh in RUN, or in its lane's folder `at`; GRACE and COUNT_DEADLINE (seconds) replace the defaults."""
+    at = at or run
     if lines[0].get("mode") == "turns":
         _remove_earlier(run, Step(tuple(lines)))
         # For `bench turns`, which takes the turns of a block: the same lines as in the plan, with their names here.
-        write_file(run / LINES, "".join(json.dumps(line) + "\n" for line in lines))
+        write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     text = step_file(
         lines,
         grace_s=_seconds(environ, "GRACE", GRACE_S),
         count_deadline_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S),
     )
-    write_file(run / "step.sh", text)
+    write_file(at / "step.sh", text)
 
 
 def _remove_earlier(run: Path, block: Step) -> None:

@@ -23,6 +23,7 @@ from bench.analysis.profiled import Profile
 from bench.analysis.ranking import Ranking
 from bench.analysis.ref_words import against
 from bench.analysis.reference_results import reference_results
+from bench.analysis.side_by_side import side_by_side
 from bench.analysis.table_words import places_of
 from bench.analysis.why import explanations
 from bench.core.files import items, mapping
@@ -102,6 +103,7 @@ def report_content(
             *_facts(facts, records),
             *(("package", words) for words in package_facts(facts, services)),
             *already_running(source),
+            *side_by_side(source),
             *_jit(facts, services),
         ],
         "services": _services(facts, services, records),

@@ -44,15 +44,17 @@ send_inputs() {
 
 # list_inputs FOLDER: them as an archive.
 list_inputs() {
-	local file files=()
+	local file files=() knees=()
 	(
 		cd "$run_dir" || exit
-		for file in run.json plan.jsonl step.jsonl step.sh containers.tsv "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
+		# A search for a knee may have been made on another pair of nodes.
+		! grep -qs '\[KNEE_P99\]=[0-9]' "${lane}step.sh" || knees=(raw/r*/*/*/*/knee.json)
+		for file in run.json plan.jsonl "$lane"{step.jsonl,step.sh,containers.tsv} "${knees[@]}" "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
 			[[ ! -e $file ]] || files+=("$file")
 		done
 		mkdir -p "$1" || exit
 		mapfile -t -O "${#files[@]}" files < <(find raw -type d -name '*.spoiled-*')
-		tar --create --no-recursion "$1" "${files[@]}"
+		tar --create --no-recursion --transform "s|^$lane||" "$1" "${files[@]}"
 	)
 }
 

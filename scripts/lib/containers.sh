@@ -31,7 +31,7 @@ bench() {
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
-run_compose() { own_docker ${compose_context:+--context "$compose_context"} compose --project-name "$project" --file "$run_dir/compose.yml" "${own_values[@]}" "$@"; }
+run_compose() { own_docker ${compose_context:+--context "$compose_context"} compose --project-name "$project" --file "$run_dir/${lane}compose.yml" "${own_values[@]}" "$@"; }
 
 in_loadgen() { "in_${several:+far_}loadgen_container" "$@"; }
 

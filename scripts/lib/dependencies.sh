@@ -17,7 +17,7 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # start_dependencies: for the length of the run.
 start_dependencies() {
-	local log=$run_dir/start.log words
+	local log=$run_dir/${lane}start.log words
 	if ! up_dependencies && ! retry_without_dead_runs; then
 		! subnet_taken || fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
 		words=$(tail -n1 "$log")

@@ -5,6 +5,8 @@
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/several_left.sh
 source "${BASH_SOURCE[0]%/*}/several_left.sh"
+# shellcheck source=scripts/lib/lanes_left.sh
+source "${BASH_SOURCE[0]%/*}/lanes_left.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 # shellcheck source=scripts/lib/target.sh
@@ -19,7 +21,10 @@ remove_run() {
 	local left try words
 	stop_host_loadgen
 	[[ ${project:-} && -s $run_dir/compose.yml ]] || return 0
-	[[ ! $several ]] || remove_from_nodes
+	if [[ $several ]]; then
+		remove_lanes
+		remove_from_nodes
+	fi
 	for try in 1 2 3 4 5; do
 		((try == 1)) || sleep 0.5
 		words=$(run_compose --profile '*' down --timeout 0 --volumes --remove-orphans 2>&1) || true

@@ -25,7 +25,7 @@ start_block() {
 	block_pid=() block_up=("${ours[@]}")
 	log=$(start_log "$1") || return
 	if ((${#ours[@]})); then
-		describe_block "${ours[@]}" | save "$run_dir/block.yml" || return
+		describe_block "${ours[@]}" | save "$run_dir/${lane}block.yml" || return
 		up_block "$log" "${ours[@]}" loadgen || start_each "${ours[@]}" || ((${#targets[@]})) || return
 	fi
 	name_containers "${block_up[@]}"
@@ -33,7 +33,7 @@ start_block() {
 		found=$(at server inspect --format "$format" "${containers[@]}") || return
 		while read -r name pid; do block_pid[$name]=$pid; done <<<"$found"
 	fi
-	list_cgroups "${ours[@]}" | save "$run_dir/containers.tsv" || return
+	list_cgroups "${ours[@]}" | save "$run_dir/${lane}containers.tsv" || return
 	[[ ! $several ]] || tell_readers || return
 	[[ ! $STEP_HOST_NETWORK ]] || start_host_loadgen "${block_up[@]}" || return
 	block_up+=("${targets[@]}")
@@ -41,7 +41,7 @@ start_block() {
 
 # up_block LOG NAME...
 up_block() {
-	compose_each --file "$run_dir/block.yml" "${fresh[@]}" -- "${@:2}" >"$1" 2>&1
+	compose_each --file "$run_dir/${lane}block.yml" "${fresh[@]}" -- "${@:2}" >"$1" 2>&1
 }
 
 # start_each NAME...: one after another, since one that cannot start keeps those from it that are started with it. Sets

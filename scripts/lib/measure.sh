@@ -34,6 +34,7 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 measure_all() {
 	local first=(--begin) begin options=() status text elapsed killed=0
 	[[ ! ${1:-} ]] || first+=(--max-time "$1")
+	((lanes == 1)) || first+=(--lanes "$lanes")
 	begin=("${first[@]}")
 	while :; do
 		progress_options
@@ -51,7 +52,7 @@ measure_all() {
 			continue
 			;;
 		esac
-		measure_step
+		if ((lanes == 1)); then measure_step; else measure_wave; fi
 	done
 	if ((status == 4)); then
 		time_is_up "$text"
@@ -59,6 +60,7 @@ measure_all() {
 		show_progress "$text"
 		end_line
 	fi
+	((lanes == 1)) || say_speed_up
 }
 
 # time_is_up TEXT: progress, and in the last line how to go on.
@@ -73,8 +75,9 @@ time_is_up() {
 measure_step() {
 	need_room 1
 	# shellcheck source=/dev/null
-	source "$run_dir/step.sh"
+	source "$run_dir/${lane}step.sh"
 	mkdir -p "$run_dir/$STEP_DIR"
+	[[ ! $several ]] || why_failed=need_nodes
 	revive_dependencies
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
@@ -83,8 +86,9 @@ measure_step() {
 	if [[ $several ]]; then
 		need_nodes
 		facts+=("node=${node_of[server]}")
+		why_failed=''
 	fi
-	printf '%s\n' "${facts[@]}" | save "$run_dir/finished.env"
+	printf '%s\n' "${facts[@]}" | save "$run_dir/${lane}finished.env"
 }
 
 now_ns() { printf '%s000' "${EPOCHREALTIME/[.,]/}"; }

@@ -36,6 +36,6 @@ tell_readers() {
 	local role
 	for role in server support; do
 		at "$role" exec --interactive "$project-counters-$role" sh -c 'cat >/tmp/new && mv /tmp/new /tmp/containers.tsv' \
-			<"$run_dir/containers.tsv" || return
+			<"$run_dir/${lane}containers.tsv" || return
 	done
 }

@@ -6,6 +6,8 @@
 source "${BASH_SOURCE[0]%/*}/away.sh"
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/lanes.sh
+source "${BASH_SOURCE[0]%/*}/lanes.sh"
 # shellcheck source=scripts/lib/readers.sh
 source "${BASH_SOURCE[0]%/*}/readers.sh"
 # shellcheck source=scripts/lib/several_left.sh
@@ -35,22 +37,23 @@ choose_nodes() {
 	cat "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
 	open_nodes
 	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}, database ${node_of[support]}; overlay network, not encrypted"
+	choose_lanes "$found"
 }
 
 # open_nodes: as they were chosen; nothing in a run on this machine.
 open_nodes() {
 	local role node context
-	[[ -s $run_dir/nodes.tsv ]] || return 0
+	[[ -s $run_dir/${lane}nodes.tsv ]] || return 0
 	while IFS=$'\t' read -r role node context _; do
 		context_of[$role]=$context node_of[$role]=$node
-	done <"$run_dir/nodes.tsv"
+	done <"$run_dir/${lane}nodes.tsv"
 	# shellcheck disable=SC2034 # many.sh and containers.sh use it
 	several=yes
 }
 
 # ready_nodes: images, network, volumes and readers, once the services are built.
 ready_nodes() {
-	local role images=(bench/loadgen bench/postgres bench/upstream) service
+	local images=(bench/loadgen bench/postgres bench/upstream) service
 	[[ $several ]] || return 0
 	for service in "${SERVICES[@]}"; do
 		[[ -e $run_dir/raw/services/$service/failure.json ]] || images+=("${IMAGE_OF[$service]}")
@@ -59,6 +62,13 @@ ready_nodes() {
 	"$root/scripts/swarm.sh" up
 	"$root/scripts/swarm.sh" send "${images[@]}"
 	make_network
+	fill_nodes
+	ready_lanes
+}
+
+# fill_nodes: volumes and readers.
+fill_nodes() {
+	local role
 	for role in "${roles[@]}"; do fill_volumes "$role" || fail 1 "node ${node_of[$role]} does not take the project"; done
 	for role in server support; do start_reader "$role" || fail 1 "the counters of node ${node_of[$role]} cannot be read"; done
 }
@@ -72,8 +82,8 @@ make_network() {
 	options=$(compose config --format json loadgen | in_tools python3 -m bench swarm-network)
 	mapfile -t options <<<"$options"
 	"$docker" --context "$manager" network create "${options[@]}" --label "com.docker.compose.project=$project" "$project" \
-		>/dev/null 2>"$run_dir/start.log" ||
-		fail 2 "the swarm makes no network of $BENCH_SUBNET: $(tail -n1 "$run_dir/start.log")"
+		>/dev/null 2>"$run_dir/${lane}start.log" ||
+		fail 2 "the swarm makes no network of $BENCH_SUBNET: $(tail -n1 "$run_dir/${lane}start.log")"
 }
 
 # know_machines: whether the load generator is on another kernel than the server, so that each has CPU time of its own.

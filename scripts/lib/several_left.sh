@@ -25,7 +25,7 @@ find_manager() {
 }
 
 # contexts_ever: those that the run has had containers on.
-contexts_ever() { cut -f3 "$run_dir/nodes-ever.tsv" | sort -u; }
+contexts_ever() { cut -f3 "$run_dir/${lane}nodes-ever.tsv" | sort -u; }
 
 # remove_from_nodes: of those that answer.
 remove_from_nodes() {

@@ -38,6 +38,10 @@ STEP_HOST_NETWORK='' loadgen=loadgen
 several=''
 declare -gA node_of=()
 
+# choose_lanes: how many steps are made side by side, each on nodes of its own; enter_lane: where this shell's has its files, below the
+# run's folder (empty: the first one's, in that folder itself).
+lanes=1 lane=''
+
 # know_machines: on several machines, whether server and load generator are on two kernels (yes or no)
 apart=''
 

@@ -9,7 +9,6 @@ machines this has the plan and the measuring, and neither builds, transport of i
 
 from __future__ import annotations
 
-import heapq
 import json
 import random
 import statistics
@@ -86,14 +85,9 @@ def _text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> str:
 
 
 def makespan(rounds: Iterable[Sequence[float]], pairs: int) -> float:
-    """Seconds until all is measured: a unit goes to the pair that is free first, and a round ends before the next."""
-    now = 0.0
-    for units in rounds:
-        free = [now] * pairs
-        for seconds in units:
-            heapq.heappush(free, heapq.heappop(free) + seconds)
-        now = max(free)
-    return now
+    """Seconds until all is measured: a unit of each pair begins, and the next ones when all have ended."""
+    waves = (units[first : first + pairs] for units in rounds for first in range(0, len(units), pairs))
+    return sum(map(max, waves))
 
 
 def drawn(planned: Sequence[Sequence[float]], ratios: Sequence[float], rng: random.Random) -> Iterator[list[float]]:

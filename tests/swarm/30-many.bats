@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# Blocks side by side on two pairs of nodes of a real swarm (nodes.sh), of which one is lost in the middle. All nodes are on one
+# machine: no figure of such a run means anything.
+
+bats_require_minimum_version 1.5.0
+
+export NODES_HOME=${NODES_HOME:-/tmp/bench-nodes-test} NODES_SUBNET=${NODES_SUBNET:-198.18.65} NODES_POOL=${NODES_POOL:-198.18.136.0/21}
+export BENCH_SUBNET=${BENCH_SUBNET:-198.18.143.0/24}
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	tests/swarm/nodes.sh down
+	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 5)
+	export DOCKER_CONFIG
+	scripts/swarm.sh label bench-node-1 support
+	for i in 2 3; do scripts/swarm.sh label "bench-node-$i" loadgen; done
+	for i in 4 5; do scripts/swarm.sh label "bench-node-$i" server; done
+}
+
+teardown_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	DOCKER_CONFIG='' tests/swarm/nodes.sh down
+}
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	log=$BATS_TEST_TMPDIR/log
+}
+
+node() { docker --context "bench-node-$1" "${@:2}"; }
+
+measure() {
+	scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
+	matrix=$!
+}
+
+# until_said WORDS: the run has said it.
+until_said() {
+	local tries
+	for ((tries = 0; tries < 1200; tries++)); do
+		! grep -q -e "$1" "$log" || return 0
+		kill -0 "$matrix" 2>/dev/null || break
+		sleep 0.25
+	done
+	cat "$log"
+	return 1
+}
+
+# ends_with STATUS: the run.
+ends_with() {
+	local ended=0
+	wait "$matrix" || ended=$?
+	cat "$log"
+	((ended == $1))
+}
+
+measured() { find "results/$run_name/raw" -name meta.json | wc -l; }
+
+# until_loaded N: the load generator of that node has a block under load.
+until_loaded() {
+	local tries
+	for ((tries = 0; tries < 240; tries++)); do
+		! node "$1" top "$(node "$1" ps --quiet --filter label=com.docker.compose.service=loadgen)" 2>/dev/null | grep -q 'bench turns load' || return 0
+		sleep 0.25
+	done
+	cat "$log"
+	return 1
+}
+
+# facts_of: `NODE UNIT BEGIN END` of each block that is whole.
+facts_of() {
+	python3 - "results/$run_name" <<-'EOS'
+		import json, pathlib, sys
+		run = pathlib.Path(sys.argv[1])
+		found = set()
+		for line in map(json.loads, (run / "plan.jsonl").read_text().splitlines()):
+		    meta = json.loads((run / line["dir"] / "meta.json").read_text())
+		    found.add((meta["node"], line["unit"], meta["begin_ns"], meta["end_ns"]))
+		for one in sorted(found):
+		    print(*one)
+	EOS
+}
+
+@test "two blocks at once, each on a pair of nodes: what one has measured stays when the other is lost, and all is measured once" {
+	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --vary BACKLOG=64,128,256,512,1024 --scenario json --tool wrk --level 16 --rounds 3 --controls none
+	until_said '^\[2/'
+	run_name=$(sed -n 's|^results/\(2[^/]*\)$|\1|p' "$log")
+	grep -q '^2 pairs of nodes side by side: bench-node-4 with load generator bench-node-2; bench-node-5 with load generator bench-node-3$' "$log"
+	# A network, a database and a load generator for each of them.
+	[[ $(node 1 ps --quiet --filter label=com.docker.compose.service=postgres | wc -l) == 2 ]]
+	[[ $(node 1 network ls --filter "name=bench-$run_name" --format '{{.Name}}' | sort -u | wc -l) == 2 ]]
+	until_loaded 3
+	whole=$(measured)
+	((whole == 10))
+	tests/swarm/nodes.sh cut 5
+	ends_with 1
+	grep -q 'node bench-node-5 (server) is lost: what it was measuring is not recorded' "$log"
+
+	# The other block came to its end, and is recorded by the next call.
+	tests/swarm/nodes.sh start 5
+	for ((tries = 0; tries < 120; tries++)); do
+		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-5) != ready ]] || break
+		sleep 0.5
+	done
+	measure --resume "$run_name"
+	until_said '^\[1/'
+	grep -q '^\[1/3\]' "$log"
+	ends_with 0
+	grep -q '^[0-9.]* times as fast as on one pair: steps of .* up to 2 at once$' "$log"
+	grep -q 'pairs of nodes' "results/$run_name/report.md"
+
+	ids=$(sed 's/.*"id":"\([^"]*\)".*/\1/' "results/$run_name/records.jsonl")
+	[[ $ids == "$(sort -u <<<"$ids")" && $(wc -l <<<"$ids") == 30 && $(wc -l <"results/$run_name/plan.jsonl") == 30 ]]
+	[[ $(grep -c '"outcome":"measured"' "results/$run_name/records.jsonl") == 30 ]]
+	[[ $(sed 's/.*"node":"\([^"]*\)".*/\1/' "results/$run_name/records.jsonl" | sort -u | xargs) == 'bench-node-4 bench-node-5' ]]
+	run -1 grep -q 'was edited\|was removed' "results/$run_name/records.jsonl"
+
+	# The two blocks of the first round were under way at once, on two nodes.
+	facts_of >"$BATS_TEST_TMPDIR/facts"
+	cat "$BATS_TEST_TMPDIR/facts"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/facts") == 6 ]]
+	{ read -r first _ begin end && read -r second _ begin2 end2; } < <(grep ' r01-' "$BATS_TEST_TMPDIR/facts")
+	[[ $first != "$second" ]]
+	((begin < end2 && begin2 < end))
+
+	for i in 1 2 3 4 5; do
+		[[ $(node "$i" ps --all --quiet --filter "name=bench-$run_name") == '' ]]
+		[[ $(node "$i" volume ls --quiet --filter "name=bench-$run_name") == '' ]]
+	done
+	[[ $(node 1 network ls --quiet --filter "name=bench-$run_name") == '' ]]
+	rm -rf "results/$run_name"
+}

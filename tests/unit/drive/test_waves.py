@@ -1,0 +1,147 @@
+"""Steps side by side: which lane makes which, and what each call of `next` records and writes for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, block, finish, finish_block, null, solo, step_id, tables_of
+from make_run import write_run
+
+from bench.core.lanes import lane_folder
+from bench.drive.steps import Step, steps_of
+from bench.drive.waves import dealt, next_wave
+
+Capture = pytest.CaptureFixture[str]
+STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")
+
+
+def blocks(count: int) -> tuple[Step, ...]:
+    return steps_of(line for number in range(1, count + 1) for line in block(1, STACKS[:2], number=number))
+
+
+def nothing_out(_step: Step) -> bool:
+    return False
+
+
+def test_lanes_have_the_same_to_do_and_are_drawn_anew_for_each_seed() -> None:
+    steps = blocks(8)
+    drawn = [dealt(steps, 4, f"1 {number}") for number in range(1, 41)]
+    assert all(Counter(found.values()) == {1: 2, 2: 2, 3: 2, 4: 2} for found in drawn)
+    assert dealt(steps, 4, "1 1") == drawn[0]
+    # Each block gets to each lane.
+    assert all({found[step.id] for found in drawn} == {1, 2, 3, 4} for step in steps)
+
+
+def test_windows_alone_that_are_compared_stay_on_one_lane() -> None:
+    lines = [
+        solo(stack, n, level=level)
+        for stack in STACKS
+        for n, level in ((STACKS.index(stack) * 2 + 1, "c8"), (STACKS.index(stack) * 2 + 2, "c64"))
+    ]
+    steps = steps_of(lines)
+    for seed in range(20):
+        found = dealt(steps, 2, str(seed))
+        assert len({found[step.id] for step in steps[:2]}) == 1
+        assert Counter(found.values()) == {1: 4, 2: 4}
+
+
+def test_a_wave_has_a_step_of_each_lane_and_no_service_twice() -> None:
+    steps = steps_of([solo("aiohttp", 1), solo("aiohttp", 2, scenario="text"), solo("tornado", 3), null(4), null(5)])
+    ids = {number: step.id for number, step in enumerate(steps, 1)}
+    lane_of = {ids[1]: 1, ids[2]: 2, ids[3]: 2, ids[4]: 3, ids[5]: 4}
+    wave = next_wave(steps, lane_of, nothing_out)
+    assert {lane: step.id for lane, step in wave.items()} == {1: ids[1], 2: ids[3], 3: ids[4]}
+    # A step that is not loaded keeps nothing from the others.
+    out = next_wave(steps, lane_of, lambda step: step.id == ids[1])
+    assert {lane: step.id for lane, step in out.items()} == {2: ids[2], 3: ids[4]}
+
+
+def test_shares_of_a_knee_wait_for_all_searches_of_the_first_round() -> None:
+    def lines(number: int) -> tuple[Step, ...]:
+        share = solo("tornado", 2, number, knee_share=0.7)
+        return steps_of([solo("aiohttp", 1, number), share])
+
+    first, second = lines(1), lines(2)
+    assert list(next_wave(first, {step.id: lane for lane, step in enumerate(first, 1)}, nothing_out)) == [1]
+    assert list(next_wave(second, {step.id: lane for lane, step in enumerate(second, 1)}, nothing_out)) == [1, 2]
+    assert [*next_wave(first[1:], {first[1].id: 2}, nothing_out)] == [2]
+    # Also where all that it would wait for is not loaded.
+    assert [*next_wave(first, {first[0].id: 1, first[1].id: 2}, lambda step: step is first[0])] == [2]
+
+
+def end_lane(folder: Path, lane: int, lines: list[dict[str, Any]], node: str) -> None:
+    """What the host leaves of the step of a lane; the first lane's comes last."""
+    finish_block(folder, lines, {line["service"]: 1000 for line in lines}, node=node)
+    if lane > 1:
+        (folder / "finished.env").rename(lane_folder(folder, lane) / "finished.env")
+
+
+def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: Path, capsys: Capture) -> None:
+    plans = {
+        f"r{number:02}-b{b}": block(number, stacks, number=b)
+        for number in (1, 2)
+        for b, stacks in enumerate((STACKS[:2], STACKS[2:]), 1)
+    }
+    plan = [line for lines in plans.values() for line in lines]
+    folder = write_run(tmp_path / "a-run", plan, tables_in_turns=tables_of(plan, 2), seed=1)
+    assert ask(folder, capsys, 0, "--begin", "--lanes", "2") == (0, [])
+    seen = []
+    for number in (1, 2):
+        ids = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
+        assert set(ids.values()) == {f"r{number:02}-b1", f"r{number:02}-b2"}
+        for lane, id_ in sorted(ids.items(), reverse=True):
+            assert (lane_folder(folder, lane) / "step.jsonl").read_text().count("\n") == 2
+            end_lane(folder, lane, plans[id_], f"node-{lane}")
+        status, said = ask(folder, capsys, 10 * number)
+        seen += said
+        assert status == (0 if number == 1 else 3)
+    assert len(seen) == 4
+    assert seen[-1].startswith("[4/4] round 2, 2 services in turns: json wrk c16: 2 of 2 windows valid; 0 not valid")
+    assert len([*folder.rglob("meta.json")]) == 8
+    assert not [*folder.glob("**/step.*"), *folder.glob("**/finished.env"), *folder.glob("**/loop.json")]
+
+
+def test_a_lane_without_a_step_has_no_step_file(tmp_path: Path, capsys: Capture) -> None:
+    one, two, three = block(1, STACKS[:2], number=1), block(1, STACKS[2:], number=2), block(2, STACKS[:2], number=1)
+    plan = [*one, *two, *three]
+    folder = write_run(tmp_path / "a-run", plan, tables_in_turns=tables_of(plan, 2), seed=1)
+    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    for lane in (2, 1):
+        end_lane(folder, lane, one if step_id(lane_folder(folder, lane)) == "r01-b1" else two, "node")
+    assert ask(folder, capsys, 1)[0] == 0
+    assert sorted(path.parent.name for path in folder.glob("**/step.sh")) in (["2"], ["a-run"])
+
+
+def test_what_other_lanes_have_made_when_one_is_lost_is_recorded_by_the_next_call(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = write_run(tmp_path / "a-run", [one, two], seed=1)
+    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    ended = one if step_id(lane_folder(folder, 2)) == one["id"] else two
+    finish(folder, [ended], [3000], node="node-5")
+    (folder / "finished.env").rename(lane_folder(folder, 2) / "finished.env")
+    status, said = ask(folder, capsys, 0, "--begin")
+    assert (status, said) == (0, [])
+    assert '"node": "node-5"' in (folder / ended["dir"] / "meta.json").read_text()
+    assert step_id(folder) == (two if ended is one else one)["id"]
+
+
+def test_a_step_that_is_measured_again_stays_on_its_lane(tmp_path: Path, capsys: Capture) -> None:
+    one, two = solo("aiohttp", 1), solo("tornado", 2)
+    folder = write_run(tmp_path / "a-run", [one, two], seed=1)
+    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    lanes = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
+    for lane, id_ in sorted(lanes.items(), reverse=True):
+        lost = {"ended_dependencies": "postgres"} if lane == 2 else {}
+        finish(folder, [one if id_ == one["id"] else two], [3000], **lost)
+        if lane == 2:
+            (folder / "finished.env").rename(lane_folder(folder, 2) / "finished.env")
+    status, said = ask(folder, capsys, 1)
+    assert status == 0
+    assert sum("to be measured again, because postgres ended" in line for line in said) == 1
+    assert step_id(lane_folder(folder, 2)) == lanes[2]
+    assert not (folder / "step.sh").exists()
