@@ -106,7 +106,7 @@ name=${resume%/}
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
-((${#two[@]} == 0)) || contexts_refuse ${own[folder]:+--app} "${selection[@]}"
+contexts_refuse ${own[folder]:+--app} "${selection[@]}"
 [[ ! $on_nodes ]] || several_refuses ${own[folder]:+--app} "${selection[@]}"
 [[ ! $again ]] || repeat_run "$again" "${selection[@]}"
 if ((${#own[@]})); then
@@ -116,7 +116,7 @@ elif ((${#packages[@]})) && [[ ! $resume ]]; then
 fi
 
 [[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
-((${#two[@]} == 0)) || find_machines "${two[server-context]}" "${two[loadgen-context]}" "${two[server-address]}"
+[[ ! $server_context ]] || find_machines "$server_context" "$loadgen_context" "$server_address"
 
 if [[ $resume ]]; then
 	resumed=$(bench resume "--run=$resume" "${selection[@]}")

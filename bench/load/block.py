@@ -284,7 +284,7 @@ def _sysctls() -> dict[str, str]:
 def _cgroups(block: Block) -> dict[str, str | FarCounters]:
     """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
 
-    A third column of RUN/containers.tsv names the reader of a container on another machine, with its port where that is not its own.
+    A third column of RUN/containers.tsv says where the reader of a container on another machine is.
     """
     file = block.run / CONTAINERS
     if not file.exists():

@@ -6,21 +6,20 @@
 # shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/several.sh"
 
-# By option: server-context, loadgen-context, server-address.
-declare -gA two=()
+server_context='' loadgen_context='' server_address=''
 
-# contexts_option WORD VALUE: one of these options.
+# contexts_option WORD VALUE: sets the variable of this option.
 contexts_option() {
+	local name=${1#--}
 	[[ ${2:-} ]] || fail 2 "$1 needs a value"
-	two[${1#--}]=$2
+	printf -v "${name//-/_}" %s "$2"
 }
 
-# contexts_refuse WORD...: what they do not go with, and a part of them without the others.
+# contexts_refuse WORD...: what these options do not go with, and a part of them without the others.
 contexts_refuse() {
-	local name
-	for name in server-context loadgen-context server-address; do
-		[[ ${two[$name]:-} ]] || fail 2 "--$name is missing: --server-context, --loadgen-context and --server-address belong together"
-	done
+	[[ $server_context$loadgen_context$server_address ]] || return 0
+	[[ $server_context && $loadgen_context && $server_address ]] ||
+		fail 2 "--server-context, --loadgen-context and --server-address belong together: give all three"
 	[[ ! $on_nodes ]] || fail 2 "--server-context is for two machines without a swarm: leave out --swarm"
 	[[ ! $resume ]] || fail 2 "--resume goes on with the machines that the run began with: leave out --server-context"
 	several_refuses "$@"
@@ -50,7 +49,7 @@ place_run() { in_tools python3 -m bench contexts-place "results/$1" <<<"$machine
 
 # need_machines: a run goes on with those that it began with, as they were.
 need_machines() {
-	local kept address=${address_of[counters-server]%:*}
+	local kept address=${reader_at[server]%:*}
 	if [[ $resume ]]; then
 		kept=$(<"$run_dir/nodes.tsv")
 		find_machines "${context_of[server]}" "${context_of[loadgen]}" "$address"

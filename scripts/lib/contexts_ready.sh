@@ -35,7 +35,7 @@ make_machine_network() {
 
 # need_way: whether the load generator's machine reaches what the server's publishes, with a reader behind it.
 need_way() {
-	local address=${address_of[counters-server]} tries
+	local address=${reader_at[server]} tries
 	for ((tries = 0; tries < 5; tries++)); do
 		# shellcheck disable=SC2016 # for the shell there
 		! at loadgen run --rm --network "$project-outer" "${confined[@]}" --label "com.docker.compose.project=$project" bench/loadgen timeout 5 bash -c \

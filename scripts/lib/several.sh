@@ -48,7 +48,9 @@ open_nodes() {
 	done <"$run_dir/nodes.tsv"
 	several=swarm
 	[[ -s $run_dir/addresses.tsv ]] || return 0
-	while IFS=$'\t' read -r name address; do address_of[$name]=$address; done <"$run_dir/addresses.tsv"
+	while IFS=$'\t' read -r name address; do
+		if [[ $name == counters-* ]]; then reader_at[${name#counters-}]=$address; else address_of[$name]=$address; fi
+	done <"$run_dir/addresses.tsv"
 	several=contexts
 }
 

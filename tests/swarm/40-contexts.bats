@@ -27,6 +27,9 @@ measure() {
 		--scenario json --tool wrk --level c16 --rounds 2 "${@:4}"
 }
 
+# values KEY FILE: of a key, in the lines of a file.
+values() { sed -nE "s/^.*[{,] ?\"$1\": ?\"([^\"]*)\".*/\1/p" "$2"; }
+
 # left NODE: containers, volumes and networks of runs.
 left() {
 	local kind
@@ -61,28 +64,30 @@ left() {
 	measure bench-node-2 "unix://$NODES_HOME/1/docker.sock" "$address" >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/said" &
 	measuring=$!
 	# What is published while it runs: at no other address, and of no other container.
-	published=''
+	published='' listening=''
+	# shellcheck disable=SC2016 # Docker's own variables
+	format='{{$n := index .Config.Labels "com.docker.compose.service"}}{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}{{$n}} {{$p}} {{.HostIp}} {{.HostPort}}
+{{end}}{{end}}'
 	while kill -0 "$measuring" 2>/dev/null; do
 		ids=$(node 2 ps --quiet) || true
 		# shellcheck disable=SC2086 # an id each
-		[[ ! $ids ]] || published+=$(node 2 inspect --format \
-			'{{$n := index .Config.Labels "com.docker.compose.service"}}{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}{{$n}} {{$p}} {{.HostIp}} {{.HostPort}}{{println}}{{end}}{{end}}' $ids 2>/dev/null)$'\n' || true
+		[[ ! $ids ]] || published+=$(node 2 inspect --format "$format" $ids 2>/dev/null)$'\n' || true
 		listening+=$(ip netns exec "bench-nodes-${NODES_SUBNET##*.}-2" ss --listening --tcp --numeric --no-header 2>/dev/null | awk '{ print $4 }')$'\n'
 		sleep 0.5
 	done
 	cat "$BATS_TEST_TMPDIR/said"
 	wait "$measuring"
 	sort -u <<<"$published"
-	[[ ! $(sed '/^$/d' <<<"$published" | grep -v " $address 21[0-9]*$") ]]
+	run -1 grep -vE "^$| $address 21[0-9]+$" <<<"$published"
 	for service in null uvicorn-asgi-py313-debian gunicorn-sync-wsgi-py313-debian; do
 		[[ $published == *"$service 8080/tcp $address 21"* ]]
 	done
 	[[ $published != *postgres* && $published != *upstream* && $listening == *"$address:2100"* && $listening != *"0.0.0.0:21"* ]]
 	results=$(dirname "$(<"$BATS_TEST_TMPDIR/report")")
 	# Every planned measurement, once.
-	planned=$(jq -r .id "$results/plan.jsonl" | sort)
-	[[ $(jq -r .id "$results"/records.jsonl | sort) == "$planned" && $(jq -r .node "$results"/records.jsonl | sort -u) == bench-node-2 ]]
-	[[ $(jq -r .outcome "$results"/records.jsonl | sort -u) == measured ]]
+	planned=$(values id "$results/plan.jsonl" | sort)
+	[[ $planned && $(values id "$results/records.jsonl" | sort) == "$planned" ]]
+	[[ $(values node "$results/records.jsonl" | sort -u) == bench-node-2 && $(values outcome "$results/records.jsonl" | sort -u) == measured ]]
 	grep -F "services, database and upstream on bench-node-2, load generator on bench-node-1" "$results/report.md"
 	[[ ! $(left 1)$(left 2) ]]
 }

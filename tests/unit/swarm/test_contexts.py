@@ -89,7 +89,13 @@ def compose() -> dict[str, Any]:
             "null": service,
             "postgres": {**service, "cpuset": "3"},
             "upstream": service,
-            "loadgen": {"image": "bench/loadgen", "cpuset": "1", "build": {}, "volumes": mounts, "networks": {"bench": None}},
+            "loadgen": {
+                "image": "bench/loadgen",
+                "cpuset": "1",
+                "build": {},
+                "volumes": mounts,
+                "networks": {"bench": None},
+            },
         },
         "networks": {"bench": {"internal": True}},
     }
