@@ -2,6 +2,10 @@
 # A run on two machines without a swarm: each is reached through a Docker context of its own, and the server's publishes ports on
 # one of its addresses. The rest is as on a swarm (several.sh). Only declares; needs run.sh.
 
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/state.sh
+source "${BASH_SOURCE[0]%/*}/state.sh"
 # (/dev/null: shellcheck reads a file again for each path to it, and has read this one already.)
 # shellcheck source=/dev/null
 source "${BASH_SOURCE[0]%/*}/several.sh"

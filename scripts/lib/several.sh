@@ -49,6 +49,7 @@ open_nodes() {
 	several=swarm
 	[[ -s $run_dir/addresses.tsv ]] || return 0
 	while IFS=$'\t' read -r name address; do
+		# shellcheck disable=SC2034 # ready.sh uses it
 		if [[ $name == counters-* ]]; then reader_at[${name#counters-}]=$address; else address_of[$name]=$address; fi
 	done <"$run_dir/addresses.tsv"
 	several=contexts
