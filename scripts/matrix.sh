@@ -40,6 +40,8 @@
 #   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
 #                         that are given; what differs now (commit, engine, machine, images, packages) is said first
 #   --swarm               on the nodes of a Docker swarm that have roles (scripts/swarm.sh, docs/several-machines.md)
+#   --server-context CONTEXT --loadgen-context CONTEXT --server-address ADDRESS    on two machines without a swarm: Docker contexts, or
+#                         ssh://USER@HOST; the server's machine publishes its ports on this address of its own alone
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
@@ -53,6 +55,8 @@ source "${BASH_SOURCE[0]%/*}/lib/images.sh"
 source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
 # shellcheck source=scripts/lib/again.sh
 source "${BASH_SOURCE[0]%/*}/lib/again.sh"
+# shellcheck source=scripts/lib/contexts.sh
+source "${BASH_SOURCE[0]%/*}/lib/contexts.sh"
 # shellcheck source=scripts/lib/own_run.sh
 source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
 # shellcheck source=scripts/lib/packages.sh
@@ -76,6 +80,7 @@ while (($#)); do
 		;;
 	--list) verb=list ;;
 	--swarm) on_nodes=yes ;;
+	--server-context | --loadgen-context | --server-address) contexts_option "$1" "${2:-}" && shift ;;
 	--dry-run) verb=commands ;;
 	--resume | --again)
 		[[ ${2:-} ]] || fail 2 "$1 needs the name of a run"
@@ -100,6 +105,7 @@ name=${resume%/}
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
+contexts_refuse ${own[folder]:+--app} "${selection[@]}"
 [[ ! $on_nodes ]] || several_refuses ${own[folder]:+--app} "${selection[@]}"
 [[ ! $again ]] || repeat_run "$again" "${selection[@]}"
 if ((${#own[@]})); then
@@ -109,6 +115,7 @@ elif ((${#packages[@]})) && [[ ! $resume ]]; then
 fi
 
 [[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
+[[ ! $server_context ]] || find_machines "$server_context" "$loadgen_context" "$server_address"
 
 if [[ $resume ]]; then
 	resumed=$(bench resume "--run=$resume" "${selection[@]}")
@@ -117,6 +124,7 @@ else
 	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
 	rm -rf "${own_folders[@]}"
 	drop_packages
+	[[ ! $machines ]] || place_run "$run"
 fi
 
 measure_run() {
@@ -141,9 +149,9 @@ measure_run() {
 	[[ ! $words ]] || fail 1 "$words"
 }
 
-[[ ! $resume || ! -s $root/results/$run/nodes.tsv ]] || on_nodes=yes
+[[ ! -s $root/results/$run/nodes.tsv ]] || on_nodes=yes
 open_run "$run"
-[[ ! $on_nodes ]] || choose_nodes
+if [[ $several == contexts ]]; then need_machines; elif [[ $on_nodes ]]; then choose_nodes; fi
 [[ $resume ]] || max_time_s=${MAX_TIME_S:-}
 say "results/$run"
 say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"

@@ -10,6 +10,8 @@ from pathlib import Path
 from bench.core.errors import UserError
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, serve
+from bench.run.addresses import read_addresses
+from bench.swarm.contexts import contexts_compose
 from bench.swarm.lanes import of_largest_kinds
 from bench.swarm.several import chosen_nodes, several_compose
 
@@ -23,10 +25,12 @@ def counters_verb(argv: Sequence[str]) -> int:
 
 
 def several_compose_verb(argv: Sequence[str]) -> int:
-    """`several-compose PROJECT <COMPOSE`: print the Compose file of a run on several machines, as JSON."""
-    if len(argv) != 1:
-        raise UserError("usage: python3 -m bench several-compose PROJECT")
-    print(json.dumps(several_compose(json.load(sys.stdin), argv[0]), indent=1))
+    """`several-compose RUN PROJECT <COMPOSE`: print the Compose file of a run on several machines, as JSON."""
+    if len(argv) != 2:
+        raise UserError("usage: python3 -m bench several-compose RUN PROJECT")
+    compose, project, ports = json.load(sys.stdin), argv[1], read_addresses(Path(argv[0]))
+    made = contexts_compose(compose, project, ports) if ports else several_compose(compose, project)
+    print(json.dumps(made, indent=1))
     return 0
 
 

@@ -12,11 +12,13 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.steps import Step
+from bench.run.addresses import read_addresses
 
 LINES = "step.jsonl"
 GRACE_S = 10
@@ -26,6 +28,8 @@ COUNT_DEADLINE_S = 600
 ENDLESS_S = 3600
 """The duration that a tool in turns is started with: it is told to end when it has had its turns."""
 PORT = 8080
+NAMES: Mapping[str, str] = MappingProxyType({})
+"""Of a run whose services are all reached by their names."""
 
 PlanLine = Mapping[str, Any]
 
@@ -41,6 +45,7 @@ def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str],
         lines,
         grace_s=_seconds(environ, "GRACE", GRACE_S),
         count_deadline_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S),
+        addresses=read_addresses(run),
     )
     write_file(at / "step.sh", text)
 
@@ -55,9 +60,13 @@ def _remove_earlier(run: Path, block: Step) -> None:
 
 
 def step_file(
-    lines: Sequence[PlanLine], *, grace_s: float = GRACE_S, count_deadline_s: float = COUNT_DEADLINE_S
+    lines: Sequence[PlanLine],
+    *,
+    grace_s: float = GRACE_S,
+    count_deadline_s: float = COUNT_DEADLINE_S,
+    addresses: Mapping[str, str] = NAMES,
 ) -> str:
-    """The text of step.sh for the plan's lines of one step."""
+    """The text of step.sh for the plan's lines of one step; `addresses` has services not reached by their names."""
     first = lines[0]
     mode = first.get("mode", "solo")
     names = [load_name(line) for line in lines] if mode == "turns" else [""]
@@ -74,7 +83,7 @@ def step_file(
         f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
     ]
     for name, line in zip(names, lines, strict=True):
-        values = load_values(line, grace_s, count_deadline_s)
+        values = load_values(line, grace_s, count_deadline_s, addresses)
         entries = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
         text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({entries})")
     return "\n".join(text) + "\n"
@@ -85,11 +94,14 @@ def load_name(line: PlanLine) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", line["id"])
 
 
-def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict[str, str]:
+def load_values(
+    line: PlanLine, grace_s: float, count_deadline_s: float, addresses: Mapping[str, str] = NAMES
+) -> dict[str, str]:
     """What `loadgen/measure` needs of a line of the plan; what the line leaves out is ''."""
     rate, connections, duration_s, timeout_s = (
         line.get(key) for key in ("rate", "connections", "duration_s", "timeout_s")
     )
+    service = line["service"]
     if timeout_s is None:
         raise UserError(f"{line['id']} of the plan has no timeout_s")
     if line.get("mode") == "turns":
@@ -97,7 +109,7 @@ def load_values(line: PlanLine, grace_s: float, count_deadline_s: float) -> dict
     values = {
         "ID": line["id"],
         "DIR": line["dir"],
-        "URL": (line.get("url") or f"http://{line['service']}:{PORT}") + line["path"],
+        "URL": (line.get("url") or f"http://{addresses.get(service, f'{service}:{PORT}')}") + line["path"],
         "METHOD": line.get("method") or "GET",
         "BODY": line.get("body"),
         "REQUESTS": line.get("requests"),

@@ -22,7 +22,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, write_file
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
-from bench.load.far_counters import FarCounters
+from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
 from bench.load.one_answer import one_answer_s, quiet_s
@@ -30,6 +30,7 @@ from bench.load.turns import Runner, Turns, run_window
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
+from bench.run.addresses import host_and_port, read_addresses
 from bench.run.spoiled import set_aside
 
 MEASURE = "loadgen/measure"
@@ -147,9 +148,9 @@ def _prepare(block: Block, verb: str, measurements: Sequence[Measurement]) -> No
 
 def _loads(block: Block, measurements: Sequence[Measurement]) -> list[Load]:
     """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other."""
-    found = []
+    found, addresses = [], read_addresses(block.run)
     for one, (status, out, err) in zip(measurements, _measure_all(block, "argv", measurements), strict=True):
-        host, port = one.reached_at(PORT)
+        host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
         address = address_of(host)
         if status == 0 and address is not None:
             version, *argv = out.decode(errors="replace").split("\0")[:-1]
@@ -283,14 +284,14 @@ def _sysctls() -> dict[str, str]:
 def _cgroups(block: Block) -> dict[str, str | FarCounters]:
     """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
 
-    A third column of RUN/containers.tsv names the reader of a container on another machine.
+    A third column of RUN/containers.tsv says where the reader of a container on another machine is.
     """
     file = block.run / CONTAINERS
     if not file.exists():
         names = [*block.services, *SHARED]
         return {**dict.fromkeys(names, NOWHERE), **find_cgroups(names, cgroup_root())}
     lines = [line.split("\t") for line in file.read_text().splitlines()]
-    readers = {reader: FarCounters(reader) for reader in {line[2] for line in lines if len(line) > 2}}
+    readers = {reader: far_reader(reader) for reader in {line[2] for line in lines if len(line) > 2}}
     return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping
+from bench.run.addresses import host_and_port
 
 PORT = 7070
 ANSWER_TIMEOUT_S = 10.0
@@ -79,6 +80,11 @@ class FarCounters:
         if told is None:
             raise UserError(f"{self._host} gives no whole answer")
         return told
+
+
+def far_reader(address: str) -> FarCounters:
+    """The reader at `HOST`, or at `HOST:PORT`."""
+    return FarCounters(*host_and_port(address, PORT))
 
 
 def serve(make: Callable[[], Answer], address: tuple[str, int] = ("", PORT)) -> ThreadingTCPServer:

@@ -31,6 +31,7 @@ from bench.core.formats import NOTHING
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
+from bench.render.machines import machines_words
 from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
@@ -178,7 +179,9 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
     for name in ("containers", "engine"):
         yield name, str(facts.get(name) or "unknown")
-    if nodes := sorted({record.node for record in records if record.node}):
+    if two := mapping(facts.get("machines")):
+        yield "machines", machines_words(two)
+    elif nodes := sorted({record.node for record in records if record.node}):
         yield (
             "nodes",
             (

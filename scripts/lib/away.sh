@@ -23,22 +23,25 @@ fill_volumes() {
 # in_far_loadgen_container COMMAND...: in the load generator. One that works in a folder of the run finds its inputs there, and what it
 # has written is here when it ends, whatever its status.
 in_far_loadgen_container() {
-	local folder='' status=0
+	local folder='' status=0 far=loadgen
 	case "$*" in
-	*'bench verify --service '*) folder=$(sed -n 's/.* --service \([^ ]*\) .*/raw\/services\/\1/p' <<<"$*") ;;
+	*'bench verify --service '*)
+		[[ $several != contexts ]] || far=checker
+		folder=$(sed -n 's/.* --service \([^ ]*\) .*/raw\/services\/\1/p' <<<"$*")
+		;;
 	*"results/$run"*) folder=$STEP_DIR ;;
 	esac
 	[[ ! $folder ]] || send_inputs "$folder" || return
-	at loadgen exec "$project-loadgen-1" "$@" || status=$?
+	beside "$far" exec "$project-$far-1" "$@" || status=$?
 	[[ ! $folder ]] || bring_home "$folder" || return
 	return "$status"
 }
 
-# send_inputs FOLDER: plan and step; in FOLDER, which begins empty, what later verbs read of earlier ones, and what this side has said. Names of windows
+# send_inputs FOLDER: to `far`: plan and step; in FOLDER, which begins empty, what later verbs read of earlier ones, and what this side has said. Names of windows
 # that were measured again go along, as they count.
 send_inputs() {
 	# shellcheck disable=SC2016 # for the shell there
-	list_inputs "$1" | at loadgen exec --interactive "$project-loadgen-1" sh -c '
+	list_inputs "$1" | beside "$far" exec --interactive "$project-$far-1" sh -c '
 		mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" && tar --extract --touch --no-same-owner && touch "$1/.sent"' "$run" "$1"
 }
 
@@ -49,7 +52,7 @@ list_inputs() {
 		cd "$run_dir" || exit
 		# A search for a knee may have been made on another pair of nodes.
 		! grep -qs '\[KNEE_P99\]=[0-9]' "${lane}step.sh" || knees=(raw/r*/*/*/*/knee.json)
-		for file in run.json plan.jsonl "$lane"{step.jsonl,step.sh,containers.tsv} "${knees[@]}" "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
+		for file in run.json plan.jsonl "$lane"{step.jsonl,step.sh,containers.tsv} addresses.tsv "${knees[@]}" "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
 			[[ ! -e $file ]] || files+=("$file")
 		done
 		mkdir -p "$1" || exit
@@ -63,7 +66,7 @@ bring_home() {
 	local incoming status=0
 	incoming=$(mktemp -d "$run_dir/.incoming-XXXXXX") || return
 	# shellcheck disable=SC2016 # for the shell there
-	at loadgen exec "$project-loadgen-1" bash -c 'set -e -o pipefail; cd "results/$0"
+	beside "$far" exec "$project-$far-1" bash -c 'set -e -o pipefail; cd "results/$0"
 		find "$1" -type f -newer "$1/.sent" ! -name .sent -print0 | sort -z >/tmp/files-$$
 		xargs -0 -r sha256sum </tmp/files-$$ >.sums-$$
 		tar --create --transform "s|^\.sums-.*|SHA256SUMS|" --null --files-from /tmp/files-$$ .sums-$$

@@ -31,7 +31,11 @@ bench() {
 }
 
 # run_compose ARGUMENT...: Compose on this run's own resolved file, and on no other.
-run_compose() { own_docker ${compose_context:+--context "$compose_context"} compose --project-name "$project" --file "$run_dir/${lane}compose.yml" "${own_values[@]}" "$@"; }
+run_compose() {
+	local reached
+	reach "${compose_context:-}"
+	own_docker "${reached[@]}" compose --project-name "$project" --file "$run_dir/${lane}compose.yml" "${own_values[@]}" "$@"
+}
 
 in_loadgen() { "in_${several:+far_}loadgen_container" "$@"; }
 
@@ -53,7 +57,7 @@ compose_each() {
 		# shellcheck disable=SC2086 # a word for each
 		run_compose "${arguments[@]}" ${on_engine[$name]} && continue
 		# A container joins a swarm's network with the help of a manager, of which none may lead for a moment.
-		{ [[ $several ]] && find_manager; } || return
+		{ [[ $several == swarm ]] && find_manager; } || return
 		# shellcheck disable=SC2086
 		run_compose "${arguments[@]}" ${on_engine[$name]} || return
 	done

@@ -35,11 +35,24 @@ own_unset=()
 
 # at ROLE ARGUMENT...: Docker on the engine that has this role: server, loadgen or support (database, upstream). All of them are
 # this machine's, unless the run is on several (several.sh sets their contexts).
-at() {
-	local context=${context_of[$1]:-}
-	"$docker" ${context:+--context "$context"} "${@:2}"
-}
+at() { on "${context_of[$1]:-}" "${@:2}"; }
 declare -gA context_of=()
+
+# on CONTEXT ARGUMENT...: Docker on the engine of a context.
+on() {
+	local reached
+	reach "$1"
+	"$docker" "${reached[@]}" "${@:2}"
+}
+
+# reach CONTEXT: sets `reached` to the client's options for the engine of a context, or at a URL (ssh://USER@HOST).
+reach() {
+	case $1 in
+	'') reached=() ;;
+	*://*) reached=(--host "$1") ;;
+	*) reached=(--context "$1") ;;
+	esac
+}
 
 # role_of SERVICE: sets `role`.
 role_of() {

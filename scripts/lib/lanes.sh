@@ -3,9 +3,9 @@
 # upstream, readers); the first one is the run's. Python decides which step is made on which (bench/drive/waves.py). Only
 # declares; needs several.sh.
 
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/dependencies.sh
 source "${BASH_SOURCE[0]%/*}/dependencies.sh"
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/lanes_left.sh
 source "${BASH_SOURCE[0]%/*}/lanes_left.sh"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the lanes of a run have left on the nodes of a swarm. Only declares.
 
-# shellcheck source=/dev/null
+# shellcheck source=scripts/lib/several_left.sh
 source "${BASH_SOURCE[0]%/*}/several_left.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"

@@ -82,7 +82,7 @@ list_cgroups() {
 	for name in "$@" postgres upstream "${found[@]}"; do
 		role_of "$name"
 		folder=$(read_at "$role" cgroup_below_root "${block_pid[$name]:-${dependency_pid[$name]:-0}}") || return
-		printf '%s\t%s%s\n' "$name" "$folder" "${context_of[$role]:+$'\t'counters-$role}"
+		printf '%s\t%s%s\n' "$name" "$folder" "${context_of[$role]:+$'\t'${reader_at[$role]:-counters-$role}}"
 	done
 }
 

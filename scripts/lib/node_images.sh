@@ -1,39 +1,12 @@
 # shellcheck shell=bash
 # How images reach the nodes of a swarm: through its registry or the user's, by digest. Only declares.
 
+# shellcheck source=scripts/lib/copy_images.sh
+source "${BASH_SOURCE[0]%/*}/copy_images.sh"
 # shellcheck source=scripts/lib/nodes.sh
 source "${BASH_SOURCE[0]%/*}/nodes.sh"
-# shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
 registry_port=5000
-
-# What two engines have to agree in for it to be one image.
-same_image='{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} {{.Config.User}} {{.Config.WorkingDir}}'
-
-# has_image CONTEXT IMAGE REFERENCE: whether what this engine has as REFERENCE is the IMAGE that is here.
-has_image() {
-	local here there
-	here=$("$docker" image inspect --format "$same_image" "$2") || return
-	there=$(on "$1" image inspect --format "$same_image" "$3" 2>/dev/null) || return
-	[[ $here == "$there" ]]
-}
-
-# copy_to_nodes NODES IMAGE...: to all of them side by side.
-copy_to_nodes() {
-	local context
-	while read -r _ context _; do spawn 8 copy_image "$context" "${@:2}"; done <<<"$1"
-	await_spawned
-}
-
-# copy_image CONTEXT IMAGE...: those that the engine lacks, in one stream from here.
-copy_image() {
-	local image lacks=()
-	for image in "${@:2}"; do
-		has_image "$1" "$image" "$image" || lacks+=("$image")
-	done
-	((${#lacks[@]} == 0)) || "$docker" save "${lacks[@]}" | on "$1" load --quiet >/dev/null
-}
 
 # send_images IMAGE...: local images, once to the registry and from there to each node, by digest.
 send_images() {

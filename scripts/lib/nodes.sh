@@ -18,8 +18,6 @@ open_facts() {
 # swarm_verb VERB ARGUMENT...: on the facts.
 swarm_verb() { in_tools python3 -m bench "$1" "results/${facts##*/}" "${@:2}"; }
 
-on() { "$docker" --context "$1" "${@:2}"; }
-
 # read_swarm: the nodes, and which context reaches the engine of each.
 read_swarm() {
 	local contexts context

@@ -25,8 +25,9 @@ read_at() {
 
 # start_reader ROLE: of that role's machine. Of its processes and cgroups it can read what everyone there can, and no more.
 start_reader() {
-	at "$1" run --detach --name "$project-counters-$1" --label "com.docker.compose.project=$project" --network "$project" \
-		--network-alias "counters-$1" --pid host --cgroupns host --init "${confined[@]}" --tmpfs /tmp:mode=1777 --memory 256m \
+	local address=${reader_at[$1]:-} way=(--network "$project" --network-alias "counters-$1")
+	[[ ! $address ]] || way=(--network "$project-outer" --publish "$address:7070")
+	at "$1" run --detach --name "$project-counters-$1" --label "com.docker.compose.project=$project" "${way[@]}" --pid host --cgroupns host --init "${confined[@]}" --tmpfs /tmp:mode=1777 --memory 256m \
 		--user 65534:65534 --workdir /bench --volume "$project-source:/bench:ro" --volume /sys/fs/cgroup:/host/cgroup:ro \
 		bench/loadgen python3 -m bench counters /tmp/containers.tsv >/dev/null
 }

@@ -20,7 +20,7 @@ await_answer() {
 			until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0" 2>&1); do
 				up && [ "$up" -lt "$end" ] || { echo "$words" && exit 1; }
 				sleep 0.1
-			done' "http://$1:8080/" $((left < 5 ? left : 5)) >"$log" 2>&1; then
+			done' "http://${address_of[$1]:-$1:8080}/" $((left < 5 ? left : 5)) >"$log" 2>&1; then
 			rm -f "$log" || return
 			return 0
 		fi

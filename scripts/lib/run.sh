@@ -47,7 +47,7 @@ open_run() {
 }
 
 # for_engines: a Compose file as the engines of the run get it.
-for_engines() { if [[ $on_nodes ]]; then in_tools python3 -m bench several-compose "$project"; else cat; fi; }
+for_engines() { if [[ $on_nodes ]]; then in_tools python3 -m bench several-compose "results/$run" "$project"; else cat; fi; }
 on_nodes=''
 
 # go_on: takes away what a killed call has left of the run; services that failed and may pass now are tried again.

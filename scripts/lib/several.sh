@@ -4,6 +4,8 @@
 
 # shellcheck source=scripts/lib/away.sh
 source "${BASH_SOURCE[0]%/*}/away.sh"
+# shellcheck source=scripts/lib/contexts_ready.sh
+source "${BASH_SOURCE[0]%/*}/contexts_ready.sh"
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/lanes.sh
@@ -23,7 +25,7 @@ several_refuses() {
 	for word; do
 		case $word in
 		--app | --app=* | --target | --target=* | --profile)
-			fail 2 "${word%%=*} measures on this machine alone: leave out --swarm"
+			fail 2 "${word%%=*} measures on this machine alone: leave it out where the run is on several"
 			;;
 		esac
 	done
@@ -42,13 +44,18 @@ choose_nodes() {
 
 # open_nodes: as they were chosen; nothing in a run on this machine.
 open_nodes() {
-	local role node context
+	local role node context name address
 	[[ -s $run_dir/${lane}nodes.tsv ]] || return 0
 	while IFS=$'\t' read -r role node context _; do
 		context_of[$role]=$context node_of[$role]=$node
 	done <"$run_dir/${lane}nodes.tsv"
-	# shellcheck disable=SC2034 # many.sh and containers.sh use it
-	several=yes
+	several=swarm
+	[[ -s $run_dir/addresses.tsv ]] || return 0
+	while IFS=$'\t' read -r name address; do
+		# shellcheck disable=SC2034 # ready.sh uses it
+		if [[ $name == counters-* ]]; then reader_at[${name#counters-}]=$address; else address_of[$name]=$address; fi
+	done <"$run_dir/addresses.tsv"
+	several=contexts
 }
 
 # ready_nodes: images, network, volumes and readers, once the services are built.
@@ -59,11 +66,18 @@ ready_nodes() {
 		[[ -e $run_dir/raw/services/$service/failure.json ]] || images+=("${IMAGE_OF[$service]}")
 	done
 	mapfile -t images < <(printf '%s\n' "${images[@]}" | sort -u)
-	"$root/scripts/swarm.sh" up
-	"$root/scripts/swarm.sh" send "${images[@]}"
-	make_network
+	if [[ $several == contexts ]]; then
+		# It verifies where the database is.
+		DEPENDENCIES+=(checker)
+		send_to_machines "${images[@]}"
+		make_networks
+	else
+		"$root/scripts/swarm.sh" up
+		"$root/scripts/swarm.sh" send "${images[@]}"
+		make_network
+	fi
 	fill_nodes
-	ready_lanes
+	if [[ $several == contexts ]]; then need_way; else ready_lanes; fi
 }
 
 # fill_nodes: volumes and readers.
@@ -97,11 +111,12 @@ know_machines() {
 
 # need_nodes: what happened in a step while a machine was lost is nobody's failure; it is measured again.
 need_nodes() {
-	local role name
+	local role name reached
 	for role in "${roles[@]}"; do
 		name=$project-counters-$role
 		[[ $role != loadgen ]] || name=$project-loadgen-1
-		[[ $(timeout 20 "$docker" --context "${context_of[$role]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
+		reach "${context_of[$role]}"
+		[[ $(timeout 20 "$docker" "${reached[@]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
 			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
 	done
 }

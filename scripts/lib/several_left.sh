@@ -29,14 +29,17 @@ contexts_ever() { cut -f3 "$run_dir/${lane}nodes-ever.tsv" | sort -u; }
 
 # remove_from_nodes: of those that answer.
 remove_from_nodes() {
-	local contexts context kind ids tries
+	local contexts context kind ids tries reached kinds=(container volume)
 	contexts=$(contexts_ever) || return
+	[[ $several == swarm ]] || kinds+=(network)
 	for context in $contexts; do
-		for kind in container volume; do
+		reach "$context"
+		for kind in "${kinds[@]}"; do
 			ids=$(list_on "$context" "$kind") || continue
-			[[ ! $ids ]] || xargs timeout 60 "$docker" --context "$context" "$kind" rm --force <<<"$ids" >/dev/null 2>&1 || true
+			[[ ! $ids ]] || xargs timeout 60 "$docker" "${reached[@]}" "$kind" rm --force <<<"$ids" >/dev/null 2>&1 || true
 		done
 	done
+	[[ $several == swarm ]] || return 0
 	find_manager || return 0
 	for ((tries = 0; tries < 30; tries++)); do
 		ids=$(timeout 20 "$docker" --context "$manager" network ls --quiet --filter "label=com.docker.compose.project=$project") || return 0
@@ -47,7 +50,8 @@ remove_from_nodes() {
 }
 
 list_on() {
-	local all=()
+	local all=() reached
+	reach "$1"
 	[[ $2 != container ]] || all=(--all)
-	timeout 20 "$docker" --context "$1" "$2" ls "${all[@]}" --quiet --filter "label=com.docker.compose.project=$project" 2>/dev/null
+	timeout 20 "$docker" "${reached[@]}" "$2" ls "${all[@]}" --quiet --filter "label=com.docker.compose.project=$project" 2>/dev/null
 }

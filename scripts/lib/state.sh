@@ -34,8 +34,10 @@ stopped=''
 # From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
 STEP_HOST_NETWORK='' loadgen=loadgen
 
-# open_nodes: not empty where the run is on several machines.
+# open_nodes: not empty where the run is on several machines (swarm, or contexts: two without one). Of two, where the load
+# generator reaches a service, and the reader of a role's counters.
 several=''
+declare -gA address_of=() reader_at=()
 declare -gA node_of=()
 
 # choose_lanes: how many steps are made side by side, each on nodes of its own; enter_lane: where this shell's has its files, below the

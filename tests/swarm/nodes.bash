@@ -14,6 +14,7 @@ nodes_cgroup=bench-nodes-${nodes_subnet##*.}
 # on_node I ARGUMENT...: that node's Docker.
 on_node() { DOCKER_CONFIG=$nodes_home/config "$docker" --context "bench-node-$1" "${@:2}"; }
 
+# nodes_up N PLAIN: in a swarm, unless PLAIN is not empty.
 nodes_up() {
 	local i began=$SECONDS
 	[[ ! -e $nodes_home ]] || fail 2 "$nodes_home is there already: tests/swarm/nodes.sh down"
@@ -30,7 +31,7 @@ nodes_up() {
 		DOCKER_CONFIG=$nodes_home/config "$docker" context create "bench-node-$i" --docker "host=unix://$nodes_home/$i/docker.sock" >/dev/null
 	done
 	for ((i = 1; i <= $1; i++)); do node_answers "$i"; done
-	nodes_join "$1"
+	[[ $2 ]] || nodes_join "$1"
 	trap - EXIT
 	say "$1 nodes: $((SECONDS - began)) s"
 }

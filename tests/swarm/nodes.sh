@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 #
-# Usage: tests/swarm/nodes.sh up N | down | cut I | start I
+# Usage: tests/swarm/nodes.sh up N [--plain] | down | cut I | start I
 #
 # Real swarm nodes on one machine, as root: N Docker daemons (2 to 5), each with network, mounts, processes and host name
 # of its own, on one bridge. Where there are three or more, three are managers.
 #
-#   up N      starts nodes 1 to N, joins them to one swarm, and prints where the Docker contexts bench-node-I are
+#   up N      starts nodes 1 to N, joins them to one swarm (--plain: to none), and prints where the Docker contexts
+#             bench-node-I are
 #   down      ends them and removes whatever they have left; also after a failure, and when there are none
 #   cut I     node I loses network and power: nothing on it ends in order
 #   start I   node I comes back, with what its disk has
@@ -22,7 +23,8 @@ find_docker || fail 2 "no Docker with Compose and buildx"
 case ${1:-} in
 up)
 	[[ ${2:-} =~ ^[2-5]$ ]] || fail 2 "up needs a number of nodes from 2 to 5"
-	nodes_up "$2"
+	[[ ${3:-} == "" || $3 == --plain ]] || fail 2 "up takes --plain and nothing else"
+	nodes_up "$2" "${3:-}"
 	echo "$nodes_home/config"
 	;;
 down) nodes_down ;;

@@ -239,6 +239,15 @@ def test_the_environment_sets_the_deadlines(tmp_path: Path) -> None:
         write_step(tmp_path, [SOLO], {"GRACE": "soon"})
 
 
+def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
+    (tmp_path / "addresses.tsv").write_text(f"{SOLO['service']}\t198.18.83.1:21003\n")
+    write_step(tmp_path, [SOLO], {})
+    _, loads = sourced(tmp_path, (tmp_path / "step.sh").read_text(), ["LOAD"])
+    assert loads["LOAD"]["URL"] == f"http://198.18.83.1:21003{SOLO['path']}"
+    write_step(tmp_path, [{**SOLO, "service": "another"}], {})
+    assert "http://another:8080/" in (tmp_path / "step.sh").read_text()
+
+
 def test_a_rate_is_shared_by_the_connections() -> None:
     assert load_values({**SOLO, "rate": 20, "connections": 8}, 10, 600)["RATE_PER_CONNECTION"] == "2.5"
     assert load_values({**SOLO, "rate": 8000, "connections": 100}, 10, 600)["RATE_PER_CONNECTION"] == "80"

@@ -338,6 +338,23 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     assert counted == [2]
 
 
+def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = make()
+    (fake.run / "addresses.tsv").write_text(f"{NAMES[1]}\t127.0.0.1:21003\n")
+    write_step(fake.run, fake.lines, {})
+    peers = list[tuple[str, int]]()
+
+    def connections_to(peer: tuple[str, int]) -> Connections:
+        peers.append(peer)
+        return Connections(0)
+
+    monkeypatch.setattr(turns_module, "connections_to", connections_to)
+    fake.tool(0)
+    (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
+    fake.measure()
+    assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 21003)}
+
+
 def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """wrk and ab take their latencies by the time of day; once more, and no more than twice."""
     fake = make()

@@ -14,7 +14,7 @@ from bench.core.errors import UserError
 from bench.load import cpu_counters as cpu_counters_module
 from bench.load import far_counters as far_counters_module
 from bench.load.cpu_counters import CpuCounters
-from bench.load.far_counters import FarCounters, serve
+from bench.load.far_counters import FarCounters, far_reader, serve
 
 TICKS = (1, 2, 3, 4, 5, 6, 7, 8)
 HERE = "cpu  10 10 10 10 10 10 10 10 0 0\n"
@@ -58,6 +58,12 @@ def test_what_is_far_is_read_like_what_is_here(reader: int, own: Path) -> None:
     assert second.cpu_ns["web"] - first.cpu_ns["web"] == 1000
     assert second.cpu_ns | {"web": 0} == {"web": 0, "postgres": 7, "loadgen": 5000}
     assert counters.cpu_ns("web") > second.cpu_ns["web"]
+
+
+def test_a_reader_is_at_another_port_where_that_is_given(reader: int) -> None:
+    assert far_reader(f"127.0.0.1:{reader}").read(["postgres"]) == ({"postgres": 7}, TICKS)
+    with pytest.raises(UserError, match="no-such-reader does not answer"):
+        far_reader("no-such-reader")
 
 
 def test_readers_on_this_machine_count_its_ticks_once(reader: int, own: Path) -> None:

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# A run on two machines without a swarm, by two Docker contexts (nodes.sh up 2 --plain).
+
+bats_require_minimum_version 1.5.0
+
+export NODES_HOME=${NODES_HOME:-/tmp/bench-contexts-test} NODES_SUBNET=${NODES_SUBNET:-198.18.66} BENCH_SUBNET=${BENCH_SUBNET:-198.18.151.0/24}
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	tests/swarm/nodes.sh down
+	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 2 --plain)
+	export DOCKER_CONFIG address=$NODES_SUBNET.2
+}
+
+teardown_file() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	DOCKER_CONFIG='' tests/swarm/nodes.sh down
+}
+
+setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
+
+node() { docker --context "bench-node-$1" "${@:2}"; }
+
+# measure SERVER LOADGEN ADDRESS WORD...
+measure() {
+	scripts/matrix.sh --server-context "$1" --loadgen-context "$2" --server-address "$3" --stack uvicorn-asgi,gunicorn-sync-wsgi \
+		--scenario json --tool wrk --level c16 --rounds 2 "${@:4}"
+}
+
+# values KEY FILE: of a key, in the lines of a file.
+values() { sed -nE "s/^.*[{,] ?\"$1\": ?\"([^\"]*)\".*/\1/p" "$2"; }
+
+# left NODE: containers, volumes and networks of runs.
+left() {
+	local kind
+	for kind in container volume network; do
+		node "$1" "$kind" ls --quiet --filter label=com.docker.compose.project
+	done
+	node "$1" ps --all --quiet
+}
+
+@test "what cannot be measured there is refused before anything is planned" {
+	local runs
+	runs=$(ls results)
+	run -2 measure bench-node-2 bench-node-1 0.0.0.0
+	[[ $output == *"0.0.0.0 is every interface of the server's machine"* && ${#lines[@]} == 1 ]]
+	run -2 measure bench-node-2 bench-node-9 "$address"
+	[[ $output == *"no Docker engine answers at bench-node-9: "*"not found"* && ${#lines[@]} == 1 ]]
+	[[ $(ls results) == "$runs" && ! $(left 1)$(left 2) ]]
+}
+
+@test "an address that the server's machine does not have ends the run, and nothing is left" {
+	run -1 measure bench-node-2 bench-node-1 "$NODES_SUBNET.77" --duration 1
+	[[ $output == *"cannot assign requested address"* && $output == *"the counters of node bench-node-2 cannot be read"* ]]
+	[[ ! $(left 1)$(left 2) ]]
+}
+
+@test "services are measured through ports at the one address, and nothing is left on either machine" {
+	# A context's name, and a URL.
+	measure bench-node-2 "unix://$NODES_HOME/1/docker.sock" "$address" >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/said" &
+	measuring=$!
+	# What is published while it runs: at no other address, and of no other container.
+	published='' listening=''
+	# shellcheck disable=SC2016 # Docker's own variables
+	format='{{$n := index .Config.Labels "com.docker.compose.service"}}{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}{{$n}} {{$p}} {{.HostIp}} {{.HostPort}}
+{{end}}{{end}}'
+	while kill -0 "$measuring" 2>/dev/null; do
+		ids=$(node 2 ps --quiet) || true
+		# shellcheck disable=SC2086 # an id each
+		[[ ! $ids ]] || published+=$(node 2 inspect --format "$format" $ids 2>/dev/null)$'\n' || true
+		listening+=$(ip netns exec "bench-nodes-${NODES_SUBNET##*.}-2" ss --listening --tcp --numeric --no-header 2>/dev/null | awk '{ print $4 }')$'\n'
+		sleep 0.5
+	done
+	cat "$BATS_TEST_TMPDIR/said"
+	wait "$measuring"
+	sort -u <<<"$published"
+	run -1 grep -vE "^$| $address 21[0-9]+$" <<<"$published"
+	for service in null uvicorn-asgi-py313-debian gunicorn-sync-wsgi-py313-debian; do
+		[[ $published == *"$service 8080/tcp $address 21"* ]]
+	done
+	[[ $published != *postgres* && $published != *upstream* && $listening == *"$address:2100"* && $listening != *"0.0.0.0:21"* ]]
+	results=$(dirname "$(<"$BATS_TEST_TMPDIR/report")")
+	# Every planned measurement, once.
+	planned=$(values id "$results/plan.jsonl" | sort)
+	[[ $planned && $(values id "$results/records.jsonl" | sort) == "$planned" ]]
+	[[ $(values node "$results/records.jsonl" | sort -u) == bench-node-2 && $(values outcome "$results/records.jsonl" | sort -u) == measured ]]
+	grep -F "services, database and upstream on bench-node-2, load generator on bench-node-1" "$results/report.md"
+	[[ ! $(left 1)$(left 2) ]]
+}
