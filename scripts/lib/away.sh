@@ -7,6 +7,9 @@ source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
+# The role of the load generator that is meant: one of several has another.
+far_role=loadgen
+
 # fill_volumes ROLE: the run's volumes on that machine: the project, what the load generator writes, the database's password.
 fill_volumes() {
 	local part mounts=()
@@ -29,7 +32,7 @@ in_far_loadgen_container() {
 	*"results/$run"*) folder=$STEP_DIR ;;
 	esac
 	[[ ! $folder ]] || send_inputs "$folder" || return
-	at loadgen exec "$project-loadgen-1" "$@" || status=$?
+	at "$far_role" exec "$project-loadgen-1" "$@" || status=$?
 	[[ ! $folder ]] || bring_home "$folder" || return
 	return "$status"
 }
@@ -38,7 +41,7 @@ in_far_loadgen_container() {
 # that were measured again go along, as they count.
 send_inputs() {
 	# shellcheck disable=SC2016 # for the shell there
-	list_inputs "$1" | at loadgen exec --interactive "$project-loadgen-1" sh -c '
+	list_inputs "$1" | at "$far_role" exec --interactive "$project-loadgen-1" sh -c '
 		mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" && tar --extract --touch --no-same-owner && touch "$1/.sent"' "$run" "$1"
 }
 
@@ -61,7 +64,7 @@ bring_home() {
 	local incoming status=0
 	incoming=$(mktemp -d "$run_dir/.incoming-XXXXXX") || return
 	# shellcheck disable=SC2016 # for the shell there
-	at loadgen exec "$project-loadgen-1" bash -c 'set -e -o pipefail; cd "results/$0"
+	at "$far_role" exec "$project-loadgen-1" bash -c 'set -e -o pipefail; cd "results/$0"
 		find "$1" -type f -newer "$1/.sent" ! -name .sent -print0 | sort -z >/tmp/files-$$
 		xargs -0 -r sha256sum </tmp/files-$$ >.sums-$$
 		tar --create --transform "s|^\.sums-.*|SHA256SUMS|" --null --files-from /tmp/files-$$ .sums-$$

@@ -31,10 +31,15 @@ several_refuses() {
 choose_nodes() {
 	local found
 	found=$("$root/scripts/swarm.sh" roles)
-	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" <<<"$found" | save "$run_dir/nodes.tsv"
+	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" "$LOADGENS" <<<"$found" | save "$run_dir/nodes.tsv"
 	cat "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
 	open_nodes
-	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}, database ${node_of[support]}; overlay network, not encrypted"
+	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}$(other_loadgens), database ${node_of[support]}; overlay network, not encrypted"
+}
+
+other_loadgens() {
+	local number
+	for ((number = 2; number <= LOADGENS; number++)); do printf ', %s' "${node_of["loadgen-$number"]}"; done
 }
 
 # open_nodes: as they were chosen; nothing in a run on this machine.
@@ -43,6 +48,7 @@ open_nodes() {
 	[[ -s $run_dir/nodes.tsv ]] || return 0
 	while IFS=$'\t' read -r role node context _; do
 		context_of[$role]=$context node_of[$role]=$node
+		[[ " ${roles[*]} " == *" $role "* ]] || roles+=("$role")
 	done <"$run_dir/nodes.tsv"
 	# shellcheck disable=SC2034 # many.sh and containers.sh use it
 	several=yes
@@ -91,6 +97,8 @@ need_nodes() {
 	for role in "${roles[@]}"; do
 		name=$project-counters-$role
 		[[ $role != loadgen ]] || name=$project-loadgen-1
+		# The others of several load generators may not have been started.
+		[[ $role != loadgen-* ]] || ! timeout 20 "$docker" --context "${context_of[$role]}" version >/dev/null 2>&1 || continue
 		[[ $(timeout 20 "$docker" --context "${context_of[$role]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
 			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
 	done
