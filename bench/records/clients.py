@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 from bench.core.files import mapping
@@ -20,6 +21,7 @@ from bench.run.reader import Raw, ServiceFacts
 MERGED_BY_TOOL = frozenset({"vegeta"})
 """Tools that make one report of the results of several."""
 NOT_MERGED = "several load generators: percentiles and deviations of each cannot be made into those of all"
+NOT_MERGEABLE = [key for key in LATENCIES if key not in ("mean", "min", "max")]
 LAG_OF_EACH = "several load generators: each has its own, in its lag.json"
 
 
@@ -111,7 +113,7 @@ def _reasons(found: Together) -> dict[str, str]:
     if found.whole.parsed is None:
         return {}
     reasons = (
-        {} if found.whole.planned.tool in MERGED_BY_TOOL else {f"latency_s.{key}": NOT_MERGED for key in LATENCIES}
+        {} if found.whole.planned.tool in MERGED_BY_TOOL else {f"latency_s.{key}": NOT_MERGED for key in NOT_MERGEABLE}
     )
     return reasons | ({"lag_s": LAG_OF_EACH} if found.whole.planned.open_loop else {})
 
@@ -188,7 +190,7 @@ def _skew(clients: Sequence[Client]) -> tuple[float | None, float | None]:
             return None, None
         starts.append((start - ahead, client.within_ns))
     apart = max(start for start, _ in starts) - min(start for start, _ in starts)
-    most = max(start + within for start, within in starts) - min(start - within for start, within in starts)
+    most = max(late + known + other - early for (late, known), (early, other) in permutations(starts, 2))
     return apart / 1e9, most / 1e9
 
 

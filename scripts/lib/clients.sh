@@ -18,8 +18,8 @@ start_clients() {
 	((more > 1)) || return 0
 	log=$(start_log "${STEP_SERVICES[0]}") || return
 	if [[ ! $several ]]; then
-		run_compose up --detach --no-deps --no-build --no-recreate --scale "loadgen=$more" loadgen >>"$log" 2>&1
-		return
+		run_compose up --detach --no-deps --no-build --no-recreate --scale "loadgen=$more" loadgen >>"$log" 2>&1 || return
+		return 0
 	fi
 	for ((number = 2; number <= more; number++)); do
 		# shellcheck disable=SC2034 # run_compose uses it
@@ -48,7 +48,7 @@ load_by_clients() {
 in_each_client() {
 	local number pids=() failed=0 own
 	for ((number = 1; number <= ${#STEP_CLIENTS[@]}; number++)); do
-		in_background "$1" "$number" "${@:2}"
+		in_background "$1" "$number" "${@:2}" || return
 		pids[number]=$child
 	done
 	for number in "${!pids[@]}"; do
