@@ -32,6 +32,7 @@ VERBS = {
     "nothing-measured": "cli.services:nothing_measured_verb",
     "knee": "cli.drive:knee_verb",
     "schedule": "cli.drive:send_lag_verb",
+    "merge-latencies": "cli.drive:merge_latencies_verb",
     "turns": "cli.turns:turns_verb",
     "tool-json": "cli.tool_json:tool_json_verb",
     "contexts": "cli.contexts:contexts_verb",

@@ -6,6 +6,7 @@ percentiles between few points of the distribution: it gave a p90 of 96 ms altho
 
 from __future__ import annotations
 
+import glob
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,13 +80,19 @@ def read_distribution(folder: str) -> Distribution | None:
     requests, max_ns = facts.get("requests"), facts.get("max_ns")
     if len(values) != len(counts) or not _whole([*values, *counts, requests, max_ns]) or sum(counts) != requests:
         return None
-    lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
+    late = frozenset[str]().union(*(_late(own) for own in (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))))
     return Distribution(
         int(requests or 0),
         int(max_ns or 0),
         dict(zip(values, counts, strict=True)),
-        frozenset() if lag is None else frozenset(lag.moved(SHARES)),
+        late,
     )
+
+
+def _late(folder: str) -> frozenset[str]:
+    """The percentiles that a load generator's send lag has distorted; several load generators have one each."""
+    lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
+    return frozenset() if lag is None else frozenset(lag.moved(SHARES))
 
 
 def merge(rounds: Iterable[Distribution]) -> Latencies:

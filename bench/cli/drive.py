@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import write_file
+from bench.core.files import as_object, read_bytes, write_file
 from bench.drive.knee_search import LONGEST_S, SearchStep, next_search_step, trial_seconds, trial_workers
 from bench.drive.knee_trials import earlier_knee, slowest_knee, trials_of
 from bench.drive.step_file import plain
 from bench.records.knee import REQUESTS
-from bench.records.send_lag import lag_facts, latency_facts, read_csv
+from bench.records.send_lag import lag_facts, latency_facts, merged_latency_facts, read_csv
 
 
 def send_lag_verb(argv: Sequence[str]) -> int:
@@ -31,6 +31,19 @@ def send_lag_verb(argv: Sequence[str]) -> int:
     files = {"lag": lag_facts(attack, rate, workers), "latencies": latency_facts(attack)}
     for name, facts in files.items():
         (folder / f".{name}.json.tmp").write_text(json.dumps(facts, separators=(",", ":")) + "\n")
+    return 0
+
+
+def merge_latencies_verb(argv: Sequence[str]) -> int:
+    """`merge-latencies FILE...`: print the latencies.json of all together, where load generators shared a load."""
+    facts = [as_object(read_bytes(file) or b"") for file in argv]
+    known = [one for one in facts if one is not None]
+    if len(known) < max(1, len(facts)):
+        raise UserError("usage: python3 -m bench merge-latencies FILE...: one is missing, or is not a JSON object")
+    try:
+        print(json.dumps(merged_latency_facts(known), separators=(",", ":")))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"one of {', '.join(argv)} is not a latencies.json: {error}") from error
     return 0
 
 

@@ -19,7 +19,7 @@ from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
 from bench.core.errors import UserError
-from bench.drive.step_file import load_name, write_step
+from bench.drive.step_file import client_names, load_name, write_step
 from bench.drive.steps import read_steps
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas, reader
@@ -30,6 +30,7 @@ from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
+from bench.plan.clients import with_clients
 from bench.plan.cpus import parse_list, resolve
 from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
@@ -63,6 +64,8 @@ def list_verb(argv: Sequence[str]) -> int:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
     if options.profile:
         print(profile_words(plan))
+    if plan.clients > 1:
+        print(f"each by {plan.clients} load generators at once, among which connections and rates are divided")
     first = table_looks(plan.turn_rounds)[0]
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
@@ -89,8 +92,8 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        for name in ("vary", "target", "profile", "again"):
-            if getattr(options, name):
+        for name in ("vary", "target", "profile", "again", "loadgens"):
+            if (options.loadgens > 1) if name == "loadgens" else getattr(options, name):
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
@@ -182,12 +185,13 @@ def commands_verb(argv: Sequence[str]) -> int:
         for step in read_steps((run / "plan.jsonl").read_text()):
             write_step(run, step.lines, os.environ)
             for line in step.lines:
-                names = [load_name(line)] if step.mode == "turns" else []
-                command = ["loadgen/measure", "command", str(run), *names]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    raise UserError(done.stderr.strip())
-                print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
+                names = [load_name(line)] if step.mode == "turns" else client_names(line)
+                for name in names or [""]:
+                    command = ["loadgen/measure", "command", str(run), *filter(None, [name])]
+                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                    if done.returncode:
+                        raise UserError(done.stderr.strip())
+                    print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
         facts = json.loads((run / "run.json").read_text())
         for line in [*facts["again"]["words"], *facts["expected"]]:
             print(line, file=sys.stderr)
@@ -227,6 +231,8 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if sides:
         wanted = wanted_of_refs(options, sides, wanted)
     plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, reads=reader(), sides=sides)
+    alone = [f"--{name}" for name in ("target", "profile") if getattr(options, name)]
+    plan = with_clients(plan, options.loadgens, other_options=alone)
     if options.profile:
         check_profile(plan)
     if plan.preset.workers:

@@ -13,7 +13,7 @@ from bench.load.far_counters import Answer, serve
 from bench.run.addresses import read_addresses
 from bench.swarm.contexts import contexts_compose
 from bench.swarm.lanes import of_largest_kinds
-from bench.swarm.several import chosen_nodes, several_compose
+from bench.swarm.several import chosen_nodes, more_loadgens, several_compose
 
 
 def counters_verb(argv: Sequence[str]) -> int:
@@ -35,17 +35,21 @@ def several_compose_verb(argv: Sequence[str]) -> int:
 
 
 def several_nodes_verb(argv: Sequence[str]) -> int:
-    """`several-nodes FILE <ROLES`: print `ROLE NODE CONTEXT ADDRESS KIND`, tab-separated, of one node for each role.
+    """`several-nodes FILE [LOADGENS] <ROLES`: print `ROLE NODE CONTEXT ADDRESS KIND`, by tabs, of a node for each role.
 
-    ROLES is what `scripts/swarm.sh roles` prints; FILE has such lines of the nodes that the run has had.
+    ROLES is what `scripts/swarm.sh roles` prints; FILE has such lines of the nodes that the run has had. Several load
+    generators have a node each.
     """
-    if len(argv) != 1:
-        raise UserError("usage: python3 -m bench several-nodes FILE <ROLES")
+    if len(argv) not in (1, 2) or not argv[-1] or (len(argv) == 2 and not argv[1].isdecimal()):
+        raise UserError("usage: python3 -m bench several-nodes FILE [LOADGENS] <ROLES")
     before = Path(argv[0]).read_text().splitlines() if Path(argv[0]).exists() else ()
     roles = sys.stdin.read().splitlines()
     # Of a run that goes on, a node of another kind is named where none is left.
     kept = roles if before else of_largest_kinds(roles)[0]
-    for words in chosen_nodes(kept, before):
+    chosen = chosen_nodes(kept, before)
+    first = next(words for words in chosen if words[0] == "loadgen")
+    chosen += more_loadgens(kept, first, int(argv[1]) if len(argv) == 2 else 1)
+    for words in chosen:
         print(*words, sep="\t")
     return 0
 

@@ -18,6 +18,8 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.steps import Step
+from bench.plan.measurement import measurement_of
+from bench.plan.shares import shares
 from bench.run.addresses import read_addresses
 
 LINES = "step.jsonl"
@@ -82,7 +84,8 @@ def step_file(
         f"STEP_LOADS={_array(names)}",
         f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
     ]
-    for name, line in zip(names, lines, strict=True):
+    text += [f"STEP_CLIENTS={_array(clients)}"] if (clients := client_names(first)) else []
+    for name, line in zip((*names, *clients), (*lines, *_shares(first)), strict=True):
         values = load_values(line, grace_s, count_deadline_s, addresses)
         entries = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
         text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({entries})")
@@ -92,6 +95,19 @@ def step_file(
 def load_name(line: PlanLine) -> str:
     """The name in step.sh of a window in turns: its id as a bash name."""
     return re.sub(r"[^A-Za-z0-9]", "_", line["id"])
+
+
+def client_names(line: PlanLine) -> list[str]:
+    """The names in step.sh of what each of several load generators does; none where there is one."""
+    return [f"client_{number}" for number in range(1, len(_shares(line)) + 1)]
+
+
+def _shares(line: PlanLine) -> list[PlanLine]:
+    if line.get("loadgens", 1) == 1:
+        return []
+    if isinstance(planned := measurement_of(line), str):
+        raise UserError(f"{line['id']} of the plan: {planned}")
+    return [share.as_dict() for share in shares(planned)]
 
 
 def load_values(

@@ -135,6 +135,8 @@ class Plan:
     """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
     refs: Mapping[str, Any] | None = None
     """run.json's entry on the two refs that are compared."""
+    clients: int = 1
+    """Load generators on each cell at once."""
 
     @property
     def alone(self) -> tuple[PlannedCell, ...]:

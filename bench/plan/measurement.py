@@ -81,6 +81,8 @@ class Measurement:
     """Of a server that already runs: its URL without the path."""
     host_network: bool = False
     """Whether the load generator is in the host's network, where such a server is reached."""
+    loadgens: int = 1
+    """Load generators at once, among which connections and rate are divided."""
 
     @property
     def open_loop(self) -> bool:
@@ -103,7 +105,10 @@ class Measurement:
         """The object of its line; what its mode has no use for is left out."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
-        return {name: getattr(self, name) for name in kept if name not in _RARE or getattr(self, name)}
+        return {name: getattr(self, name) for name in kept if name not in _RARE or self._unusual(name)}
+
+    def _unusual(self, name: str) -> bool:
+        return bool(getattr(self, name)) and getattr(self, name) != _FIELDS[name].default
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -113,7 +118,7 @@ class Measurement:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network"})
+_RARE = frozenset({"settings", "url", "host_network", "loadgens"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},

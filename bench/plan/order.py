@@ -118,6 +118,7 @@ def _of_null(plan: Plan, null: NullCell, number: int, position: int) -> Measurem
         seconds=plan.preset.duration + plan.preset.warmup + OVERHEAD_S,
         dir=f"raw/r{number:02}/{NULL}/{null.scenario}/{null.tool}-{level.name}",
         mode="null",
+        loadgens=plan.clients,
     )
 
 
@@ -158,6 +159,7 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
         dir=f"raw/r{number:02}/{service.name}/{cell.scenario}/{cell.tool}-{level.name}",
+        loadgens=plan.clients,
     )
 
 

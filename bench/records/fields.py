@@ -36,7 +36,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "harness": Field("version and content hash of the harness"),
         "settings_sha256": Field("SHA-256 of run.json"),
         "tool_version": Field("version of the load tool"),
-        "command": Field("command line of the load tool"),
+        "command": Field("command line of the load tool; of several load generators that of the first"),
         "stdin": Field("standard input of the command"),
         "exit_status": Field("exit status of the command"),
         "image_id": Field("ID of the service's image"),
@@ -88,6 +88,8 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             "CPU time of each process of the service, the most first; in turns over all windows of its block", "s"
         ),
         "node": Field("in a run on several machines, the node where the service was"),
+        "loadgens": Field("number of load generators that shared the cell's load, where there were several"),
+        "start_skew_s": Field("how far apart several load generators started", "s"),
     }
 )
 """Every field of `bench.records.record.Record`, in its order."""

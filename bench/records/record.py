@@ -170,6 +170,9 @@ class Record:
     process_cpu_s: tuple[float, ...] | None = None
     # Of a run on several machines.
     node: str | None = None
+    # Several load generators that shared the load of the cell, and how far apart they started; null where one made it.
+    loadgens: int | None = None
+    start_skew_s: float | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

@@ -148,8 +148,7 @@ def _loadgen(
     """
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
-    # A tool cannot use more CPUs than it has threads; Go's tools have one for each CPU.
-    usable = min(cpus, {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
+    usable = usable_cpus(planned, cpus)
     busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))
@@ -164,6 +163,11 @@ def _loadgen(
         "loadgen_busy_ratio": (busy, no_tool),
         "loadgen_wait_ratio": (wait, reason if isinstance(reason, str) and reason else no_tool),
     }
+
+
+def usable_cpus(planned: Measurement, cpus: int) -> int:
+    """How many of these CPUs a tool can use: no more than it has threads; Go's tools have one for each CPU."""
+    return min(cpus, {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
 
 
 def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:

@@ -146,6 +146,21 @@ def latency_facts(attack: Attack) -> dict[str, Any]:
     }
 
 
+def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The same of several: counts of equal latencies are summed, which loses nothing. KeyError or TypeError else."""
+    counts: Counter[int] = Counter()
+    for part in parts:
+        counts.update(dict(zip(part["ns"], part["counts"], strict=True)))
+    ordered = sorted(counts)
+    return {
+        "schema": 1,
+        "requests": sum(part["requests"] for part in parts),
+        "max_ns": max((part["max_ns"] for part in parts if part["max_ns"] is not None), default=None),
+        "ns": ordered,
+        "counts": [counts[value] for value in ordered],
+    }
+
+
 def _rounded(value: int) -> int:
     unit: int = 10 ** max(0, len(str(value)) - DIGITS)
     return (value + unit // 2) // unit * unit

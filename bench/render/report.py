@@ -16,6 +16,7 @@ from bench.analysis.already_running import already_running
 from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
+from bench.analysis.loadgen_words import loadgen_words
 from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.package_facts import package_facts
@@ -189,6 +190,8 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
                 "network, not encrypted. `host` is where the scripts ran"
             ),
         )
+    if words := loadgen_words(facts, records):
+        yield "load generators", words
     host = mapping(facts.get("host"))
     known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
     yield "host", ", ".join(known) or "unknown"

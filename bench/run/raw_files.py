@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
+from bench.run.clients import file_names
 
 HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
@@ -38,6 +39,8 @@ def read_files(folder: str, tool: str) -> dict[str, bytes | None]:
     own = glob.glob(f"{glob.escape(folder)}/{OWN_SERVICE}*.*")
     names = (output_name(tool), *_OF_EVERY_TOOL, *(_OF_VEGETA if tool == "vegeta" else ()))
     names += tuple(sorted(map(os.path.basename, own)))
+    # Of several load generators, each has a folder of its own.
+    names += tuple(file_names(len(glob.glob(f"{glob.escape(folder)}/client-*/"))))
     return {name: read_bytes(f"{folder}/{name}") for name in names}
 
 

@@ -18,6 +18,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
+from bench.run.clients import Client, read_clients
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, own_services, read_files
 from bench.run.spoiled import SPOILED
@@ -49,6 +50,8 @@ class Raw:
     """Those of the Compose services that a user's own app brings along, by name."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
+    clients: tuple[Client, ...] = ()
+    """What each left, where several load generators made the load."""
 
     @property
     def sha256(self) -> str | None:
@@ -175,6 +178,7 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         faults=tuple(faults),
         own_services={name: _ends(files, name) for name in own_services(files)},
         changes=tuple(changes(files, meta)),
+        clients=read_clients(run, planned, name),
         database=_ends(files, "database"),
         upstream=_ends(files, "upstream"),
     )

@@ -37,6 +37,7 @@ def write_run(
     write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     limits |= {"PROFILE_TABLES": "yes"} if facts.get("profile") else {}
+    limits |= {"LOADGENS": str(facts["loadgens"])} if facts.get("loadgens") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / "services.sh", services_file(facts["services"], facts.get("own_app")))
@@ -60,6 +61,7 @@ def run_facts(
         "rounds": plan.solo_rounds,
         "max_time_s": options.max_time,
         **({"profile": True} if options.profile else {}),
+        **({"loadgens": plan.clients} if plan.clients > 1 else {}),
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(settings),

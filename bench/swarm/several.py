@@ -43,6 +43,24 @@ def chosen_nodes(roles: Iterable[str], before: Iterable[str] = ()) -> list[Chose
     return [found[role] for role in ROLES]
 
 
+def more_loadgens(roles: Iterable[str], first: Chosen, number: int) -> list[Chosen]:
+    """A node for each other one of several load generators, as role `loadgen-2` and so on, all of the first one's kind.
+
+    UserError where there are too few: two on one node would share its CPUs, and make no more load than one.
+    """
+    split = (line.split(maxsplit=4) for line in sorted(roles))
+    others = [words for words in split if len(words) == 5 and words[0] == first[0] and words[1] != first[1]]
+    alike = [words for words in others if words[4] == first[4]]
+    if len(alike) < number - 1:
+        kinds = "; ".join(
+            f"{words[1]} has {words[4]}, and {first[1]} {first[4]}" for words in others if words not in alike
+        )
+        why = f" ({kinds})" if kinds else ": scripts/swarm.sh label NODE loadgen"
+        raise UserError(f"{number} load generators need as many nodes of one kind, there are {len(alike) + 1}{why}")
+    chosen = enumerate(alike[: number - 1], 2)
+    return [(f"{first[0]}-{place}", words[1], words[2], words[3], words[4]) for place, words in chosen]
+
+
 def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
     """The run's Compose file without anything of this machine; `compose` is what `docker compose config` resolved.
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from bench.records.make import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
+from bench.validity.run_rules import BOUND
 
-BOUND = "loadgen-bound"
 BOUND_AFTER = 2
 """So many first rounds of a cell decide it: one alone may be an accident."""
 CellKey = tuple[str, str, str, str]

@@ -7,17 +7,20 @@ from typing import Any
 
 from bench.core.files import mapping
 from bench.plan.measurement import Measurement
+from bench.records.clients import record_of, together
 from bench.records.make import evidence_of, make_record
 from bench.records.record import Record
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
 from bench.validity.bound_cells import with_reasons
+from bench.validity.client_rules import causes_of_clients
 from bench.validity.measurement_rules import causes_of
-from bench.validity.run_rules import apply_run_rules, noise_limits_of
+from bench.validity.run_rules import NoiseLimits, apply_run_rules, noise_limits_of
 
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""
 
+_LIMITS = NoiseLimits()
 NULL_FACTS = ServiceFacts(
     name="null",
     missing=dict.fromkeys(
@@ -47,6 +50,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
     it is only for tables.
     """
     harness = harness_of(source.facts)
+    limits = noise_limits_of(mapping(source.facts.get("knobs")))
     solo_rounds = whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
         raw = read_raw(source.path, planned)
@@ -55,7 +59,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
             continue
         if seen is not None:
             seen(raw)
-        yield judged_record(planned, raw, service, harness, source.settings_sha256)
+        yield judged_record(planned, raw, service, harness, source.settings_sha256, limits=limits)
 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
@@ -65,9 +69,19 @@ def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
 
 
 def judged_record(
-    planned: Measurement, raw: Raw, service: ServiceFacts, harness: str = "", settings_sha256: str = ""
+    planned: Measurement,
+    raw: Raw,
+    service: ServiceFacts,
+    harness: str = "",
+    settings_sha256: str = "",
+    *,
+    limits: NoiseLimits = _LIMITS,
 ) -> Record:
     """The record of one measurement, judged by itself."""
+    if raw.clients:
+        found = together(planned, raw, service)
+        causes = causes_of_clients(found, limits)
+        return record_of(found, service, causes, harness=harness, settings_sha256=settings_sha256)
     evidence = evidence_of(planned, raw, service)
     causes = causes_of(evidence)
     return make_record(evidence, raw, service, causes, harness=harness, settings_sha256=settings_sha256)

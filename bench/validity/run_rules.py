@@ -18,6 +18,7 @@ from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"
 """The null server, which returns static responses: a tool's goodput against it is the tool's own ceiling."""
+BOUND = "loadgen-bound"
 MAX_OF_CEILING = 0.50
 """The largest goodput of a service, as a share of the tool's ceiling."""
 MAX_BUSY = 0.85
@@ -102,11 +103,15 @@ def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     # In turns, noise falls on all services of a window alike, and is in the intervals of its table.
     if record.outcome != MEASURED or record.service == NULL or record.mode == "turns":
         return record
-    bound = "; ".join((*_ceiling(record, ceilings), *_starved(record, limits)))
-    causes = [Cause("loadgen-bound", bound)] if bound else []
+    # Of several load generators, each has been looked at by itself (client_rules.py).
+    starved = () if record.loadgens else _starved(record, limits)
+    own = [cause.detail for cause in record.causes if cause.cause == BOUND]
+    bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
+    causes = [Cause(BOUND, bound)] if bound else []
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
-    return replace(record, valid=False, causes=(*record.causes, *causes)) if causes else record
+    others = tuple(cause for cause in record.causes if cause.cause != BOUND)
+    return replace(record, valid=False, causes=(*others, *causes)) if causes else record
 
 
 def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:

@@ -50,8 +50,8 @@ take_headers() {
 }
 HEADERS=()
 
-# adapter VERB: the verb (version, command, run or save) of the load's tool.
-adapter() { "${LOAD[TOOL]}_$1"; }
+# adapter VERB [ARGUMENT...]: the verb (version, command, run, save or merge) of the load's tool.
+adapter() { "${LOAD[TOOL]}_$1" "${@:2}"; }
 
 # report VERB ARGUMENT...: the part of the work that is Python's.
 report() { PYTHONPATH=$HERE/.. python3 -m bench "$@"; }

@@ -15,6 +15,7 @@ run_and_save() {
 	fallocate --length 64KiB "$dir/.tool.json.tmp" 2>/dev/null || fail 12 "cannot write 64 KiB to $dir"
 	guard
 	add_limits
+	await_start
 	snapshot before
 	read_up
 	began=$UP

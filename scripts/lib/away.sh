@@ -7,6 +7,9 @@ source "${BASH_SOURCE[0]%/*}/engine.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
+# Which container is meant, and the role of its machine: one of several load generators has another.
+far=loadgen far_role=loadgen
+
 # fill_volumes ROLE: the run's volumes on that machine: the project, what the load generator writes, the database's password.
 fill_volumes() {
 	local part mounts=()
@@ -23,16 +26,16 @@ fill_volumes() {
 # in_far_loadgen_container COMMAND...: in the load generator. One that works in a folder of the run finds its inputs there, and what it
 # has written is here when it ends, whatever its status.
 in_far_loadgen_container() {
-	local folder='' status=0 far=loadgen
+	local folder='' status=0 far=$far far_role=$far_role
 	case "$*" in
 	*'bench verify --service '*)
-		[[ $several != contexts ]] || far=checker
+		[[ $several != contexts ]] || far=checker far_role=server
 		folder=$(sed -n 's/.* --service \([^ ]*\) .*/raw\/services\/\1/p' <<<"$*")
 		;;
 	*"results/$run"*) folder=$STEP_DIR ;;
 	esac
 	[[ ! $folder ]] || send_inputs "$folder" || return
-	beside "$far" exec "$project-$far-1" "$@" || status=$?
+	at "$far_role" exec "$project-$far-1" "$@" || status=$?
 	[[ ! $folder ]] || bring_home "$folder" || return
 	return "$status"
 }
@@ -41,7 +44,7 @@ in_far_loadgen_container() {
 # that were measured again go along, as they count.
 send_inputs() {
 	# shellcheck disable=SC2016 # for the shell there
-	list_inputs "$1" | beside "$far" exec --interactive "$project-$far-1" sh -c '
+	list_inputs "$1" | at "$far_role" exec --interactive "$project-$far-1" sh -c '
 		mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" && tar --extract --touch --no-same-owner && touch "$1/.sent"' "$run" "$1"
 }
 
@@ -66,7 +69,7 @@ bring_home() {
 	local incoming status=0
 	incoming=$(mktemp -d "$run_dir/.incoming-XXXXXX") || return
 	# shellcheck disable=SC2016 # for the shell there
-	beside "$far" exec "$project-$far-1" bash -c 'set -e -o pipefail; cd "results/$0"
+	at "$far_role" exec "$project-$far-1" bash -c 'set -e -o pipefail; cd "results/$0"
 		find "$1" -type f -newer "$1/.sent" ! -name .sent -print0 | sort -z >/tmp/files-$$
 		xargs -0 -r sha256sum </tmp/files-$$ >.sums-$$
 		tar --create --transform "s|^\.sums-.*|SHA256SUMS|" --null --files-from /tmp/files-$$ .sums-$$

@@ -20,11 +20,13 @@ contexts_option() {
 
 # contexts_refuse WORD...: what these options do not go with, and a part of them without the others.
 contexts_refuse() {
+	local word
 	[[ $server_context$loadgen_context$server_address ]] || return 0
 	[[ ! $resume ]] || fail 2 "--resume goes on with the machines that the run began with: leave out --server-context"
 	[[ ! $on_nodes ]] || fail 2 "--server-context is for two machines without a swarm: leave out --swarm"
 	[[ $server_context && $loadgen_context && $server_address ]] ||
 		fail 2 "--server-context, --loadgen-context and --server-address belong together: give all three"
+	for word; do [[ $word != --loadgens* ]] || fail 2 "--loadgens has a node for each load generator, which only --swarm gives"; done
 	several_refuses "$@"
 }
 

@@ -35,11 +35,16 @@ several_refuses() {
 choose_nodes() {
 	local found
 	found=$("$root/scripts/swarm.sh" roles)
-	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" <<<"$found" | save "$run_dir/nodes.tsv"
+	in_tools python3 -m bench several-nodes "results/$run/nodes-ever.tsv" "$LOADGENS" <<<"$found" | save "$run_dir/nodes.tsv"
 	cat "$run_dir/nodes.tsv" >>"$run_dir/nodes-ever.tsv"
 	open_nodes
-	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}, database ${node_of[support]}; overlay network, not encrypted"
-	choose_lanes "$found"
+	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}$(other_loadgens), database ${node_of[support]}; overlay network, not encrypted"
+	((LOADGENS > 1)) || choose_lanes "$found"
+}
+
+other_loadgens() {
+	local number
+	for ((number = 2; number <= LOADGENS; number++)); do printf ', %s' "${node_of["loadgen-$number"]}"; done
 }
 
 # open_nodes: as they were chosen; nothing in a run on this machine.
@@ -48,6 +53,7 @@ open_nodes() {
 	[[ -s $run_dir/${lane}nodes.tsv ]] || return 0
 	while IFS=$'\t' read -r role node context _; do
 		context_of[$role]=$context node_of[$role]=$node
+		[[ " ${roles[*]} " == *" $role "* ]] || roles+=("$role")
 	done <"$run_dir/${lane}nodes.tsv"
 	several=swarm
 	[[ -s $run_dir/addresses.tsv ]] || return 0
@@ -116,6 +122,8 @@ need_nodes() {
 		name=$project-counters-$role
 		[[ $role != loadgen ]] || name=$project-loadgen-1
 		reach "${context_of[$role]}"
+		# The others of several load generators may not have been started.
+		[[ $role != loadgen-* ]] || ! timeout 20 "$docker" "${reached[@]}" version >/dev/null 2>&1 || continue
 		[[ $(timeout 20 "$docker" "${reached[@]}" inspect --format '{{.State.Running}}' "$name" 2>/dev/null) == true ]] ||
 			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
 	done

@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # One measurement of one service. Only declares; measure.sh says what the engine has to offer.
 
+# shellcheck source=scripts/lib/clients.sh
+source "${BASH_SOURCE[0]%/*}/clients.sh"
 # shellcheck source=scripts/lib/jobs.sh
 source "${BASH_SOURCE[0]%/*}/jobs.sh"
 # shellcheck source=scripts/lib/state.sh
@@ -11,6 +13,7 @@ measure_solo() {
 	local service=${STEP_SERVICES[0]} dir=$run_dir/$STEP_DIR status=0 alive=yes
 	# The load generator is new too: connections that a last load left waiting to end would fill its ports.
 	start_service "$service" loadgen || status=$?
+	((status)) || start_clients || status=$?
 	facts+=("start_status=$status" "image_id=$image_id" "started_ns=$started_ns")
 	if ((status == 0)); then
 		solo_verb prepare
@@ -20,9 +23,10 @@ measure_solo() {
 	if ((status == 0)); then
 		save_counters before
 		[[ ! $sampling ]] || start_sampling "$service" "$dir"
-		solo_verb run
+		if ((${#STEP_CLIENTS[@]})); then load_by_clients; else solo_verb run; fi
 		[[ ! $sampling ]] || end_sampling
 		save_counters after
+		merge_clients
 	fi
 	facts+=("loaded_ns=$(now_ns)")
 	is_running "$service" || alive=no

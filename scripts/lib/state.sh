@@ -9,8 +9,11 @@ OWN_APP='' OWN_FOLDER='' OWN_ENV_FILE='' OWN_BEFORE='' OWN_VARIABLES=()
 own_values=()
 declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WAITS_OF=() ROUTES_OF=() TARGET_OF=()
 
-# measure_step, from the run's step.sh; `facts` is what it saves for Python to record, `key=value` each.
-STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=()
+# open_run, from knobs.env: how many load generators share the load of each cell
+LOADGENS=1
+
+# measure_step, from the run's step.sh; its loads where several load generators share it; `facts` is what it saves for Python to record, `key=value` each.
+STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_CLIENTS=()
 facts=()
 
 # start_service

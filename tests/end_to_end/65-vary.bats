@@ -11,6 +11,7 @@ setup_file() {
 	# It needs the CPU all the time, also where others have most of it.
 	measure quota --stack uvicorn-synthetic --scenario busy-2000 --vary CPU_QUOTA=0.1,1 --rounds 4 --controls none
 	measure hang --stack uvicorn-synthetic --scenario hang-1000 --vary WORKERS=2 --rounds 1 --duration 4 --controls none
+	measure clients --stack uvicorn-asgi --scenario json --tool vegeta --level r101 --mode solo --loadgens 2 --rounds 1 --duration 2
 }
 
 # measure NAME SELECTION...: a run, whose folder's name goes into $BATS_FILE_TMPDIR/NAME.
@@ -76,4 +77,20 @@ contrasts() {
 	run -2 scripts/matrix.sh --stack aiohttp --vary THREADS=1,8
 	[[ ${#lines[@]} == 1 && $output == *'--vary THREADS: no server of the selection reads it; those that do: '*'gunicorn-gthread'* ]]
 	[[ $(compgen -G 'results/2*' | wc -l) == 3 ]]
+}
+
+@test "two load generators on one service: the files of each, sums, and no percentiles but vegeta's" {
+	use clients
+	local cell number records=$run_folder/records.jsonl
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 3 && $(grep -c '"loadgens":2,"start_skew_s":[0-9]' "$records") == 3 ]]
+	for cell in "$run_folder"/raw/r01/{uvicorn-asgi-py313-debian,null}/json/*; do
+		for number in 1 2; do [[ -s $cell/client-$number/tool.json && -s $cell/client-$number/output.txt ]]; done
+		[[ ! -e $cell/tool.json && $(grep -c '^== client-[12] of 2 ==$' "$cell/output.txt") == 2 ]]
+	done
+	grep -q '"tool":"wrk".*"p99":null.*"latency_s.p99":"several load generators' "$records"
+	grep -q '"tool":"vegeta".*"p99":[0-9]' "$records"
+	# 51 and 50 of them a second, for 2 s.
+	[[ $(sed -n 's/.*"tool":"vegeta".*"attempts":\([0-9]*\),.*/\1/p' "$records") -le 202 ]]
+	grep -q '^- load generators: 2 at once on each cell' "$run_folder/report.md"
+	[[ ! $(containers_of "$run_folder") ]]
 }

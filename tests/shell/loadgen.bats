@@ -532,3 +532,29 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	run -12 "$measure" prepare "$run_dir"
 	[[ ${lines[-1]} == 'measure: no' ]]
 }
+
+@test "run: the load begins at the moment that several load generators have agreed on, and says when that was" {
+	plan '{}'
+	local start
+	start=$(($(date +%s%N) + 1500000000))
+	START_AT=$start "$measure" run "$run_dir"
+	[[ $(tool_json ".start_ns >= $start and .start_ns < $start + 5e9") == true && $(tool_json .start_at_ns) == "$start" ]]
+	# One that is too late begins at once.
+	START_AT=1767225600000000000 "$measure" run "$run_dir"
+	[[ $(tool_json '.start_ns - (.start_at_ns | tonumber) > 1e9') == true ]]
+	START_AT=tomorrow run -2 "$measure" run "$run_dir"
+	[[ $output == *"START_AT='tomorrow' is no time"* ]]
+}
+
+@test "merge: outputs of several load generators as one, in their order; of all, or of none" {
+	plan '{"loadgens": 2, "server": "s", "framework": "f", "python": "3.13", "base": "debian", "package": null, "round": 1, "position": 1}'
+	"$measure" run "$run_dir" client_2
+	run -12 "$measure" merge "$run_dir"
+	[[ $output == *'client 1 of 2 has left no tool.json'* && ! -e $dir/output.txt ]]
+	"$measure" run "$run_dir" client_1
+	"$measure" merge "$run_dir"
+	[[ $(grep '^==' "$dir/output.txt") == $'== client-1 of 2 ==\n== client-2 of 2 ==' ]]
+	[[ $(grep -c '^out: -t 1 -c 32 ' "$dir/output.txt") == 2 && ! -e $dir/tool.json ]]
+	plan '{}'
+	run -2 "$measure" merge "$run_dir"
+}

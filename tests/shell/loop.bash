@@ -20,12 +20,15 @@ make_run() {
 			    if line in blocks:
 			        write_window(made, line, rate)
 			        continue
+			    if shared := line.get("loadgens"):
+			        write_clients(made, line, [rate / shared] * shared)
+			        (made / line["dir"] / "clients.tsv").unlink()
 			    write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
 			    for name in ("meta.json", "server.before", "server.after"):
 			        (made / line["dir"] / name).unlink()
 		MAKE
 	} >make.py
-	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom loop_runs import block, null, solo, tables_of, write_window\nfrom make_run import output_of, write_measurement, write_run' make.py
+	sed -i '1i import json, sys\nfrom pathlib import Path\nfrom client_runs import write_clients\nfrom loop_runs import block, null, solo, tables_of, write_window\nfrom make_run import output_of, write_measurement, write_run' make.py
 	PYTHONPATH=$PROJECT:$PROJECT/tests/support python3 make.py "$1"
 	cat >loop <<-'LOOP'
 		set -Eeuo pipefail

@@ -1,0 +1,91 @@
+"""The raw files of several load generators that loaded one service at once.
+
+Each has a folder of its own in the measurement's, with what its tool left. `clients.tsv` has a line for each:
+`NODE<tab>AHEAD_NS<tab>WITHIN_NS`, the machine that it was on (`-`: that of the scripts) and by how much its clock was
+ahead of the scripts', and how well that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.core.files import as_object, read_bytes
+from bench.plan.measurement import Measurement
+from bench.plan.shares import folder_of, shares
+
+FILE = "clients.tsv"
+HERE = "-"
+OF_EACH = ("tool.json", "output.txt", "output.json", "lag.json", "latencies.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """What one load generator left; None where a file is missing or malformed, `faults` says which.
+
+    `ahead_ns` is None where the offset of its clock was not saved. `planned` is its share of the measurement.
+    """
+
+    planned: Measurement
+    tool: Mapping[str, Any] | None
+    output: bytes | None
+    output_file: str
+    lag: Mapping[str, Any] | None
+    node: str
+    ahead_ns: int | None
+    within_ns: int
+    faults: tuple[str, ...] = ()
+
+
+def file_names(clients: int) -> Iterator[str]:
+    """Of several, relative to the measurement's folder; a file that their tool does not write is not there."""
+    if clients:
+        yield FILE
+    for number in range(1, clients + 1):
+        yield from (f"{folder_of(number)}/{name}" for name in OF_EACH)
+
+
+def read_clients(run: str, planned: Measurement, output_name: str) -> tuple[Client, ...]:
+    """What each of several load generators left; nothing where there was one."""
+    if planned.loadgens == 1:
+        return ()
+    clocks = [
+        _clock(line)
+        for line in (read_bytes(f"{run}/{planned.dir}/{FILE}") or b"").decode(errors="replace").splitlines()
+    ]
+    clocks += [None] * (planned.loadgens - len(clocks))
+    return tuple(_client(run, share, output_name, clock) for share, clock in zip(shares(planned), clocks, strict=False))
+
+
+def _client(run: str, share: Measurement, output_name: str, clock: tuple[str, int, int] | None) -> Client:
+    folder = f"{run}/{share.dir}"
+    found = {name: read_bytes(f"{folder}/{name}") for name in (output_name, "tool.json", "lag.json")}
+    tool, lag = (as_object(found[name] or b"") for name in ("tool.json", "lag.json"))
+    malformed = [name for name, value in (("tool.json", tool), ("lag.json", lag)) if found[name] and value is None]
+    faults = [f"{name} is not a JSON object" for name in malformed]
+    if clock is None:
+        faults.append(f"{FILE} does not say what its clock was")
+    node, ahead_ns, within_ns = clock or (HERE, None, 0)
+    return Client(
+        planned=share,
+        tool=tool,
+        output=found[output_name],
+        output_file=f"{share.dir}/{output_name}",
+        lag=lag,
+        node=node,
+        ahead_ns=ahead_ns,
+        within_ns=within_ns,
+        faults=tuple(faults),
+    )
+
+
+def _clock(line: str) -> tuple[str, int, int] | None:
+    node, *numbers = line.split("\t")
+    if len(numbers) != 2 or not all(_is_whole(number) for number in numbers):
+        return None
+    return node, int(numbers[0]), abs(int(numbers[1]))
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20

@@ -1,0 +1,55 @@
+"""Raw files of measurements that several load generators made at once: no figure in them was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from make_run import output_of, write_measurement
+
+from bench.cli.report import build_verb
+from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.shares import shares
+from bench.records.record import Record, load
+
+OF_CLIENT = ("tool.json", "output.txt", "output.json", "lag.json", "latencies.json")
+
+
+def write_clients(
+    folder: Path,
+    line: Mapping[str, Any],
+    rates: Sequence[float],
+    *,
+    tools: Mapping[int, Mapping[str, Any]] | None = None,
+    clocks: Sequence[str] = (),
+    after: Mapping[str, int | str] | None = None,
+) -> None:
+    """What each left at its rate; `tools` changes the tool.json of some (from 1), `clocks` are lines of clients.tsv."""
+    planned = measurement_of(line)
+    assert isinstance(planned, Measurement)
+    for number, (share, rate) in enumerate(zip(shares(planned), rates, strict=True), 1):
+        own = dict(line) | {"dir": share.dir, "connections": share.connections, "rate": share.rate}
+        own["threads"] = share.threads
+        write_measurement(folder, own, output_of(own, rate), tool=(tools or {}).get(number), after=after)
+        for file in (folder / share.dir).iterdir():
+            if file.name not in OF_CLIENT:
+                file.replace(folder / line["dir"] / file.name)
+    (folder / line["dir"] / "clients.tsv").write_text("".join(f"{one}\n" for one in clocks or ["-\t0\t0"] * len(rates)))
+    if line["tool"] == "vegeta":
+        whole = output_of(line, sum(rates))
+        (folder / line["dir"] / "output.json").write_text(whole)
+
+
+def one_record(folder: Path) -> Record:
+    """The record of a run of one measurement."""
+    assert build_verb([str(folder)]) == 0
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    return record
+
+
+def change_tool(folder: Path, client: int, changes: Mapping[str, Any]) -> None:
+    """Other facts in the tool.json of one of the run's load generators."""
+    (file,) = folder.glob(f"raw/r*/*/*/*/client-{client}/tool.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | dict(changes)))

@@ -1,0 +1,97 @@
+"""Several load generators on one cell: which plans are refused, and how a load is divided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from make_run import entry
+
+from bench.cli.plan import list_verb
+from bench.core.errors import UserError
+from bench.drive.step_file import client_names, step_file
+from bench.plan.clients import refused
+from bench.plan.levels import parse_level
+from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.shares import shares
+
+
+def planned(level: str, number: int, tool: str = "wrk", **changes: Any) -> Measurement:
+    found = measurement_of(entry("aiohttp", "json", tool, level, timeout_s=2.0, loadgens=number, **changes))
+    assert isinstance(found, Measurement)
+    return found
+
+
+def test_connections_and_rates_are_divided_and_the_first_ones_get_what_is_left() -> None:
+    each = shares(planned("c64", 3, threads=2))
+    assert [(one.connections, one.threads, one.loadgens) for one in each] == [(22, 2, 1), (21, 1, 1), (21, 1, 1)]
+    assert [one.dir.rpartition("/")[2] for one in each] == ["client-1", "client-2", "client-3"]
+    assert [one.rate for one in shares(planned("r500", 3, "vegeta"))] == [167, 167, 166]
+    limited = shares(planned("c100r8001", 2, "hey"))
+    assert [(one.connections, one.rate) for one in limited] == [(50, 4001), (50, 4000)]
+
+
+def test_one_load_generator_is_what_there_was_before() -> None:
+    one = planned("c64", 1)
+    assert shares(one) == (one,)
+    assert "loadgens" not in one.as_dict() and planned("c64", 2).as_dict()["loadgens"] == 2
+    plain = entry("aiohttp", timeout_s=2.0, path="/json")
+    assert client_names(plain) == [] and "CLIENT" not in step_file([plain])
+
+
+def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each() -> None:
+    text = step_file([planned("r501", 2, "vegeta").as_dict()])
+    assert "STEP_CLIENTS=(client_1 client_2)" in text
+    loads = [line for line in text.splitlines() if line.startswith("declare -A LOAD")]
+    assert [line.partition("=")[0] for line in loads] == [
+        "declare -A LOAD",
+        "declare -A LOAD_client_1",
+        "declare -A LOAD_client_2",
+    ]
+    assert ["[RATE]=501 " in loads[0], "[RATE]=251 " in loads[1], "[RATE]=250 " in loads[2]] == [True] * 3
+    assert "/vegeta-r501/client-2 " in loads[2]
+
+
+@pytest.mark.parametrize(
+    ("level", "number", "words"),
+    [
+        ("c2", 3, "fewer connections"),
+        ("r2", 3, "fewer requests/s"),
+        ("c8r3", 4, "fewer requests/s"),
+        ("c16n1000", 2, "end at different times"),
+        ("knee:p99=50ms", 2, "searched by one load generator"),
+    ],
+)
+def test_levels_that_cannot_be_shared(level: str, number: int, words: str) -> None:
+    assert words in str(refused(parse_level(level), number))
+
+
+@pytest.mark.parametrize(("level", "number"), [("c3", 3), ("r3", 3), ("c8r4", 4)])
+def test_levels_that_can(level: str, number: int) -> None:
+    assert refused(parse_level(level), number) is None
+
+
+STACK = ["--stack", "uvicorn-asgi", "--scenario", "json", "--tool", "wrk", "--level", "c8"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--loadgens", "2"], "needs --mode solo"),
+        (["--loadgens", "2", "--mode", "turns"], "needs --mode solo"),
+        (["--loadgens", "2", "--mode", "solo", "--profile"], "does not go with --profile"),
+        (["--loadgens", "2", "--mode", "solo", "--target", "http://127.0.0.1:9"], "does not go with --target"),
+        (["--loadgens", "0", "--mode", "solo"], "from 1 to 32"),
+        (["--loadgens", "9", "--mode", "solo"], "fewer connections than load generators"),
+    ],
+)
+def test_what_goes_with_one_load_generator_only(options: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        list_verb([*STACK, *options])
+
+
+def test_what_is_listed_says_how_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list_verb([*STACK, "--mode", "solo", "--loadgens", "2"]) == 0
+    assert "each by 2 load generators at once" in capsys.readouterr().out
+    assert list_verb([*STACK, "--mode", "solo"]) == 0
+    assert "load generators" not in capsys.readouterr().out
