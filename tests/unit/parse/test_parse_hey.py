@@ -55,6 +55,13 @@ def test_hey_status_codes() -> None:
     assert (latency.p50, latency.p75, latency.p99, latency.min) == (0.0, None, 71.048, 0.0)
 
 
+def test_hey_statuses_of_fewer_digits_are_no_good_answers() -> None:
+    """A server may send 002 for a status, or 000: hey prints both as numbers."""
+    parsed = hey("  [2]\t13 responses\n  [200]\t2 responses\n  [0]\t3 responses\n")
+    assert (parsed.requests, parsed.ok, parsed.errors.non2xx) == (18, 2, 16)
+    assert parsed.errors.status == {"002": 13, "200": 2, "000": 3}
+
+
 def test_hey_errors_that_differ_in_a_port_are_one_kind() -> None:
     read = 'Get "http://s:8080/": read tcp 10.0.0.1:{0}->10.0.0.2:8080: read: connection reset by peer'
     parsed = hey(
