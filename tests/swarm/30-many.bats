@@ -37,7 +37,7 @@ measure() {
 # until_said WORDS: the run has said it.
 until_said() {
 	local tries
-	for ((tries = 0; tries < 1200; tries++)); do
+	for ((tries = 0; tries < 2400; tries++)); do
 		! grep -q -e "$1" "$log" || return 0
 		kill -0 "$matrix" 2>/dev/null || break
 		sleep 0.25
@@ -59,7 +59,7 @@ measured() { find "results/$run_name/raw" -name meta.json | wc -l; }
 # until_loaded N: the load generator of that node has a block under load.
 until_loaded() {
 	local tries
-	for ((tries = 0; tries < 240; tries++)); do
+	for ((tries = 0; tries < 480; tries++)); do
 		! node "$1" top "$(node "$1" ps --quiet --filter label=com.docker.compose.service=loadgen)" 2>/dev/null | grep -q 'bench turns load' || return 0
 		sleep 0.25
 	done
