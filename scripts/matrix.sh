@@ -41,8 +41,9 @@
 #   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
 #                         that are given; what differs now (commit, engine, machine, images, packages) is said first
 #   --swarm               on the nodes of a Docker swarm that have roles (scripts/swarm.sh, docs/several-machines.md)
-#   --server-context CONTEXT --loadgen-context CONTEXT --server-address ADDRESS    on two machines without a swarm: Docker contexts, or
-#                         ssh://USER@HOST; the server's machine publishes its ports on this address of its own alone
+#   --server-context CONTEXT --loadgen-context CONTEXT --server-address ADDRESS
+#                         on two machines without a swarm: Docker contexts or ssh://USER@HOST, and the one address of the
+#                         server's machine on which ports are published (docs/several-machines.md)
 #   --quiet               print nothing but errors
 #   --setup               make the machine ready first (scripts/setup.sh --setup)
 #
