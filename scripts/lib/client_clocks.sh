@@ -27,21 +27,34 @@ read_client_clocks() {
 	local number far_role
 	for ((number = 1; number <= ${#STEP_CLIENTS[@]}; number++)); do
 		role_of_client "$number"
-		if [[ $several ]]; then read_client_clock "$number" || return; else printf -- '-\t0\t0\n'; fi
+		if [[ ! $several ]]; then
+			printf -- '-\t0\t0\n'
+		elif ! read_client_clock; then
+			echo "client $number: its clock cannot be asked" >&2
+			return 1
+		fi
 	done
 }
 
-# read_client_clock NUMBER: asked some times, as what is said most quickly is known best: within half of the time that it took.
-read_client_clock() {
-	local before there after took best='' ahead=0 try
-	for try in 1 2 3; do
+# read_client_clock: that of far_role, asked again and again in one session, as what is said most quickly is known best: within half of the
+# time that it took. (In a shell of its own: bash forgets a session that ends.)
+read_client_clock() (
+	local before there after took best='' ahead=0 try to from
+	# shellcheck disable=SC2016 # for the shell there
+	coproc clock {
+		at "$far_role" exec --interactive "$project-loadgen-1" bash -c 'while read -r; do echo "${EPOCHREALTIME/[.,]/}000"; done' 2>/dev/null
+	}
+	exec {from}<&"${clock[0]}" {to}>&"${clock[1]}" || return
+	for try in {1..8}; do
 		before=${EPOCHREALTIME/[.,]/}000
-		# shellcheck disable=SC2016 # for the shell there
-		there=$(in_client "$1" bash -c 'printf %s "${EPOCHREALTIME/[.,]/}000"') || return
+		echo >&"$to" || return
+		read -r -t 20 there <&"$from" || return
 		after=${EPOCHREALTIME/[.,]/}000
 		took=$((after - before))
 		[[ $try == 1 ]] || ((took < best)) || continue
 		best=$took ahead=$((there - before - took / 2))
 	done
 	printf '%s\t%d\t%d\n' "${node_of[$far_role]}" "$ahead" "$((best / 2))"
-}
+	eval "exec $to>&- ${clock[1]}>&-"
+	wait "$clock_PID" || true
+)

@@ -78,8 +78,8 @@ on_nodes() {
 	cat >node <<-'NODE'
 		#!/usr/bin/env bash
 		echo "$*" >>calls
-		[[ $* != *EPOCHREALTIME* ]] || { [[ $2 == two ]] && ahead=30000000 || ahead=0
-			printf %s $((${EPOCHREALTIME/[.,]/} + ahead))000; }
+		[[ $2 == two ]] && ahead=30000000 || ahead=0
+		[[ $* != *EPOCHREALTIME* ]] || while read -r; do echo "$((${EPOCHREALTIME/[.,]/} + ahead))000"; done
 	NODE
 	chmod +x node
 	bash -Eeuo pipefail -c '
