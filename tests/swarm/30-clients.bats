@@ -48,5 +48,5 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	awk -F'\t' '{ exit !($2 ^ 2 <= (2 * $3) ^ 2 && $3 < 2e8) }' "$cell/clients.tsv"
 	grep -q '"loadgens":2,"start_skew_s":[0-9]' "$run_folder/records.jsonl"
 	grep -q '^- load generators: 2 at once on each cell, .* each on a node of its own' "$run_folder/report.md"
-	[[ ! $(docker --context bench-node-2 ps --all --quiet --filter "label=com.docker.compose.project") ]]
+	[[ ! $(docker --context bench-node-2 ps --all --quiet --filter "name=${run_folder##*/}") ]]
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,28 @@ def test_a_load_generator_that_has_left_nothing(tmp_path: Path) -> None:
     record = one_record(tmp_path)
     assert not record.valid and "client 2: no output was saved" in causes(record)["output"]
     assert record.goodput is None and record.requests is None
+
+
+def test_a_load_that_failed_tells_what_became_of_it_first(tmp_path: Path) -> None:
+    line = entry("aiohttp", loadgens=2)
+    write_run(tmp_path, [line])
+    write_clients(tmp_path, line, (2000, 1000))
+    (meta,) = tmp_path.glob("raw/r*/*/*/*/meta.json")
+    said = {"id": line["id"], "outcome": "load tool failed", "detail": "client 2: wrk ended with status 1"}
+    meta.write_text(json.dumps(said))
+    (tmp_path / line["dir"] / "client-2/tool.json").unlink()
+    record = one_record(tmp_path)
+    assert record.causes[0].cause == "load tool failed" and record.causes[0].detail == said["detail"]
+    assert "not together" not in causes(record) and record.start_skew_s is None
+
+
+@pytest.mark.parametrize("text", ["", "\xff", "one\t1\n", "-\tx\t0\n-\t0\t0\n", "-\t0\t0\n" * 9, "\t\t\n\t\t\n"])
+def test_whatever_the_file_of_clocks_holds_there_is_a_record(text: str, tmp_path: Path) -> None:
+    measured(tmp_path)
+    (file,) = tmp_path.glob("raw/r*/*/*/*/clients.tsv")
+    file.write_text(text, encoding="latin-1")
+    record = one_record(tmp_path)
+    assert record.valid is (text.count("-\t0\t0") >= 2)
 
 
 def test_one_load_generator_has_none_of_this(tmp_path: Path) -> None:
