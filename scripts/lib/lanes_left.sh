@@ -15,14 +15,14 @@ name_lane() {
 
 # remove_lanes: of those that any call of the run had; the first one is removed as the run itself.
 remove_lanes() {
-	local folder jobs=()
+	local folder pids=()
 	for folder in "$run_dir"/lanes/*; do
 		[[ ! -s $folder/nodes-ever.tsv ]] || {
 			remove_lane "${folder##*/}" &
-			jobs+=($!)
+			pids+=($!)
 		}
 	done
-	((${#jobs[@]} == 0)) || wait "${jobs[@]}" || true # what was left is said
+	((${#pids[@]} == 0)) || wait "${pids[@]}" || true # what was left is said
 }
 
 remove_lane() {
