@@ -55,6 +55,7 @@ read_client_clock() (
 		best=$took ahead=$((there - before - took / 2))
 	done
 	printf '%s\t%d\t%d\n' "${node_of[$far_role]}" "$ahead" "$((best / 2))"
-	eval "exec $to>&- ${clock[1]}>&-"
+	eval "exec $to>&- ${clock[1]}>&-" || return
+	# shellcheck disable=SC2154 # bash sets it
 	wait "$clock_PID" || true
 )
