@@ -56,6 +56,6 @@ read_client_clock() (
 	done
 	printf '%s\t%d\t%d\n' "${node_of[$far_role]}" "$ahead" "$((best / 2))"
 	eval "exec $to>&- ${clock[1]}>&-" || return
-	# shellcheck disable=SC2154 # coproc sets it
+	# shellcheck disable=SC2154 # bash sets it
 	wait "$clock_PID" || true
 )

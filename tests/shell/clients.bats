@@ -107,6 +107,7 @@ on_nodes() {
 }
 
 @test "a clock that cannot be asked ends the step, and is no start at another moment" {
+	# shellcheck disable=SC2016 # for the shell there
 	on_nodes 'docker=false facts=() status=0; load_by_clients; [[ $status == 1 ]]'
 	[[ ! -e calls ]]
 }
