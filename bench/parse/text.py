@@ -103,7 +103,7 @@ def unreadable(tool: str, lines: list[str], formats: dict[str, re.Pattern[str]])
     for name, pattern in formats.items():
         if pattern.match(first):
             return absent(tool, f"{tool}'s {name} format is not supported, only its report", name)
-    return absent(tool, f"no {tool} report; the output begins with {clip(first)!r}")
+    return absent(tool, f"no {tool} report; the output begins with {clip(repr(first))}")
 
 
 def clip(text: str, longest: int = 80) -> str:

@@ -7,11 +7,13 @@ await_start() {
 	[[ ${START_AT:-} ]] || return 0
 	[[ $START_AT =~ ^[1-9][0-9]{18}$ ]] || fail 2 "START_AT='$START_AT' is no time in nanoseconds since the epoch"
 	FACTS+=(start_at_ns "$START_AT")
+	# Asked once: a clock that is set meanwhile would keep it waiting.
+	left=$((START_AT / 1000 - ${EPOCHREALTIME/[.,]/}))
+	((left <= 30000000)) || fail 2 "START_AT='$START_AT' is more than 30 s ahead of this machine's clock"
+	((left > 0)) || return 0
+	printf -v left '%d.%06d' $((left / 1000000)) $((left % 1000000))
 	exec {never}<> <(:) # nothing ever comes from there: a pause that starts no process
-	while left=$((START_AT / 1000 - ${EPOCHREALTIME/[.,]/})) && ((left > 0)); do
-		printf -v left '%d.%06d' $((left / 1000000)) $((left % 1000000))
-		read -r -t "$left" -u "$never" || true
-	done
+	read -r -t "$left" -u "$never" || true
 	exec {never}<&-
 }
 

@@ -34,8 +34,11 @@ def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     return tool, as_bytes("".join(parts))
 
 
-KEPT = [("hey", text.replace("[200]", "[0]")) for text in TEXTS["hey"] if "[200]" in text][:1]
-"""Answers with the status 000."""
+KEPT = [
+    ("hey", next(text for text in TEXTS["hey"] if "[200]" in text).replace("[200]", "[0]")),
+    ("wrk", "\U0001239a" * 80),
+]
+"""Answers with the status 000; a first line that is long when it is quoted."""
 
 
 @fuzz(outputs(), examples=200, kept=[(tool, text.encode()) for tool, text in KEPT])

@@ -16,6 +16,8 @@ ALLOWED = {
     ("scripts/lib/containers.sh", "the engine's time of a start in ns"): 1,
     ("scripts/lib/dead_runs.sh", "how old a network is, whose time of day the engine has"): 1,
     ("scripts/lib/node_checks.sh", "how far the clocks of a swarm's nodes are apart"): 2,
+    ("scripts/lib/client_clocks.sh", "how far the clocks of several load generators are apart"): 3,
+    ("loadgen/lib/clients.bash", "the moment at which several load generators begin"): 1,
     ("scripts/lib/packages.sh", "a word that is never the same twice"): 1,
     ("scripts/lib/hog.sh", "a program that disturbs on purpose, in self-tests only"): 5,
     ("scripts/profile/sample_stacks.sh", "of a profile, no figure that is ranked"): 1,
