@@ -14,7 +14,8 @@
 #   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
 #                    with the images there, and a rebuild of them after a change of the app
 #   --network        instead: loads the null server from one node of a swarm to another, through an overlay network and
-#                    the host's, and on one node through a bridge; in turns, 24 rounds of 1 s. Prints requests/s and ratios
+#                    the host's, and on one node through a bridge; in turns, 24 rounds of 1 s. Prints requests/s and ratios,
+#                    which the reports of later runs on the swarm have too
 #   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (a tenth alone), and prints
 #                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
 #                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the

@@ -17,6 +17,7 @@ from bench.analysis.cells import Context
 from bench.analysis.conclusions import by_question, conclusions
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.loadgen_words import loadgen_words
+from bench.analysis.network_cost import network_cost
 from bench.analysis.order_words import listed
 from bench.analysis.own_app_answer import own_app_answers
 from bench.analysis.package_facts import package_facts
@@ -105,6 +106,7 @@ def report_content(
             *_facts(facts, records),
             *(("package", words) for words in package_facts(facts, services)),
             *already_running(source),
+            *network_cost(source, records),
             *side_by_side(source),
             *_jit(facts, services),
         ],

@@ -38,6 +38,11 @@ own_unset=()
 at() { on "${context_of[$1]:-}" "${@:2}"; }
 declare -gA context_of=()
 
+# What harness-cost.sh --network said last, below results/; in a run's folder, what it had said when that began
+# (bench/analysis/network_cost.py).
+# shellcheck disable=SC2034 # several.sh uses it
+network_cost_file=network-cost.txt
+
 # on CONTEXT ARGUMENT...: Docker on the engine of a context.
 on() {
 	local reached

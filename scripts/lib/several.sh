@@ -40,6 +40,7 @@ choose_nodes() {
 	open_nodes
 	say "nodes: server ${node_of[server]}, load generator ${node_of[loadgen]}$(other_loadgens), database ${node_of[support]}; overlay network, not encrypted"
 	((LOADGENS > 1)) || choose_lanes "$found"
+	[[ $resume || ! -s $root/results/$network_cost_file ]] || save "$run_dir/$network_cost_file" <"$root/results/$network_cost_file"
 }
 
 other_loadgens() {

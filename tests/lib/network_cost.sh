@@ -6,6 +6,7 @@
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/node_checks.sh"
 
 work='' name=bench-network-$$ server_cpus='' loadgen_cpus=''
+between=''
 network_rounds=24 network_seconds=1 network_port=18080
 
 # network_costs: on the nodes of this user's swarm.
@@ -15,7 +16,10 @@ network_costs() {
 	trap 'stop_networks; rm -rf "$work" "$facts"' EXIT
 	read_swarm
 	measure_networks
-	in_tools python3 -m tests.cost network "results/${work##*/}/networks" || exit
+	in_tools python3 -m tests.cost network "results/${work##*/}/networks" >"$work/said" || exit
+	cat "$work/said"
+	# Later runs take it into their reports.
+	{ date -u "+%F, from $between" && cat "$work/said"; } | save "$root/results/$network_cost_file"
 }
 
 # measure_networks: wrk's output for each round and network, round.network.txt in $work/networks. All servers and load generators
@@ -27,6 +31,7 @@ measure_networks() {
 	found=$(nodes_with loadgen)
 	read -r loadgen from _ <<<"$found"
 	[[ $server && $loadgen ]] || fail 2 "a node for the server and one for the load generator are needed: scripts/swarm.sh check"
+	between="$loadgen to $server"
 	say "server on $server, load generator on $loadgen; bridge: both on $server"
 	copy_image "$at" bench/upstream bench/loadgen
 	copy_image "$from" bench/loadgen
