@@ -14,7 +14,7 @@ SAID = "2026-11-23, from two to one\nhost: 51,545 requests/s\noverlay: 0.97 of t
 
 def words(folder: Path, node: str | None = "one", **facts: Any) -> list[tuple[str, str]]:
     records: Any = [SimpleNamespace(node=None), SimpleNamespace(node=node)]
-    return list(network_cost(Run(str(folder), facts, "", (), ()), records))
+    return list(network_cost(Run(path=str(folder), facts=facts, settings_sha256="", planned=(), faults=()), records))
 
 
 def test_what_was_measured_is_told(tmp_path: Path) -> None:
