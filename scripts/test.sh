@@ -12,7 +12,10 @@
 #                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, interrupted runs, faults, bad input (bats); a file that fails beside the
 #                others and passes alone is reported as flaky
-#   swarm        nodes of a Docker swarm on this machine, each a daemon in a network of its own (root; bats)
+#   swarm        nodes of a Docker swarm on this machine, each a daemon in a network of its own: roles, images, and a run
+#                that loses them one after the other (root; bats)
+#   machines     not by default, ten minutes: runs on several pairs of nodes, with several load generators, and on two
+#                machines without a swarm (root; bats)
 #   mutation     not by default: breaks twenty decisions of the code, one at a time, and counts those that the unit
 #                tests catch
 #
@@ -27,7 +30,7 @@ while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
 	--setup) setup=(--setup) ;;
-	static | python | shell | contract | end-to-end | swarm | mutation) stages+=("$1") ;;
+	static | python | shell | contract | end-to-end | swarm | machines | mutation) stages+=("$1") ;;
 	*) fail 2 "unknown stage '$1', see --help" ;;
 	esac
 	shift
@@ -44,7 +47,7 @@ failed=() logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A pid
 for stage in "${stages[@]}"; do
-	[[ $stage != end-to-end && $stage != mutation ]] || continue
+	[[ ! $stage =~ ^(end-to-end|machines|mutation)$ ]] || continue
 	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) ;;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The stages end-to-end and swarm of scripts/test.sh. Only declares.
+# The stages end-to-end, swarm and machines of scripts/test.sh. Only declares.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
@@ -34,13 +34,17 @@ take_bats() {
 	"$docker" rm "$container" >/dev/null
 }
 
-# The stage swarm: nodes of its own on this machine, for which it needs root; one file after the other.
-test_swarm() {
+test_swarm() { test_nodes "$root"/tests/swarm/[12]*.bats; }
+
+test_machines() { test_nodes "$root"/tests/swarm/[3-9]*.bats; }
+
+# test_nodes FILE...: nodes of their own on this machine, for which they need root; one file after the other.
+test_nodes() {
 	local bats status=0
-	((EUID == 0)) || { echo "not ok - the stage swarm starts Docker daemons in networks of their own: run it as root" && return 1; }
+	((EUID == 0)) || { echo "not ok - this stage starts Docker daemons in networks of their own: run it as root" && return 1; }
 	bats=$(mktemp -d)
 	take_bats "$bats"
-	"$bats/bin/bats" --tap --timing "$root"/tests/swarm || status=$?
+	"$bats/bin/bats" --tap --timing "$@" || status=$?
 	rm -rf "$bats"
 	return "$status"
 }
