@@ -25,7 +25,9 @@ made=$(mktemp -d -p "$root/results/published" .XXXXXX)
 trap 'rm -rf "$made"' EXIT
 chmod 755 "$made"
 packed=(raw plan.jsonl services.yml knobs.env)
-[[ ! -s $run/hog.txt ]] || packed+=(hog.txt)
+for name in hog.txt network-cost.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
+# Of nodes their kinds, and nothing of how they are reached.
+[[ ! -s $run/nodes-ever.tsv ]] || awk -F'\t' -v OFS='\t' '{ $3 = $4 = "-"; print }' "$run/nodes-ever.tsv" >"$made/nodes-ever.tsv"
 for name in run.json report.md verdicts.jsonl selftest.md; do
 	if [[ $name == verdicts.jsonl && -s $run/$name ]] && (($(stat -c %s "$run/$name") > 1 << 20)); then
 		packed+=("$name") # a line for every two services is megabytes where there are many

@@ -123,6 +123,7 @@ def _machine(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     if len(sizes) == 2 and max(sizes) - min(sizes) <= MEMORY_SLACK * max(sizes):
         second["memory_bytes"] = first["memory_bytes"]
     yield from _mapped("host", first, second)
+    yield from _mapped("kind of node for", one.node_kinds, other.node_kinds)
 
 
 def _settings(one: RunFacts, other: RunFacts) -> Iterator[Difference]:

@@ -9,7 +9,7 @@ from bench.records.record import Record
 from bench.run.reader import Run
 
 FILE = "network-cost.txt"
-"""In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said there when it was planned."""
+"""In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said when it was planned."""
 LINES = 6
 """Most lines of it: when and between which nodes, then one for each network."""
 

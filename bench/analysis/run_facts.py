@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench.core.files import as_json, mapping, read_bytes
 from bench.records.record import BadRecord, Record, load
+from bench.run.node_kinds import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
@@ -22,6 +23,8 @@ class RunFacts:
     services: Mapping[str, ServiceFacts]
     changed: tuple[str, ...] = ()
     """Files of the plan whose content no longer matches run.json."""
+    node_kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kind of node of each role, of a run on several machines."""
 
 
 def read_facts(path: str) -> RunFacts:
@@ -35,6 +38,7 @@ def read_facts(path: str) -> RunFacts:
         records=_records(path) or reviewed(source, services),
         services=services,
         changed=source.changed,
+        node_kinds=node_kinds(path),
     )
 
 

@@ -48,6 +48,19 @@ def test_a_run_and_its_twin_are_comparable(tmp_path: Path, capsys: pytest.Captur
     assert told(make(tmp_path / "a"), make(tmp_path / "b"), capsys) == (0, ["comparable"])
 
 
+def test_runs_on_nodes_of_different_kinds_are_not_comparable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def on(*nodes: str) -> Callable[[Path, list[dict[str, Any]]], None]:
+        return lambda folder, _: (folder / "nodes-ever.tsv").write_text("".join(f"{node}\n" for node in nodes)) and None
+
+    small, large = "server\tone\tone\t198.51.100.1\t2 CPUs", "server\ttwo\ttwo\t198.51.100.2\t8 CPUs"
+    assert told(make(tmp_path / "a", on(small)), make(tmp_path / "b", on(small, large)), capsys) == (0, ["comparable"])
+    status, lines = told(str(tmp_path / "a"), make(tmp_path / "c", on(large)), capsys)
+    assert status == 1 and "incompatible: kind of node for server: 2 CPUs vs 8 CPUs" in lines
+    assert told(str(tmp_path / "a"), make(tmp_path / "d"), capsys)[1][0].endswith("2 CPUs vs unknown")
+
+
 @pytest.mark.parametrize("built", [False, True], ids=["raw", "records"])
 def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = make(tmp_path / "a")
