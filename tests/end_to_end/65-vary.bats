@@ -76,7 +76,7 @@ contrasts() {
 @test "a knob that no server of the selection reads is refused before anything is built" {
 	run -2 scripts/matrix.sh --stack aiohttp --vary THREADS=1,8
 	[[ ${#lines[@]} == 1 && $output == *'--vary THREADS: no server of the selection reads it; those that do: '*'gunicorn-gthread'* ]]
-	[[ $(compgen -G 'results/2*' | wc -l) == 3 ]]
+	[[ $(compgen -G 'results/2*' | wc -l) == 4 ]]
 }
 
 @test "two load generators on one service: the files of each, sums, and no percentiles but vegeta's" {
