@@ -122,16 +122,18 @@ async def asgi_nothing(scope: Message, receive: Any, send: Any) -> None:
 
 
 async def asgi_window(app: AsgiApp, path: str, state: dict[str, Any], seconds: float) -> Count:
-    """Requests for that long, and until the last one is answered."""
+    """Requests for that long, and until the last one is answered; at least one of each client."""
     count, end = Count(), time.monotonic() + seconds
     loop = asyncio.get_running_loop()
 
     async def client() -> None:
-        while time.monotonic() < end:
+        while True:
             exchange = Exchange(path, state)
             await loop.create_task(serve(exchange))
             headers = ((name.decode(), value.decode()) for name, value in exchange.headers)
             count.add(exchange.status, headers, exchange.length)
+            if time.monotonic() >= end:
+                return
 
     async def serve(exchange: Exchange) -> None:
         await app(exchange.scope, exchange.receive, exchange.send)
@@ -181,7 +183,7 @@ def wsgi_nothing(environ: dict[str, Any], start_response: Callable[..., object])
 
 
 def wsgi_window(app: WsgiApp, path: str, seconds: float) -> Count:
-    """Requests for that long."""
+    """Requests for that long; at least one."""
     count, end = Count(), time.monotonic() + seconds
     started: list[Any] = []
 
@@ -189,7 +191,7 @@ def wsgi_window(app: WsgiApp, path: str, seconds: float) -> Count:
         started[:] = status, headers
         return lambda data: None
 
-    while time.monotonic() < end:
+    while True:
         environ = {
             "REQUEST_METHOD": "GET",
             "SCRIPT_NAME": "",
@@ -216,7 +218,8 @@ def wsgi_window(app: WsgiApp, path: str, seconds: float) -> Count:
         if close is not None:
             close()
         count.add(int(started[0][:3]), started[1], length)
-    return count
+        if time.monotonic() >= end:
+            return count
 
 
 def run_wsgi(app: WsgiApp, seconds: float, paths: list[str]) -> None:

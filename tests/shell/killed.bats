@@ -65,7 +65,8 @@ taken_down() { [[ $(grep -c '^compose --project-name bench-a-run .* down ' calls
 goes_on() {
 	rm -f hangs calls
 	run -0 bash loop
-	[[ $(metas | grep -c ' measured$') == 2 && ! $(writers) ]]
+	[[ $(metas | grep -c ' measured$') == 2 ]]
+	all_gone
 }
 
 @test "the script is killed: what it started ends within 2 s, containers are removed, and the run goes on" {
@@ -91,7 +92,7 @@ goes_on() {
 	kill -KILL "$(pgrep --parent "$script" --full 'bash loop' | tail -n1)"
 	wait "$script" || status=$?
 	((status == 137))
-	[[ ! $(writers) ]]
+	all_gone
 	taken_down 1
 	goes_on
 }
@@ -128,7 +129,8 @@ goes_on() {
 	run -0 --separate-stderr bash loop
 	# shellcheck disable=SC2154 # bats sets it
 	[[ $stderr == "waiting for what is left of process $script, which measured a-run and was killed"* ]]
-	[[ $(metas | grep -c ' measured$') == 2 && ! $(writers) ]]
+	[[ $(metas | grep -c ' measured$') == 2 ]]
+	all_gone
 }
 
 @test "a second writer is refused, and names the first" {
@@ -150,7 +152,7 @@ goes_on() {
 	kill -HUP "$script"
 	wait "$script" || status=$?
 	((status == 130))
-	[[ ! $(writers) ]]
+	all_gone
 	taken_down 1
 	[[ $(tail -n1 log) == 'interrupted; what is measured is kept in results/a-run; scripts/matrix.sh --resume a-run goes on' ]]
 	goes_on
@@ -168,7 +170,7 @@ goes_on() {
 		os.waitpid(child, 0)
 	PTY
 	TERM=xterm timeout 20 python3 terminal.py
-	[[ ! $(writers) ]]
+	all_gone
 	taken_down 1
 	goes_on
 }
@@ -177,7 +179,7 @@ goes_on() {
 	rm hangs
 	run -0 bash loop
 	taken_down 1
-	[[ ! $(writers) ]]
+	all_gone
 }
 
 @test "a run that goes on removes what is left of it, and says which services are tried again" {

@@ -1,19 +1,12 @@
 #!/usr/bin/env bats
 # Nodes, labels, checks, the registry and the stack on a real swarm of three nodes (nodes.sh).
 
-bats_require_minimum_version 1.5.0
+load on_nodes
 
-export NODES_HOME=${NODES_HOME:-/tmp/bench-nodes-test} NODES_SUBNET=${NODES_SUBNET:-198.18.65} NODES_POOL=${NODES_POOL:-198.18.136.0/21}
-
-setup_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	tests/swarm/nodes.sh down
-	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 3)
-	export DOCKER_CONFIG
-}
+setup_file() { start_nodes 3; }
 
 teardown_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
+	cd "$project" || return
 	DOCKER_CONFIG='' tests/swarm/nodes.sh down
 	# Nothing is left of it: folder, networks, rule, cgroups, processes.
 	[[ ! -e $NODES_HOME ]]
@@ -23,10 +16,6 @@ teardown_file() {
 	[[ $(iptables -S FORWARD) != *bench-br${NODES_SUBNET##*.}* ]]
 	[[ -z $(find /sys/fs/cgroup -type d -name "bench-nodes-${NODES_SUBNET##*.}*") ]]
 }
-
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
-
-node() { docker --context "bench-node-$1" "${@:2}"; }
 
 # base_on_node_3 IMAGE: of an image that was built on it and added nothing.
 base_on_node_3() {
@@ -67,7 +56,7 @@ base_on_node_3() {
 }
 
 @test "images reach every node by digest through the swarm's own registry, which listens on loopback alone" {
-	BENCH_SUBNET=198.18.143.0/24 scripts/swarm.sh up upstream
+	scripts/swarm.sh up upstream
 	scripts/swarm.sh send bench/upstream
 	here=$(docker image inspect --format '{{.Id}}' bench/upstream)
 	for i in 1 2 3; do

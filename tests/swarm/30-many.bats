@@ -2,59 +2,17 @@
 # Blocks side by side on two pairs of nodes of a real swarm (nodes.sh), of which one is lost in the middle. All nodes are on one
 # machine: no figure of such a run means anything.
 
-bats_require_minimum_version 1.5.0
+load on_nodes
 
-export NODES_HOME=${NODES_HOME:-/tmp/bench-nodes-test} NODES_SUBNET=${NODES_SUBNET:-198.18.65} NODES_POOL=${NODES_POOL:-198.18.136.0/21}
-export BENCH_SUBNET=${BENCH_SUBNET:-198.18.143.0/24}
+# Those of on_nodes.bash.
+log='' run_name=''
 
 setup_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	tests/swarm/nodes.sh down
-	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 5)
-	export DOCKER_CONFIG
+	start_nodes 5
 	scripts/swarm.sh label bench-node-1 support
 	for i in 2 3; do scripts/swarm.sh label "bench-node-$i" loadgen; done
 	for i in 4 5; do scripts/swarm.sh label "bench-node-$i" server; done
 }
-
-teardown_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	DOCKER_CONFIG='' tests/swarm/nodes.sh down
-}
-
-setup() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	log=$BATS_TEST_TMPDIR/log
-}
-
-node() { docker --context "bench-node-$1" "${@:2}"; }
-
-measure() {
-	scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
-	matrix=$!
-}
-
-# until_said WORDS: the run has said it.
-until_said() {
-	local tries
-	for ((tries = 0; tries < 2400; tries++)); do
-		! grep -q -e "$1" "$log" || return 0
-		kill -0 "$matrix" 2>/dev/null || break
-		sleep 0.25
-	done
-	cat "$log"
-	return 1
-}
-
-# ends_with STATUS: the run.
-ends_with() {
-	local ended=0
-	wait "$matrix" || ended=$?
-	cat "$log"
-	((ended == $1))
-}
-
-measured() { find "results/$run_name/raw" -name meta.json | wc -l; }
 
 # until_loaded N: the load generator of that node has a block under load.
 until_loaded() {
@@ -84,7 +42,6 @@ facts_of() {
 @test "two blocks at once, each on a pair of nodes: what one has measured stays when the other is lost, and all is measured once" {
 	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --vary BACKLOG=64,128,256,512,1024 --scenario json --tool wrk --level 16 --rounds 2 --controls none
 	until_said '^\[2/'
-	run_name=$(sed -n 's|^results/\(2[^/]*\)$|\1|p' "$log")
 	grep -q '^2 pairs of nodes side by side: bench-node-4 with load generator bench-node-2; bench-node-5 with load generator bench-node-3$' "$log"
 	# A network, a database and a load generator for each of them.
 	[[ $(node 1 ps --quiet --filter label=com.docker.compose.service=postgres | wc -l) == 2 ]]
@@ -98,10 +55,7 @@ facts_of() {
 
 	# The other block came to its end, and is recorded by the next call.
 	tests/swarm/nodes.sh start 5
-	for ((tries = 0; tries < 120; tries++)); do
-		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-5) != ready ]] || break
-		sleep 0.5
-	done
+	until_state 1 5 ready
 	measure --resume "$run_name"
 	until_said '^\[1/'
 	grep -q '^\[1/1\]' "$log"
@@ -109,11 +63,8 @@ facts_of() {
 	grep -q '^[0-9.]* times as fast as on one pair: steps of .* up to 2 at once$' "$log"
 	grep -q 'pairs of nodes' "results/$run_name/report.md"
 
-	ids=$(sed 's/.*"id":"\([^"]*\)".*/\1/' "results/$run_name/records.jsonl" | sort)
-	[[ $ids == "$(uniq <<<"$ids")" && $(wc -l <<<"$ids") == 20 && $(wc -l <"results/$run_name/plan.jsonl") == 20 ]]
-	[[ $(grep -c '"outcome":"measured"' "results/$run_name/records.jsonl") == 20 ]]
-	[[ $(sed 's/.*"node":"\([^"]*\)".*/\1/' "results/$run_name/records.jsonl" | sort -u | xargs) == 'bench-node-4 bench-node-5' ]]
-	run -1 grep -q 'was edited\|was removed' "results/$run_name/records.jsonl"
+	recorded_once bench-node-4 bench-node-5
+	[[ $(wc -l <"results/$run_name/plan.jsonl") == 20 ]]
 
 	# The two blocks of the first round were under way at once, on two nodes.
 	facts_of >"$BATS_TEST_TMPDIR/facts"
@@ -123,10 +74,7 @@ facts_of() {
 	[[ $first != "$second" ]]
 	((begin < end2 && begin2 < end))
 
-	for i in 1 2 3 4 5; do
-		[[ $(node "$i" ps --all --quiet --filter "name=bench-$run_name") == '' ]]
-		[[ $(node "$i" volume ls --quiet --filter "name=bench-$run_name") == '' ]]
-	done
+	nothing_left 1 2 3 4 5
 	[[ $(node 1 network ls --quiet --filter "name=bench-$run_name") == '' ]]
 	rm -rf "results/$run_name"
 }

@@ -1,30 +1,17 @@
 #!/usr/bin/env bats
 # Two load generators on one cell, each on a node of its own (nodes.sh).
 
-bats_require_minimum_version 1.5.0
+load on_nodes
 
-export NODES_HOME=${NODES_HOME:-/tmp/bench-clients-test} NODES_SUBNET=${NODES_SUBNET:-198.18.67} NODES_POOL=${NODES_POOL:-198.18.112.0/21}
-export BENCH_SUBNET=${BENCH_SUBNET:-198.18.120.0/24}
 # What else this machine does is not what a test asks.
 export MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 
 setup_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	tests/swarm/nodes.sh down
-	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 3)
-	export DOCKER_CONFIG
+	start_nodes 3
 	scripts/swarm.sh label bench-node-1 loadgen support
 	scripts/swarm.sh label bench-node-2 loadgen
 	scripts/swarm.sh label bench-node-3 server
 }
-
-teardown_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	[[ ! -s $BATS_FILE_TMPDIR/run ]] || rm -rf "$(<"$BATS_FILE_TMPDIR/run")"
-	DOCKER_CONFIG='' tests/swarm/nodes.sh down
-}
-
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk --level c5 --duration 4 --rounds 1 --controls none)
 
@@ -38,7 +25,6 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	local made run_folder cell
 	made=$(scripts/matrix.sh --loadgens 2 "${selection[@]}" 2>"$BATS_FILE_TMPDIR/log") || { cat "$BATS_FILE_TMPDIR/log" && return 1; }
 	run_folder=${made%/report.md}
-	echo "$run_folder" >"$BATS_FILE_TMPDIR/run"
 	cell=$run_folder/raw/r01/uvicorn-asgi-py313-debian/json/wrk-c5
 	cat "$cell"/{clients.tsv,output.txt}
 	[[ $(cut -f1 "$cell/clients.tsv" | paste -sd' ') == 'bench-node-1 bench-node-2' ]]
@@ -49,4 +35,5 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	grep -q '"loadgens":2,"start_skew_s":[0-9]' "$run_folder/records.jsonl"
 	grep -q '^- load generators: 2 at once on each cell, .* each on a node of its own' "$run_folder/report.md"
 	[[ ! $(docker --context bench-node-2 ps --all --quiet --filter "name=${run_folder##*/}") ]]
+	rm -r "$run_folder"
 }

@@ -1,25 +1,12 @@
 #!/usr/bin/env bats
 # A run on two machines without a swarm, by two Docker contexts (nodes.sh up 2 --plain).
 
-bats_require_minimum_version 1.5.0
-
-export NODES_HOME=${NODES_HOME:-/tmp/bench-contexts-test} NODES_SUBNET=${NODES_SUBNET:-198.18.66} BENCH_SUBNET=${BENCH_SUBNET:-198.18.151.0/24}
+load on_nodes
 
 setup_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	tests/swarm/nodes.sh down
-	DOCKER_CONFIG=$(tests/swarm/nodes.sh up 2 --plain)
-	export DOCKER_CONFIG address=$NODES_SUBNET.2
+	start_nodes 2 --plain
+	export address=$NODES_SUBNET.2
 }
-
-teardown_file() {
-	cd "$BATS_TEST_DIRNAME/../.." || return
-	DOCKER_CONFIG='' tests/swarm/nodes.sh down
-}
-
-setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
-
-node() { docker --context "bench-node-$1" "${@:2}"; }
 
 # measure SERVER LOADGEN ADDRESS WORD...
 measure() {
