@@ -1,13 +1,17 @@
 # shellcheck shell=bash
-# The stages end-to-end, swarm and machines of scripts/test.sh. Only declares.
+# The stages end-to-end, long, swarm and machines of scripts/test.sh. Only declares.
 
 # shellcheck source=scripts/lib/compose.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
 
-# bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each on its
-# quarter of the network: they mostly wait.
-test_end_to_end() {
-	local bats passed files
+test_end_to_end() { test_folder "$root/tests/end_to_end"; }
+
+test_long() { test_folder "$root/tests/long"; }
+
+# test_folder FOLDER: bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each
+# on its quarter of the network: they mostly wait.
+test_folder() {
+	local folder=$1 bats passed files
 	bats=$(mktemp -d)
 	take_bats "$bats"
 	test_files 198.18.0.0/26 &
@@ -16,7 +20,7 @@ test_end_to_end() {
 	test_files 198.18.0.192/26 &
 	wait
 	test_once_more
-	files=("$root"/tests/end_to_end/*.bats)
+	files=("$folder"/*.bats)
 	mapfile -t passed < <(compgen -G "$bats/*/passed")
 	# One stream of TAP, whose plan may be its last line.
 	cat "$bats"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'
@@ -34,9 +38,9 @@ take_bats() {
 	"$docker" rm "$container" >/dev/null
 }
 
-test_swarm() { test_nodes "$root"/tests/swarm/[12]*.bats; }
+test_swarm() { test_nodes "$root"/tests/swarm/1*.bats; }
 
-test_machines() { test_nodes "$root"/tests/swarm/[3-9]*.bats; }
+test_machines() { test_nodes "$root"/tests/swarm/[2-9]*.bats; }
 
 # test_nodes FILE...: nodes of their own on this machine, for which they need root; one file after the other.
 test_nodes() {
@@ -53,7 +57,7 @@ test_nodes() {
 # come when the others have ended.
 test_files() {
 	local files i name
-	files=("$root"/tests/end_to_end/*.bats)
+	files=("$folder"/*.bats)
 	for ((i = ${#files[@]} - 1; i >= 0; i--)); do
 		name=${files[i]##*/}
 		[[ $name != alone-* ]] || continue
@@ -65,7 +69,7 @@ test_files() {
 # test_file NAME SUBNET: its TAP into $bats/NAME.tap; $bats/NAME/passed is there only when all its tests passed.
 test_file() {
 	local began=$SECONDS status=0
-	BENCH_SUBNET=$2 "$bats/bin/bats" --tap --timing "$root/tests/end_to_end/$1" >"$bats/$1.tap" 2>&1 || status=$?
+	BENCH_SUBNET=$2 "$bats/bin/bats" --tap --timing "$folder/$1" >"$bats/$1.tap" 2>&1 || status=$?
 	((status != 0)) || touch "$bats/$1/passed"
 	echo "# file $1: $((SECONDS - began)) s" >>"$bats/$1.tap"
 }
@@ -74,7 +78,7 @@ test_file() {
 # passes alone is named as flaky, with what failed beside the others.
 test_once_more() {
 	local file name first
-	for file in "$root"/tests/end_to_end/*.bats; do
+	for file in "$folder"/*.bats; do
 		name=${file##*/}
 		[[ ! -e $bats/$name/passed ]] || continue
 		mkdir -p "$bats/$name"

@@ -31,6 +31,17 @@ print_stage() {
 	[[ -e $logs/$1.passed ]] || failed+=("$1")
 }
 
+# print_failed: what failed in each of `failed`, once more, and the files that only passed alone.
+print_failed() {
+	local stage flaky
+	for stage in "${failed[@]}"; do
+		echo "# what failed in stage $stage:"
+		grep -E -A8 '^(not ok|FAILED|ERROR|[a-z.]+: )' "$logs/$stage" || tail -n 20 "$logs/$stage"
+	done
+	mapfile -t flaky < <(grep -hs '^# flaky: ' "$logs"/{end-to-end,long})
+	((${#flaky[@]} == 0)) || printf '%s\n' "${flaky[@]}" "${#flaky[@]} flaky"
+}
+
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
 # in_tests_compiled COMMAND...: where many processes import the same modules, they compile each once. The project is read-only there.

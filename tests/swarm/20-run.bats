@@ -4,9 +4,6 @@
 
 load on_nodes
 
-# Those of on_nodes.bash.
-log='' run_name=''
-
 # Five nodes, of which 1 to 3 are managers; the first one leads, and has no role.
 setup_file() {
 	start_nodes 5

@@ -4,9 +4,6 @@
 
 load on_nodes
 
-# Those of on_nodes.bash.
-log='' run_name=''
-
 setup_file() {
 	start_nodes 5
 	scripts/swarm.sh label bench-node-1 support

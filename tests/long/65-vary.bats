@@ -2,7 +2,7 @@
 # Settings as an axis: a knob that matters is found, one that does not makes no difference, a quota throttles and is shown, and
 # a worker that hangs shows in the CPU time of its process.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

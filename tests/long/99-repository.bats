@@ -2,7 +2,7 @@
 # Uvicorn's own repository, with a history of eight commits of which one does not build and one slows each request: a pull request is
 # judged as action.yml has it, and the commit is found.
 
-load common
+load ../end_to_end/common
 load ../support/runner
 
 setup_file() {

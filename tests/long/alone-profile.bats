@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The function that makes a service slower is named by the profile. Alone, as samples beside other tests are of a service that waits.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

@@ -2,7 +2,7 @@
 # What was wrong in the reference comparisons, done again on purpose: each ends as its own cause in the records, and no
 # figure of it is ranked.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

@@ -2,7 +2,7 @@
 # Servers that turn against a run: services that never end an answer (at once, or only under load), that are killed for want of
 # memory or lose their name. Each ends in time and with its cause, and the rest goes on.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

@@ -2,8 +2,8 @@
 # Whatever is wrong with a user's own app is one line, with its own traceback where there is one, and limits hold.
 # shellcheck disable=SC2154 # own_app.bash sets what is used here
 
-load common
-load own_app
+load ../end_to_end/common
+load ../end_to_end/own_app
 
 # A round is enough to see what becomes of one.
 ROUNDS=1

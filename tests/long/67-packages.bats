@@ -2,7 +2,7 @@
 # A package from a source beside its release: work put into it is found, an equal rebuild shows no difference, and the run needs
 # the source no more. Real uvicorn, from the package index.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

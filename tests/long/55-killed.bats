@@ -3,7 +3,7 @@
 # --resume finishes it. One run goes through all of it: nothing answers in its first call, the next three are killed, and in the
 # last one the database is. (tests/faults/run.sh kills everything, at as many moments as one likes.)
 
-load common
+load ../end_to_end/common
 
 # Three rounds of one table: six windows.
 setup_file() {
