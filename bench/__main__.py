@@ -39,6 +39,7 @@ VERBS = {
     "contexts-network": "cli.contexts:contexts_network_verb",
     "contexts-place": "cli.contexts:contexts_place_verb",
     "counters": "cli.several:counters_verb",
+    "counters-reached": "cli.several:counters_reached_verb",
     "several-compose": "cli.several:several_compose_verb",
     "several-nodes": "cli.several:several_nodes_verb",
     "lanes": "cli.lanes:lanes_verb",

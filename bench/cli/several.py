@@ -1,4 +1,4 @@
-"""Verbs of a run on several machines: `counters`, `several-compose`, `several-nodes`."""
+"""Verbs of a run on several machines: `counters`, `counters-reached`, `several-compose`, `several-nodes`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.load.cpu_counters import CpuCounters
-from bench.load.far_counters import Answer, serve
+from bench.load.far_counters import Answer, await_reader, serve
 from bench.run.addresses import read_addresses
 from bench.swarm.contexts import contexts_compose
 from bench.swarm.lanes import of_largest_kinds
@@ -21,6 +21,15 @@ def counters_verb(argv: Sequence[str]) -> int:
     if len(argv) != 1:
         raise UserError("usage: python3 -m bench counters FILE")
     serve(lambda: _answer(_folders(Path(argv[0])))).serve_forever()
+    return 0
+
+
+def counters_reached_verb(argv: Sequence[str]) -> int:
+    """`counters-reached ADDRESS...`: wait for each reader (HOST or HOST:PORT) to answer from here."""
+    if not argv:
+        raise UserError("usage: python3 -m bench counters-reached ADDRESS...")
+    for address in argv:
+        await_reader(address)
     return 0
 
 

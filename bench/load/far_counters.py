@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -23,6 +24,8 @@ from bench.run.addresses import host_and_port
 PORT = 7070
 ANSWER_TIMEOUT_S = 10.0
 """After so long without an answer the machine counts as lost."""
+PATIENCE_S = 20.0
+"""How long a network may take until a reader is reached: after a node was lost, an overlay settles by and by."""
 LONGEST_LINE = 65536
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -85,6 +88,20 @@ class FarCounters:
 def far_reader(address: str) -> FarCounters:
     """The reader at `HOST`, or at `HOST:PORT`."""
     return FarCounters(*host_and_port(address, PORT))
+
+
+def await_reader(address: str, patience_s: float = PATIENCE_S, try_s: float = 2.0) -> None:
+    """Until the reader there answers; UserError with the last failure when it has not after so many seconds."""
+    host, port = host_and_port(address, PORT)
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            FarCounters(host, port, try_s).close()
+            return
+        except UserError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.2)
 
 
 def serve(make: Callable[[], Answer], address: tuple[str, int] = ("", PORT)) -> ThreadingTCPServer:

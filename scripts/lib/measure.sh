@@ -79,6 +79,7 @@ measure_step() {
 	mkdir -p "$run_dir/$STEP_DIR"
 	[[ ! $several ]] || why_failed=need_nodes
 	revive_dependencies
+	[[ ! $several ]] || need_readers
 	facts=("id=$STEP_ID" "begin_ns=$(now_ns)")
 	if [[ $STEP_MODE == turns ]]; then measure_block; else measure_solo; fi
 	note_ended

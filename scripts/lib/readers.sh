@@ -32,6 +32,16 @@ start_reader() {
 		bench/loadgen python3 -m bench counters /tmp/containers.tsv >/dev/null
 }
 
+# need_readers: those that the load generator asks while it loads; without them no window would count.
+need_readers() {
+	local role readers=() words
+	for role in server support; do readers+=("${reader_at[$role]:-counters-$role}"); done
+	words=$(at loadgen exec "$project-loadgen-1" python3 -m bench counters-reached "${readers[@]}" 2>&1) || {
+		need_nodes
+		fail 1 "the load generator on ${node_of[loadgen]} does not reach the counters: ${words##*$'\n'}"
+	}
+}
+
 # tell_readers: which cgroups they may read for this block.
 tell_readers() {
 	local role

@@ -63,11 +63,39 @@ after: bench-run [] 198.18.0.0/24' ]]
 		docker=false
 		need_room() { :; }
 		revive_dependencies() { :; }
+		need_readers() { :; }
 		measure_solo() { read_at server counters 1; }
 		rm run/step.sh run/lanes/3/step.sh
 		echo "STEP_DIR=raw STEP_MODE=solo" >>run/lanes/2/step.sh
 		measure_wave
 	EOS
+	run -1 bash script
+	[[ $output == *'node node-2 (server) is lost: what it was measuring is not recorded' && ${#lines[@]} == 1 ]]
+}
+
+@test "a load generator that does not reach the counters ends the run before it loads, and of a lost node that is said instead" {
+	cat >docker <<-'EOS'
+		#!/usr/bin/env bash
+		case "$*" in
+		*counters-reached*) printf '%s\n' "bench: ${*: -1} does not answer: timed out" >&2 && exit 2 ;;
+		*inspect*) cat running ;;
+		esac
+	EOS
+	chmod +x docker
+	script <<-'EOS'
+		docker=$PWD/docker
+		need_room() { :; }
+		revive_dependencies() { :; }
+		rm -f run/step.sh run/lanes/3/step.sh
+		echo "STEP_DIR=raw STEP_MODE=solo" >>run/lanes/2/step.sh
+		echo $'support\tdata-2\tsctx-2\t198.18.64.22\tx' >>run/lanes/2/nodes.tsv
+		measure_wave
+	EOS
+	echo true >running
+	run -1 bash script
+	echo "$output"
+	[[ $output == *'the load generator on load-2 does not reach the counters: bench: counters-support does not answer: timed out' && ${#lines[@]} == 1 ]]
+	echo false >running
 	run -1 bash script
 	[[ $output == *'node node-2 (server) is lost: what it was measuring is not recorded' && ${#lines[@]} == 1 ]]
 }

@@ -14,7 +14,7 @@ from bench.core.errors import UserError
 from bench.load import cpu_counters as cpu_counters_module
 from bench.load import far_counters as far_counters_module
 from bench.load.cpu_counters import CpuCounters
-from bench.load.far_counters import FarCounters, far_reader, serve
+from bench.load.far_counters import FarCounters, await_reader, far_reader, serve
 
 TICKS = (1, 2, 3, 4, 5, 6, 7, 8)
 HERE = "cpu  10 10 10 10 10 10 10 10 0 0\n"
@@ -93,6 +93,29 @@ def test_a_machine_that_is_lost_ends_the_load_and_does_not_hang(monkeypatch: pyt
         port = silent.getsockname()[1]
     with pytest.raises(UserError, match="does not answer"):
         FarCounters("127.0.0.1", port, timeout_s=0.1)
+
+
+def test_a_reader_that_comes_late_is_waited_for(reader: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [TimeoutError("timed out"), ConnectionRefusedError("refused")]
+    connect = socket.create_connection
+
+    def late(address: tuple[str, int], timeout_s: float) -> socket.socket:
+        if failures:
+            raise failures.pop()
+        return connect(address, timeout_s)
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    await_reader(f"127.0.0.1:{reader}", patience_s=10)
+    assert not failures
+
+
+def test_a_reader_that_does_not_come_has_its_last_failure() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(UserError, match="does not answer any more: timed out"):
+            await_reader(f"127.0.0.1:{port}", 0.3, 0.1)
+    with pytest.raises(UserError, match=r"does not answer: .*refused"):
+        await_reader(f"127.0.0.1:{port}", 0.3, 0.1)
 
 
 @pytest.mark.parametrize("words", [b"no json\n", b"[]\n", b'{"boot": "a"', b""])
