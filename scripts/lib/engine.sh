@@ -34,7 +34,7 @@ own_docker() {
 own_unset=()
 
 # at ROLE ARGUMENT...: Docker on the engine that has this role: server, loadgen or support (database, upstream). All of them are
-# this machine's, unless the run is on several (several.sh sets their contexts).
+# this machine's, unless the run is on several (roles.sh sets their contexts).
 at() { on "${context_of[$1]:-}" "${@:2}"; }
 declare -gA context_of=()
 
