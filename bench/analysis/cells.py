@@ -11,7 +11,7 @@ from statistics import fmean
 from bench.analysis.latency import Key, Latencies
 from bench.analysis.reference_results import ReferenceComparison
 from bench.core.formats import NOTHING, number, percent
-from bench.matrix.model import stack_name
+from bench.matrix.service import stack_name
 from bench.records.record import MEASURED, Record
 
 FigureOf = Callable[[Record], float | None]

@@ -14,7 +14,7 @@ from itertools import combinations
 from bench.analysis.ranking import Ranking
 from bench.analysis.scenario_words import explained, framework_words
 from bench.analysis.setting_words import setting_question, setting_words
-from bench.matrix.model import stack_name
+from bench.matrix.service import stack_name
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH

@@ -11,7 +11,7 @@ from bench.core.arguments import Parser
 from bench.core.errors import unknown
 from bench.matrix.load import load_matrix
 from bench.matrix.made_wheels import wheels_of
-from bench.matrix.model import python_label
+from bench.matrix.service import python_label
 from bench.matrix.settings import read_settings
 from bench.matrix.wheels import write_wheels
 from bench.plan.cpus import resolve

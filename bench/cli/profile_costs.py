@@ -11,7 +11,8 @@ from bench.analysis.framework_costs import BARE, Group, Window
 from bench.core.errors import UserError, unknown
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix, Service, suffix
+from bench.matrix.model import Matrix
+from bench.matrix.service import Service, suffix
 from bench.render.cost_tables import table, to_explain
 
 RAW_AND_ORM = ("/db", "/queries/20", "/updates/20", "/fortunes")

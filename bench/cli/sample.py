@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Service
+from bench.matrix.service import Service
 
 
 def sample_verb(argv: Sequence[str]) -> int:

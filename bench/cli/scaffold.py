@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
-from bench.matrix.model import python_label
 from bench.matrix.new_entry import scaffold
+from bench.matrix.service import python_label
 
 NEXT_STEPS = """\
 {folder} and its line in services/matrix.toml are written. Next, and again after each change:

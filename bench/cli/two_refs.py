@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Framework, Matrix
+from bench.matrix.model import Matrix
+from bench.matrix.service import Framework
 from bench.own_app.app import LOCKS, read_app, with_own_app
 from bench.plan.selection import Selection
 from bench.plan.sides import CHANGED, SIDES, Sides, read_sides

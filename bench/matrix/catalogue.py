@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.matrix.model import Matrix, python_label
+from bench.matrix.model import Matrix
+from bench.matrix.service import python_label
 
 SERVICES = Path("services")
 INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import NAME, Framework, Matrix, Packages, Route, Server, Skip, legal_services, python_image
+from bench.matrix.model import Matrix, legal_services
 from bench.matrix.preset import Load, Preset
+from bench.matrix.service import NAME, Framework, Packages, Route, Server, Skip, python_image
 from bench.matrix.shape import check_shape
 
 MATRIX = Path("services/matrix.toml")

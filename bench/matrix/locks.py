@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.matrix import musl
-from bench.matrix.model import Matrix, python_image, python_label
+from bench.matrix.model import Matrix
 from bench.matrix.packages import with_package
+from bench.matrix.service import python_image, python_label
 
 LOCKS = Path("locks")
 

@@ -12,7 +12,7 @@ from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.matrix.edit import with_entry
 from bench.matrix.load import MATRIX
-from bench.matrix.model import NAME
+from bench.matrix.service import NAME
 
 LINES = {
     "server-asgi": '{ serves = ["asgi"], style = "async", concurrent = true, model = "..." }',

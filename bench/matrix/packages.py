@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix, Service, python_label, suffix
+from bench.matrix.model import Matrix
+from bench.matrix.service import Service, python_label, suffix
 
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
 """A package at a version, as records have it. What is built from a source has a local version: `0.54.0+g1a2b3c4`."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.matrix.model import Service, python_image, python_label
+from bench.matrix.service import Service, python_image, python_label
 
 LOCKS = Path("services/locks")
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.model import Route, Service
 from bench.matrix.preset import Preset
+from bench.matrix.service import Route, Service
 from bench.plan.levels import Level
 
 # Estimates for the expected time, in seconds.

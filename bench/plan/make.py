@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Reads, reader
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Matrix
 from bench.matrix.packages import Locked, locked
 from bench.matrix.preset import Load
+from bench.matrix.service import Service
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix, Service, python_label
+from bench.matrix.model import Matrix
 from bench.matrix.packages import Locked, name_with, with_package
+from bench.matrix.service import Service, python_label
 from bench.matrix.wheels import LADDER, RELEASE, Side, Wheels
 from bench.plan.selection import Selection, with_settings
 

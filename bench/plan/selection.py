@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from bench.core.errors import UserError, unknown
 from bench.core.tools import TOOLS
 from bench.matrix.knobs import Knob
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Matrix
 from bench.matrix.packages import with_package
 from bench.matrix.preset import Load, Preset
+from bench.matrix.service import Service
 from bench.matrix.wheels import Wheels
 from bench.plan.levels import parse_level
 from bench.plan.running import RunningServer

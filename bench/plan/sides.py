@@ -16,8 +16,9 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.matrix.knobs import REF, Reads, host_name, reader
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Matrix
 from bench.matrix.preset import Preset
+from bench.matrix.service import Service
 from bench.matrix.settings import SETTINGS, read_env
 from bench.plan.cells import PlannedCell, SkippedCell
 from bench.plan.selection import Selection, any_match, select_services, with_settings

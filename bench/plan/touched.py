@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix, Service, python_label
+from bench.matrix.model import Matrix
+from bench.matrix.service import Service, python_label
 from bench.plan.cells import PlannedCell
 from bench.plan.selection import Selection, with_settings
 from bench.plan.sides import CLASS, TAKEN, Sides, pairs_of

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import CPU_QUOTA, MOST_VALUES, Knob, Reads, parse_knob, varied
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Matrix
 from bench.matrix.preset import Preset
+from bench.matrix.service import Service
 from bench.plan.cells import SkippedCell
 from bench.plan.cpus import parse_list
 from bench.plan.selection import Selection

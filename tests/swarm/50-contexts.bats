@@ -76,3 +76,34 @@ left() {
 	[[ ! $(left 1)$(left 2) ]]
 	rm -r "$results"
 }
+
+# ssh_to I: an ssh daemon on this machine, whose sessions have that node's engine; and a client that knows it. Sets `url`.
+ssh_to() {
+	local folder=$BATS_FILE_TMPDIR/ssh port=2229
+	mkdir -p "$folder/bin" /run/sshd
+	ssh-keygen -q -t ed25519 -N '' -f "$folder/host"
+	ssh-keygen -q -t ed25519 -N '' -f "$folder/key"
+	printf '%s\n' "ListenAddress 127.0.0.1:$port" "HostKey $folder/host" "AuthorizedKeysFile $folder/key.pub" 'StrictModes no' 'UsePAM no' \
+		'PermitRootLogin prohibit-password' "PidFile $folder/pid" "SetEnv DOCKER_HOST=unix://$NODES_HOME/$1/docker.sock" 'MaxStartups 100' >"$folder/server"
+	echo "[127.0.0.1]:$port $(<"$folder/host.pub")" >"$folder/known"
+	printf '%s\n' '#!/bin/sh' "exec $(command -v ssh) -F none -i $folder/key -o IdentitiesOnly=yes -o UserKnownHostsFile=$folder/known -o BatchMode=yes \"\$@\"" \
+		>"$folder/bin/ssh"
+	chmod +x "$folder/bin/ssh"
+	"$(command -v sshd)" -f "$folder/server" -E "$folder/log"
+	PATH=$folder/bin:$PATH
+	url=ssh://root@127.0.0.1:$port
+}
+
+teardown() { [[ ! -s $BATS_FILE_TMPDIR/ssh/pid ]] || kill "$(<"$BATS_FILE_TMPDIR/ssh/pid")"; }
+
+@test "the server's machine by ssh" {
+	command -v sshd >/dev/null || skip "there is no sshd here (openssh-server)"
+	ssh_to 2
+	run -0 measure "$url" bench-node-1 "$address" --server uvicorn --rounds 1
+	echo "$output"
+	results=$(grep -o 'results/2[^/]*-all' <<<"$output" | head -n1)
+	[[ $(values node "$results/records.jsonl" | sort -u) == bench-node-2 && $(values outcome "$results/records.jsonl" | sort -u) == measured ]]
+	grep -qF "$url" "$results/nodes.tsv"
+	[[ $(grep -c 'Accepted publickey' "$BATS_FILE_TMPDIR/ssh/log") -gt 3 && ! $(left 1)$(left 2) ]]
+	rm -r "$results"
+}

@@ -9,8 +9,8 @@ from places import ROOT
 from bench.matrix import musl
 from bench.matrix.load import load_matrix
 from bench.matrix.locks import needs
-from bench.matrix.model import python_label
 from bench.matrix.packages import with_package
+from bench.matrix.service import python_label
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 

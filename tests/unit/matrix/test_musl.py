@@ -13,7 +13,7 @@ from places import ROOT
 
 from bench.matrix import musl
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Packages, python_label
+from bench.matrix.service import Packages, python_label
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 ON_ALPINE = [s for s in MATRIX.services if s.base == "alpine" and not s.skip]

@@ -6,9 +6,9 @@ import pytest
 from places import ROOT
 
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Service
 from bench.matrix.packages import with_package
 from bench.matrix.pins import pins_of
+from bench.matrix.service import Service
 
 LOCKS = {
     "common-sync": "psycopg2==2.9 \\\n    --hash=sha256:1\n",
