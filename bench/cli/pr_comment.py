@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from bench.core.arguments import Parser
-from bench.render.pr_comment import of_one, of_two, parse_policy
+from bench.render.comment_parts import parse_policy
+from bench.render.pr_comment import of_one
+from bench.render.pr_two_runs import of_two
 from bench.run.folder import find_run
 
 

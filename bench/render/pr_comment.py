@@ -1,51 +1,34 @@
-"""The pull request comment, and whether a policy fails: `pr-comment`.
+"""The pull request comment on one run, and whether a policy fails: the verdicts on its tables in turns.
 
-For one run: the verdicts on its tables in turns, whose first service is the base, and every other one a head. For two
-runs there is no verdict, since they share no window: their figures are listed next to each other if the runs are
-comparable.
+The first service of a table is the base, and every other one a head.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.compatibility import Compatibility, compatibility_of
 from bench.analysis.package_pairs import package_pairs
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.ranking import Row as RankedRow
 from bench.analysis.ref_words import against, pairs_of
 from bench.analysis.run_diff import INVALID
-from bench.analysis.run_facts import read_facts
 from bench.analysis.table_analysis import judge_tables
 from bench.analysis.table_observations import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, percent, rounds_words
 from bench.records.file import read_records
-from bench.records.record import Record
+from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, Comment, Policy, code, more_words, text_of
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
 
-MOST_BYTES = 65_536
-"""GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
-MOST_ROWS = (30, 10, 3, 0)
-"""Rows of a table; the next value is tried if the comment is too long."""
-MOST_WORD = 200
-"""Most characters of one name or reason."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
-POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
-_ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
-"""Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 HEAD_AND_BASE = "head against base"
-WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,34 +81,11 @@ class Row:
         yield from (f"{side.service}: {side.note}" for side in (self.base, self.head) if side.note)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What gives exit status 1; `slower` if the head is slower by more than `percent`."""
-
-    name: str
-    percent: float = 0.0
-
-    def violated_by(self, row: Row) -> bool:
-        """Whether one comparison violates it."""
-        if self.name == SLOWER:
-            return row.kind == SLOWER and row.slower_percent > self.percent
-        return self.name == row.kind.replace(" ", "-")
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """Its Markdown, and the number of comparisons or cells that violate a policy."""
-
-    text: str
-    violations: int
-
-
-def parse_policy(text: str) -> Policy:
-    """Parse a policy; UserError if it is none."""
-    found = POLICY.match(text)
-    if not found or (found[2] and found[1] != SLOWER):
-        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable")
-    return Policy(found[1], float(found[2] or 0))
+def violated_by(policy: Policy, row: Row) -> bool:
+    """Whether one comparison violates it."""
+    if policy.name == SLOWER:
+        return row.kind == SLOWER and row.slower_percent > policy.percent
+    return policy.name == row.kind.replace(" ", "-")
 
 
 def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
@@ -178,7 +138,7 @@ def verdict_comment(
         head += ["`invalid` and `not enough data` are not verdicts: whether these services differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
-    violations = {policy: sum(policy.violated_by(row) for row in every) for policy in policies}
+    violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}
     foot = [_policy_line(policy, count, counts) for policy, count in violations.items()]
     first = [row for kind in ORDER if kind != NO_DIFFERENCE for row in rows[kind]]
     same = rows[NO_DIFFERENCE]
@@ -205,18 +165,14 @@ def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Row]]], foot: 
     for most in MOST_ROWS:
         lines = [*head]
         for title, rows in parts:
-            table = [*_table(rows[:most]), *_more(rows, most, "comparisons: see the run's report")]
+            table = [*_table(rows[:most]), *more_words(rows, most, "comparisons: see the run's report")]
             if rows and title:
                 table = [f"<details><summary>{title}</summary>", "", *table, "", "</details>"]
             lines += ["", *table] if rows else []
-        text = _text(lines, foot)
+        text = text_of(lines, foot)
         if len(text.encode()) <= MOST_BYTES:
             break
     return text
-
-
-def _text(lines: Sequence[str], foot: Sequence[str]) -> str:
-    return "\n".join([*lines, *(["", *foot] if foot else [])]) + "\n"
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
@@ -234,75 +190,3 @@ def _table(rows: Sequence[Row]) -> list[str]:
         cells += [interval, str(ranking.metric), str(ranking.rounds), code("; ".join(row.remarks()))]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
-    """The comment on two runs: figures if the runs are comparable, and no verdict."""
-    for policy in policies:
-        if policy.name in (SLOWER, "not-enough-data"):
-            raise UserError(f"--fail-on {policy.name} does not work with two runs: {WHY_NO_VERDICT}")
-    verdict = compatibility_of(*(read_facts(str(folder)) for folder in folders))
-    records = [read_records(folder) for folder in folders]
-    return side_by_side([folder.resolve().name for folder in folders], verdict, records, policies)
-
-
-def side_by_side(
-    names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
-) -> Comment:
-    """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
-    differences = [f"- {code(found.line())}" for found in verdict.differences]
-    head = [
-        f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
-        "",
-        f"{code(names[0])} and {code(names[1])} share no window, so a difference may come from the"
-        f" host: {WHY_NO_VERDICT}.",
-    ]
-    solo = [[record for record in every if record.mode == "solo"] for every in records]
-    cells = [{_key(cell): cell for cell in cells_of(every, Context((), None))} for every in solo]
-    both = [key for key in cells[0] if key in cells[1]]
-    invalid = [key for key in both if any(group[key].goodput is None for group in cells)]
-    violations = 0
-    foot = []
-    for policy in policies:
-        count = len(invalid) if policy.name == INVALID else int(not verdict.comparable)
-        foot.append(f"`--fail-on {policy.name}`: {f'violated by {count}' if count else 'passed'}.")
-        violations += count
-    rows = [_row(key, [group[key] for group in cells]) for key in both] if verdict.comparable else []
-    for most in MOST_ROWS:
-        lines = [*head, *([""] if differences else []), *differences[:most]]
-        lines += _more(differences, most, "differences: see scripts/compare-runs.sh --check")
-        if rows:
-            lines += [
-                "",
-                "| service | load | requests/s, first run | requests/s, second run |",
-                "| --- | --- | --- | --- |",
-            ]
-            lines += [*rows[:most], *_more(rows, most, "cells: see the runs' reports")]
-        text = _text(lines, foot)
-        if len(text.encode()) <= MOST_BYTES:
-            break
-    return Comment(text, violations)
-
-
-def _more(rows: Sequence[object], most: int, where: str) -> list[str]:
-    return ["", f"{len(rows) - most} more {where}."] if rows[most:] else []
-
-
-def _key(cell: Cell) -> tuple[str, str]:
-    return cell.service, f"{cell.first.scenario} {cell.first.tool} {cell.first.level}"
-
-
-def _row(key: tuple[str, str], both: Iterable[Cell]) -> str:
-    words = [cell.rate_words() if cell.goodput is not None else code(cell.state) for cell in both]
-    return "| " + " | ".join([*map(code, key), *words]) + " |"
-
-
-def code(text: str) -> str:
-    """`text` as one short code span, in which GitHub sees no link, mention, issue number or HTML.
-
-    Characters that are invisible or change the text direction are replaced by a visible one.
-    """
-    line = " ".join(text.split())
-    shown = "".join("\ufffd" if unicodedata.category(mark)[0] == "C" else mark for mark in line)
-    short = shown if len(shown) <= MOST_WORD else shown[: MOST_WORD - 1] + "…"
-    return "`" + short.translate(_ENDS) + "`" if short else ""

@@ -16,7 +16,8 @@ from bench.analysis.metric import Metric
 from bench.analysis.ranking import Contrast, Ranking
 from bench.analysis.ranking import Row as RankedRow
 from bench.cli.report import build_verb
-from bench.render.pr_comment import MOST_BYTES, Policy, Row, code, parse_policy, verdict_comment
+from bench.render.comment_parts import MOST_BYTES, Policy, code, parse_policy
+from bench.render.pr_comment import Row, verdict_comment
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
