@@ -6,20 +6,19 @@ cgroup of each container); what `loadgen/measure` does for one service it is ask
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, check_room, write_file
+from bench.core.files import as_object, check_room
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
 from bench.load.far_counters import FarCounters, far_reader
@@ -27,8 +26,8 @@ from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
 from bench.load.one_answer import one_answer_s, quiet_s
 from bench.load.turns import Runner, Turns, run_window
+from bench.load.turns_file import Load, Span, save_turns
 from bench.plan.measurement import Measurement, measurement_of
-from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
 from bench.run.addresses import host_and_port, read_addresses
 from bench.run.spoiled import set_aside
@@ -41,14 +40,11 @@ ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
 """A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
 NO_ANSWER = 10
 """The status of a service that gives no answer, as `loadgen/measure` has it."""
-INTERRUPTED = {"ab": 1}
-"""The exit status of a tool that was told to end and printed its result; 0 for the others."""
 CLOCK_RETRIES = 2
 """How often a window is measured again because the time of day was set in it."""
 NOWHERE = "/not-found"
 """No cgroup's folder."""
 _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
-SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +126,6 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
             set_aside((block.run / window[0].dir).parent)
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What a window needs of one measurement: the tool's version, its command line, and the service's address."""
-
-    planned: Measurement
-    version: str
-    argv: Sequence[str]
-    peer: tuple[str, int]
-
-
 def _prepare(block: Block, verb: str, measurements: Sequence[Measurement]) -> None:
     for one, (status, out, err) in zip(measurements, _measure_all(block, verb, measurements), strict=True):
         block.say(one.service, out + err)
@@ -200,34 +186,20 @@ def _load_window(
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]
         taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, mark_s=mark_s)
-        ended, elapsed = time.time_ns(), time.monotonic_ns() - clock
+        span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(block.run)
     health = _health(block, [load.planned for load in loads])
     for load, runner in zip(loads, runners, strict=True):
-        one = load.planned
-        told = {"schema": 1, "tool": one.tool, "tool_version": load.version or None, "argv": [*load.argv]}
-        told |= {"stdin": None, "exit_status": _exit_status(runner.tool, one.tool)}
-        told |= {
-            "start_ns": began,
-            "end_ns": ended,
-            "elapsed_ns": elapsed,
-            "limits": _limits(counters),
-            "sysctls": _sysctls(),
-        }
-        missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
-        told |= {"health_after": health[one.service], "turns": _turns(taken[one.service], missing)}
-        folder = block.run / one.dir
-        (folder / ".output.txt.tmp").replace(folder / "output.txt")
-        write_file(folder / "tool.json", json.dumps(told, separators=(",", ":")) + "\n")
-    return taken, is_clock_step((ended - began - elapsed) / 1e9, elapsed / 1e9)
-
-
-def _exit_status(tool: HeldTool, name: str) -> int | None:
-    """As a shell has it; 0 where a tool ended as one does that was told to."""
-    status = tool.status
-    if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
-        return 0 if tool.told else None
-    return status if status >= 0 else 128 - status
+        save_turns(
+            block.run / load.planned.dir,
+            load,
+            runner.tool,
+            span=span,
+            turns=taken[load.planned.service],
+            counters=counters,
+            health=health[load.planned.service],
+        )
+    return taken, is_clock_step(span.step_s, span.elapsed_ns / 1e9)
 
 
 def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
@@ -249,35 +221,6 @@ def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, 
     for one, (status, _, err) in zip(window, _measure_all(block, "ready", window, READY_TIMEOUT="5"), strict=True):
         said = err.decode(errors="replace").strip().rpartition("\n")[2]
         found[one.service] = {"status": None if status else 200, "time_s": None, "error": said if status else None}
-    return found
-
-
-def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
-    """The part of tool.json that says what happened in a service's own turns."""
-    return {
-        "count": turns.count,
-        "load_ns": turns.load_ns,
-        "drain_ns": turns.drain_ns,
-        "drains_cut": turns.drains_cut,
-        "cpu_ns": turns.cpu_ns,
-        "host_ticks": turns.host_ticks,
-        "each_ns": turns.each_ns,
-        "missing": dict(missing),
-    } | ({"parts": turns.parts} if turns.parts else {})
-
-
-def _limits(counters: CpuCounters) -> dict[str, Any]:
-    hosts = counters.host_cpus
-    limits = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
-    return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})
-
-
-def _sysctls() -> dict[str, str]:
-    found = {}
-    for name in SYSCTLS:
-        file = Path("/proc/sys") / name.replace(".", "/")
-        if file.exists():
-            found[name] = file.read_text().strip()
     return found
 
 
