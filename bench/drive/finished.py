@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ NO_ANSWER = "does not answer"
 """What a server that already runs did instead of not starting."""
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
 TOOL_FAILED, DIED = "load tool failed", "died"
-LOST = "dependency ended"
-"""The outcome where what all services need (database, upstream, load generator) ended again and again."""
+LOST, UNREACHED = "dependency ended", "not reached"
+"""The outcomes where what all services need (database, upstream, load generator) ended again and again, or the network
+between two machines lost a service."""
 
 
 def read_facts(path: Path) -> dict[str, str] | None:
@@ -36,9 +38,21 @@ def read_facts(path: Path) -> dict[str, str] | None:
     return dict(line.split("=", 1) for line in text.split("\n") if "=" in line)
 
 
-def ended_dependencies(facts: Mapping[str, str]) -> str:
-    """What all services need and ended during the step, in words; empty where nothing did."""
-    return ", ".join(facts.get("ended_dependencies", "").split())
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a step lost that was no fault of its services: the outcome of its measurements, and the reason in words."""
+
+    outcome: str
+    words: str
+
+
+def lost_of(facts: Mapping[str, str]) -> Lost | None:
+    """What the step lost; None where nothing was."""
+    if ended := ", ".join(facts.get("ended_dependencies", "").split()):
+        return Lost(LOST, f"{ended} ended during it")
+    if names := ", ".join(facts.get("unreached", "").split()):
+        return Lost(UNREACHED, f"{names} answered on its own machine and not to the load generator's")
+    return None
 
 
 def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
@@ -48,8 +62,8 @@ def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
     for (name, meta), line in zip(metas(run, step, facts), step.lines, strict=True):
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
-        if ended := ended_dependencies(facts):
-            meta |= {"outcome": LOST, "detail": f"{ended} ended during it"}
+        if lost := lost_of(facts):
+            meta |= {"outcome": lost.outcome, "detail": lost.words}
         meta[HASHES] = hashes_of(read_files(str(folder), line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 

@@ -70,7 +70,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
     step = state.queue[0]
     if lost := run_state.record_finished(folder, step, at):
         if not (shown.screen.quiet or shown.screen.columns):
-            shown.lines.append(f"{step.label}: to be measured again, because {lost} ended during it")
+            shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, LOST)
     if step.mode in ("solo", "null") and step.seconds <= state.retry_s and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):

@@ -17,7 +17,7 @@ from bench.core.files import write_file
 from bench.core.lanes import lane_folders
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
-from bench.drive.finished import ended_dependencies, read_facts, record_step
+from bench.drive.finished import lost_of, read_facts, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import LINES
 from bench.drive.steps import Step, open_steps, read_steps
@@ -117,7 +117,7 @@ def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
 def record_finished(folder: Path, step: Step, at: Path) -> str:
     """Record the step that the host has just brought to its end; its lane has its folder `at`.
 
-    Where something that all services need ended during it, nothing is recorded, and that is returned, in words.
+    Where something was lost that is no fault of its services, nothing is recorded, and that is returned, in words.
     """
     facts = read_facts(at / FINISHED)
     if facts is None:
@@ -129,7 +129,8 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
 
 
 def _lost(folder: Path, step: Step, facts: Mapping[str, str]) -> str:
-    return ended_dependencies(facts) if spoiled.may_be_lost(folder / step.dir) else ""
+    lost = lost_of(facts)
+    return lost.words if lost and spoiled.may_be_lost(folder / step.dir) else ""
 
 
 def _record_last(folder: Path) -> None:

@@ -24,7 +24,8 @@ NOT_RUN = "not run"
 CUT_OFF = "cut off"
 OUTCOMES = (
     MEASURED,
-    *("did not start", "does not answer", "died", "answers wrongly", "load tool failed", "dependency ended"),
+    *("did not start", "does not answer", "died", "answers wrongly", "load tool failed"),
+    *("dependency ended", "not reached"),
 )
 
 

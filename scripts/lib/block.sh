@@ -17,6 +17,7 @@ measure_block() {
 	if ((status == 0)); then
 		leave_out_lost
 		turns_verb ready
+		[[ ! $several ]] || note_unreached_of_block
 	fi
 	if ((status == 0)); then
 		pin_block "${block_up[@]}"
@@ -39,7 +40,14 @@ leave_out_lost() {
 		echo "$did_not_start" >"$dir/services/$service.status"
 	done
 }
-did_not_start=10 # as loadgen/measure has it
+
+note_unreached_of_block() {
+	local file silent=()
+	for file in "$dir"/services/*.status; do
+		[[ ! -e $file || $(<"$file") != "$did_not_start" ]] || { file=${file##*/} && silent+=("${file%.status}"); }
+	done
+	note_unreached "${silent[@]}"
+}
 
 # turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {

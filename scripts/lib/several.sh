@@ -83,3 +83,16 @@ need_nodes() {
 			fail 1 "node ${node_of[$role]} ($role) is lost: what it was measuring is not recorded"
 	done
 }
+
+# note_unreached NAME...: of these services, which gave the load generator no answer, those that answer at home. Adds to `facts`; by it,
+# Python has the step measured again.
+note_unreached() {
+	local name unreached=()
+	for name; do ! answers_at_home "$name" || unreached+=("$name"); done
+	((${#unreached[@]} == 0)) || facts+=("unreached=${unreached[*]}")
+}
+
+# answers_at_home NAME: on its own machine, whatever it says. An overlay network loses a new container now and then.
+answers_at_home() {
+	at server exec "$project-counters-server" curl --silent --output /dev/null --max-time 5 "http://$1:8080/" >/dev/null 2>&1
+}

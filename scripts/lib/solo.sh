@@ -17,6 +17,7 @@ measure_solo() {
 	facts+=("start_status=$status" "image_id=$image_id" "started_ns=$started_ns")
 	if ((status == 0)); then
 		solo_verb prepare
+		((status != did_not_start)) || [[ ! $several ]] || note_unreached "$service"
 		# One that was killed for want of memory in its warm-up is told by its counters.
 		((status == 0)) || save_last_state
 	fi

@@ -58,3 +58,6 @@ sampling=''
 
 # The exit status of the verifier where every failed check was an answer that came too late.
 only_late=3
+
+# The status of a service that gave no answer, as loadgen/measure has it.
+did_not_start=10

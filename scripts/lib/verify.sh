@@ -53,6 +53,12 @@ verify_service() {
 	if ! start_service "$name"; then
 		service_failed "$name" start
 	elif ! await_answer "$name"; then
+		# Else the network between two machines has lost it.
+		if [[ $several ]] && ! is_set_aside "$name" && answers_at_home "$name"; then
+			set_aside "$name"
+			stop_service "$name"
+			return
+		fi
 		save_log "$name"
 		service_failed "$name" answer "${READY_TIMEOUT:-30}"
 	else

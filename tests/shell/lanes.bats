@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Steps side by side on lanes: which files and projects are whose, and what is left when one lane fails. Docker only pretends.
+# Runs on several machines: whose files and projects are whose in lanes, and what is said of lanes, services and counters that are lost. Docker
+# only pretends.
 
 bats_require_minimum_version 1.5.0
 
@@ -142,4 +143,44 @@ after: bench-run [] 198.18.0.0/24' ]]
 	[[ $output == 'bench-run-lane2 ctx-2 lctx-2
 bench-run-lane3 ctx-3 lctx-3
 bench-run' ]]
+}
+
+@test "a service that gave no answer, and answers on its own machine, was lost by the network" {
+	cat >docker <<-'EOS'
+		#!/usr/bin/env bash
+		[[ $* == *' exec bench-run-lane2-counters-server curl '*'/b:8080/' || $* != *curl* ]]
+	EOS
+	chmod +x docker
+	mkdir -p run/step/services
+	for name in a b; do echo 10 >run/step/services/$name.status; done
+	echo 0 >run/step/services/c.status
+	script <<-'EOS'
+		docker=$PWD/docker
+		enter_lane 2
+		dir=$run_dir/step facts=()
+		note_unreached_of_block
+		rm "$dir"/services/b.status
+		note_unreached_of_block
+		note_unreached b
+		printf '%s\n' "${facts[@]}"
+	EOS
+	run -0 bash script
+	[[ $output == $'unreached=b\nunreached=b' ]]
+}
+
+@test "a service that the network lost while it was verified is verified once more, and then has failed" {
+	script <<-'EOS'
+		source "$PROJECT/scripts/lib/verify.sh"
+		docker=true SERVICES=(b) run_dir=$PWD/run project=bench-run several=yes
+		start_service() { :; }
+		stop_service() { echo "stopped $1"; }
+		await_answer() { return 1; }
+		save_provenance() { :; }
+		revive_and_ask_again() { revived=(); }
+		service_failed() { echo "failed: $*"; }
+		declare -A context_of=([server]=ctx-1)
+		verify_services 1
+	EOS
+	run -0 bash script
+	[[ ${lines[0]} == 'b: '*'once more'* && ${lines[1]} == 'stopped b' && ${lines[2]} == 'failed: b answer '* && ${#lines[@]} == 4 ]]
 }

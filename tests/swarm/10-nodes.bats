@@ -80,17 +80,11 @@ base_on_node_3() {
 
 @test "a node that was cut is missed, comes back, and nothing is left of the registry in the end" {
 	tests/swarm/nodes.sh cut 3
-	for ((tries = 0; tries < 60; tries++)); do
-		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-3) != down ]] || break
-		sleep 0.5
-	done
+	until_state 1 3 down
 	run -1 scripts/swarm.sh check --seconds 1
 	[[ $output == *"stop: server: no node with this role can be used now (bench-node-3)"* ]]
 	tests/swarm/nodes.sh start 3
-	for ((tries = 0; tries < 60; tries++)); do
-		[[ $(node 1 node inspect --format '{{.Status.State}}' bench-node-3) != ready ]] || break
-		sleep 0.5
-	done
+	until_state 1 3 ready
 	scripts/swarm.sh down
 	for i in 1 2 3; do [[ $(node "$i" ps --all --quiet --filter name=bench-relay) == '' ]]; done
 	node 1 service ls && node 1 network ls

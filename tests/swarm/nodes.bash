@@ -25,15 +25,18 @@ nodes_up() {
 	ip link set "$nodes_bridge" up
 	# Bridged packets, too, pass the host's chain, whose policy Docker sets to DROP.
 	iptables -I FORWARD -i "$nodes_bridge" -o "$nodes_bridge" -j ACCEPT
-	for ((i = 1; i <= $1; i++)); do
-		node_network "$i"
-		node_daemon "$i"
-		DOCKER_CONFIG=$nodes_home/config "$docker" context create "bench-node-$i" --docker "host=unix://$nodes_home/$i/docker.sock" >/dev/null
-	done
+	for ((i = 1; i <= $1; i++)); do node_up "$i"; done
 	for ((i = 1; i <= $1; i++)); do node_answers "$i"; done
 	[[ $2 ]] || nodes_join "$1"
 	trap - EXIT
 	say "$1 nodes: $((SECONDS - began)) s"
+}
+
+# node_up I: it may not answer yet.
+node_up() {
+	node_network "$1"
+	node_daemon "$1"
+	DOCKER_CONFIG=$nodes_home/config "$docker" context create "bench-node-$1" --docker "host=unix://$nodes_home/$1/docker.sock" >/dev/null
 }
 
 # nodes_join N: one swarm; a lost node is noticed after three heartbeats.
@@ -42,8 +45,13 @@ nodes_join() {
 	on_node 1 swarm init --advertise-addr "$nodes_subnet.1" --default-addr-pool "$nodes_pool" --dispatcher-heartbeat 2s >/dev/null
 	for ((i = 2; i <= $1; i++)); do
 		((i <= 3 && $1 >= 3)) && role=manager || role=worker
-		on_node "$i" swarm join --advertise-addr "$nodes_subnet.$i" --token "$(on_node 1 swarm join-token --quiet "$role")" "$nodes_subnet.1:2377" >/dev/null
+		node_join "$i" "$role"
 	done
+}
+
+# node_join I ROLE: worker or manager.
+node_join() {
+	on_node "$1" swarm join --advertise-addr "$nodes_subnet.$1" --token "$(on_node 1 swarm join-token --quiet "$2")" "$nodes_subnet.1:2377" >/dev/null
 }
 
 node_netns() { echo "$nodes_cgroup-$1"; }

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 #
-# Usage: tests/swarm/nodes.sh up N [--plain] | down | cut I | start I
+# Usage: tests/swarm/nodes.sh up N [--plain] | add I | down | cut I | start I
 #
 # Real swarm nodes on one machine, as root: N Docker daemons (2 to 5), each with network, mounts, processes and host name
 # of its own, on one bridge. Where there are three or more, three are managers.
 #
 #   up N      starts nodes 1 to N, joins them to one swarm (--plain: to none), and prints where the Docker contexts
 #             bench-node-I are
+#   add I     starts node I, which joins the swarm of node 1 as a worker
 #   down      ends them and removes whatever they have left; also after a failure, and when there are none
 #   cut I     node I loses network and power: nothing on it ends in order
 #   start I   node I comes back, with what its disk has
@@ -26,6 +27,12 @@ up)
 	[[ ${3:-} == "" || $3 == --plain ]] || fail 2 "up takes --plain and nothing else"
 	nodes_up "$2" "${3:-}"
 	echo "$nodes_home/config"
+	;;
+add)
+	[[ ${2:-} =~ ^[2-5]$ && -d $nodes_home && ! -d $nodes_home/$2 ]] || fail 2 "add needs the number of a node that was not started, up to 5"
+	node_up "$2"
+	node_answers "$2"
+	node_join "$2" worker
 	;;
 down) nodes_down ;;
 cut | start)

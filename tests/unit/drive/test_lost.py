@@ -63,6 +63,25 @@ def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capt
     assert step_id(folder) == one["id"]
 
 
+def test_a_service_that_the_network_lost_is_measured_again(tmp_path: Path, capsys: Capture) -> None:
+    lines = block(1, STACKS)
+    folder = write_run(tmp_path, lines, tables_in_turns=tables_of(lines))
+    rates = {line["service"]: 3000.0 for line in lines}
+    ask(folder, capsys, 0, "--begin")
+    lost = "tornado-py313-debian"
+    reason = f"{lost} answered on its own machine and not to the load generator's"
+    for _ in range(LOST_TRIES):
+        finish_block(folder, lines, rates, unreached=lost)
+        status, said = ask(folder, capsys, 10)
+        assert status == 0 and said[0].endswith(f"to be measured again, because {reason}")
+    finish_block(folder, lines, rates, unreached=lost)
+    assert ask(folder, capsys, 20)[0] == 3
+    made = [json.loads(file.read_text()) for file in (folder / "raw/r01/blocks/b1").rglob("meta.json")]
+    assert {(meta["outcome"], meta["detail"]) for meta in made} == {("not reached", reason)}
+    # The next call tries it again.
+    assert ask(folder, capsys, 0, "--begin")[0] == 0
+
+
 def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
     folder = write_run(tmp_path, [one])
