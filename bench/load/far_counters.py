@@ -25,8 +25,8 @@ PORT = 7070
 ANSWER_TIMEOUT_S = 10.0
 """After so long without an answer the machine counts as lost."""
 PATIENCE_S = 60.0
-"""How long a network may take until a reader is reached: the nodes of an overlay tell each other all that they know every
-30 s, and what they say meanwhile may be lost."""
+"""How long a network may take until a reader is reached: the nodes of an overlay tell each other all that they know
+every 30 s, and what they say meanwhile may be lost."""
 LONGEST_LINE = 65536
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
