@@ -54,10 +54,10 @@ def test_nodes_of_the_largest_kind_are_chosen_and_a_run_keeps_its_own(
 def test_a_compose_file_becomes_that_of_a_swarm_or_of_two_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    web = {"image": "bench/web", "networks": {"bench": None}}
+    web = {"image": "bench/web", "networks": {"bench": None}, "cpuset": "0"}
     compose = {
         "name": "bench",
-        "services": {"web": web, "loadgen": web},
+        "services": dict.fromkeys(("web", "loadgen", "postgres"), web),
         "networks": {"bench": {"internal": True}},
         "secrets": {},
     }
