@@ -17,7 +17,7 @@
 #
 # and those that take longer:
 #
-#   long         20 minutes: killed runs, hostile services, knobs, packages from sources, faults of published
+#   long         ten minutes: killed runs, hostile services, knobs, packages from sources, faults of published
 #                comparisons, a repository whose history is judged and bisected (bats)
 #   machines     20 minutes: runs on nodes that are lost in the middle, on several pairs of nodes, with several load
 #                generators, and on two machines without a swarm (root; bats)

@@ -105,6 +105,9 @@ fresh=(up --detach --no-deps --no-build --force-recreate --timeout 0)
 
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
+# engine_is_gone: the script ends with this where the daemon has ended while it ran.
+engine_is_gone() { engine_answers || fail 1 "the Docker daemon does not answer any more: start it (systemctl start docker)"; }
+
 # need_engine: an engine that answers, or a one-line error that says how to fix it.
 need_engine() {
 	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"

@@ -87,7 +87,7 @@ measure_step() {
 	if [[ $several ]]; then
 		need_nodes
 		facts+=("node=${node_of[server]}")
-		why_failed=''
+		why_failed=engine_is_gone
 	fi
 	printf '%s\n' "${facts[@]}" | save "$run_dir/${lane}finished.env"
 }

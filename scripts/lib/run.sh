@@ -62,6 +62,7 @@ go_on() {
 # the instant in which a command in the foreground ends, and none while it waits for a job. Ends with its status.
 in_run() {
 	[[ ! -s $run_dir/plan.jsonl ]] || failure_note="what is measured is kept in results/$run; scripts/matrix.sh --resume $run goes on"
+	why_failed=engine_is_gone
 	trap close_run EXIT
 	trap 'interrupted=1 && exit 130' INT TERM HUP
 	start_guard

@@ -7,7 +7,7 @@ load own_app
 
 @test "which server for the shop with Flask, with its database, its environment and its seed" {
 	scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \
-		--before 'python3 seed.py' --server gunicorn-sync,gunicorn-gthread,waitress --cpu-hour-price 0.04 "${defaults[@]}"
+		--before 'python3 seed.py' --server gunicorn-gthread,waitress --cpu-hour-price 0.04 "${defaults[@]}"
 	local run
 	run=$(the_run)
 	grep -A12 '^## Your app' "$run/report.md"
@@ -18,7 +18,7 @@ load own_app
 	# The app is one layer, which its images share.
 	# shellcheck source=/dev/null
 	source "$run/services.sh"
-	[[ ${#IMAGE_OF[@]} == 3 && $(last_layers "${IMAGE_OF[@]}" | sort -u | wc -l) == 1 ]]
+	[[ ${#IMAGE_OF[@]} == 2 && $(last_layers "${IMAGE_OF[@]}" | sort -u | wc -l) == 1 ]]
 }
 
 @test "the same shop with FastAPI, where an upload and an order count as right" {

@@ -93,3 +93,23 @@ refused() {
 	context_of[server]=far
 	[[ -z $(look_at server '{{.Name}}' postgres) && $(wc -l <"$BATS_TEST_TMPDIR/asked") == 1 ]]
 }
+
+@test "a daemon that ends while a script runs is named, and not the command that missed it" {
+	client <<<'[[ $1 == version && -e answers ]]'
+	cd "$BATS_TEST_TMPDIR" || return
+	cat >script <<-'EOS'
+		set -Eeuo pipefail
+		source "$root/scripts/lib/containers.sh"
+		source "$root/scripts/lib/measure.sh"
+		source "$root/scripts/lib/run.sh"
+		trap_errors
+		docker=$bin/docker why_failed=engine_is_gone
+		words=$(at server exec some-container true)
+	EOS
+	export root bin
+	run -1 bash script
+	[[ ${#lines[@]} == 1 && $output == *'the Docker daemon does not answer any more: start it (systemctl start docker)' ]]
+	touch answers
+	run -1 bash script
+	[[ $output == *"ended with status 1 at "* ]]
+}

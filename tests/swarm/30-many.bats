@@ -75,3 +75,16 @@ facts_of() {
 	[[ $(node 1 network ls --quiet --filter "name=bench-$run_name") == '' ]]
 	rm -rf "results/$run_name"
 }
+
+@test "windows alone on two pairs of nodes, of which one loses its database: it is started again, and all is measured once" {
+	measure --swarm --mode solo --stack uvicorn-asgi,hypercorn-asgi --scenario json --tool wrk --level 16 --rounds 2 --duration 5
+	until_said '^\[1/'
+	grep -q '^2 pairs of nodes side by side: ' "$log"
+	read -r database _ < <(node 1 ps --quiet --filter label=com.docker.compose.service=postgres | xargs)
+	node 1 kill "$database"
+	ends_with 0
+	grep -q '^postgres ended while the run went on: started again$\|to be measured again, because postgres ended during it' "$log"
+	recorded_once bench-node-4 bench-node-5
+	nothing_left 1 2 3 4 5
+	rm -r "results/$run_name"
+}
