@@ -55,6 +55,8 @@ left() {
 }
 
 @test "it goes on to a verdict that names both refs, in report and comment" {
+	# What is not valid comes first, as a failure beside other files is reported by its first lines.
+	grep -ho '"cause": *"[^"]*", *"detail": *"[^"]*"' "$run_folder/records.jsonl" || true
 	cat "$run_folder/report.md"
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
 	grep -qE '^  - delay-20 .*: gevent against sync \(gunicorn-gevent-flask against gunicorn-sync-flask\): gevent served [0-9.]+ times as many requests per second as sync' "$run_folder/report.md"
