@@ -13,7 +13,8 @@ setup_file() {
 	git commit --quiet --message all
 	scripts/branches.sh
 	local pid i status=0
-	env --default-signal=INT scripts/compare.sh sync gevent --scenario delay-20 --rounds 4 --controls none 2>"$BATS_FILE_TMPDIR/log" &
+	# Four are enough, unless other tests spoil some of them.
+	env --default-signal=INT scripts/compare.sh sync gevent --scenario delay-20 --rounds 8 --controls none 2>"$BATS_FILE_TMPDIR/log" &
 	pid=$!
 	for ((i = 0; i < 1200; i++)); do
 		! compgen -G 'results/2*/raw/r01/blocks/b1/services/*' >/dev/null || break
