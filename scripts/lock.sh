@@ -2,6 +2,7 @@
 #
 # Usage: scripts/lock.sh [--check] [--upgrade] [NAME...]
 #        scripts/lock.sh --audit [NAME...]
+#        scripts/lock.sh --bases
 #
 # Pins, with hashes, what every server, framework and driver set needs on every Python of the matrix, and
 # what bench/ and tests/ need: from requirements.txt files to services/locks/, and from requirements.in to
@@ -12,8 +13,10 @@
 #   --check    write nothing; fail if a lock is not what its requirements ask for
 #   --audit    write nothing; print which pins have known vulnerabilities, as pip-audit has them from PyPI. Status 1 if
 #              any has, 3 if that service is not reached or does not know all of them
+#   --bases    writes the digests of the base images, as their registry gives them now, to services/locks/bases.tsv. From then on a
+#              base that is not on this machine is pulled by its digest. Status 3 if the registry does not give all of them
 #
-# Runs in a container of a Python base image, and needs a package index.
+# But for --bases it runs in a container of a Python base image, and needs a package index.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
@@ -23,6 +26,7 @@ verb=lock tool=$uv arguments=()
 for argument; do
 	case $argument in
 	--audit) verb=audit tool=$pip_audit && continue ;;
+	--bases) verb=bases && continue ;;
 	--check | --upgrade) ;;
 	-h | --help) usage && exit ;;
 	-*) fail 2 "unknown argument '$argument', see --help" ;;
@@ -31,6 +35,12 @@ for argument; do
 done
 
 need_engine
+if [[ $verb == bases ]]; then
+	((${#arguments[@]} == 0)) || fail 2 "--bases takes no argument"
+	lock_bases
+	((${#not_given[@]} == 0)) || exit 3
+	exit
+fi
 images=$(setup_bases)
 image=${images##*$'\n'}
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"

@@ -137,7 +137,9 @@ RUN --mount=type=bind,from=app-source,target=/from \
  && tar -C /from --exclude-vcs --exclude=__pycache__ --exclude=.venv --exclude=node_modules -cf - . | tar -C /srv/app -xf - \
  && chmod -R u+rwX,go+rX /srv/app \
  && (python3 -m compileall -q --invalidation-mode unchecked-hash /srv/app || true) \
- && find /srv -exec touch --no-dereference --date=1980-01-02 {} +
+ && mkdir /layer \
+ && mv /srv /layer \
+ && find /layer -exec touch --no-dereference --date=1980-01-02 {} +
 
 FROM service AS own-app
 USER 0:0
@@ -148,7 +150,8 @@ pip freeze >/app/packages.txt
 REQUIREMENTS
 
 COPY own/app.py ./
-COPY --link --from=app-folder /srv/app /srv/app
+# A folder that the copying makes, as /srv would be, has the time of day.
+COPY --link --from=app-folder /layer /
 USER 65534:65534
 
 # A package's wheel in the place of the version that the locks pin. What it needs beyond them comes from the package index.

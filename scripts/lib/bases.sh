@@ -3,6 +3,8 @@
 
 # shellcheck source=scripts/lib/mmdebstrap.sh
 source "${BASH_SOURCE[0]%/*}/mmdebstrap.sh"
+# shellcheck source=scripts/lib/base_lock.sh
+source "${BASH_SOURCE[0]%/*}/base_lock.sh"
 
 # Whether this machine makes its own bases: scripts/setup.sh found no registry.
 local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
@@ -38,7 +40,7 @@ have_bases() {
 	"$docker" image inspect "${names[@]}" >/dev/null 2>&1
 }
 
-pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || timeout 300 "$docker" pull -q "$1" >/dev/null 2>&1; }
+pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || pull_base "$1"; }
 
 # get_bases: those that everything needs, by pull or, where no registry answers, by mmdebstrap.
 get_bases() {
@@ -51,6 +53,7 @@ get_bases() {
 	mapfile -t names <<<"$list"
 	for name in "${names[@]}"; do get_base "$name" & done
 	for name in "${names[@]}"; do wait -n || fail 1 "a base image cannot be had; the lines above say why"; done
+	name_other_bases "${names[@]}"
 }
 
 # get_base NAME: the image, from here, the registry or Debian; false, with a line that says why, where it cannot be had.
@@ -67,6 +70,7 @@ get_base() {
 # missing_bases NAME...: gets them all at once; prints those that cannot be had, and remembers what the registry lacks.
 missing_bases() {
 	local name missing=() pids=() index known
+	name_other_bases "$@"
 	"$docker" image inspect "$@" >/dev/null 2>&1 && return
 	! local_bases || need_mmdebstrap
 	for name; do

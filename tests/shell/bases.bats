@@ -71,3 +71,46 @@ bench-python:3.9-slim bullseye python3.9 python3.9-venv' ]]
 	run -0 --separate-stderr missing_bases bench-python:3.15-slim
 	[[ $output == bench-python:3.15-slim && $stderr == 'base image bench-python:3.15-slim: no registry answers,'* ]]
 }
+
+# registry_with NAME DIGEST: what a client asks and pulls goes to $BATS_TEST_TMPDIR/asked; other names are unknown.
+registry_with() {
+	local name=$1 digest=$2
+	eval "known_docker() {
+		echo \"\$*\" >>'$BATS_TEST_TMPDIR/asked'
+		case \"\$*\" in
+		*'imagetools inspect'*' $name') echo '$digest' ;;
+		*imagetools*) return 1 ;;
+		'image inspect --format'*) echo '[python@sha256:other]' ;;
+		'image inspect'*) return 1 ;;
+		esac
+	}"
+	docker=known_docker
+}
+
+@test "bases are locked by the digests of their registry; what it does not give keeps its own, and is said" {
+	printf 'pypy:3.11-slim\tsha256:kept\n' >"$base_lock"
+	given=sha256:$(printf 'a%.0s' {1..64})
+	registry_with python:3.13-slim "$given"
+	lock_bases 2>"$BATS_TEST_TMPDIR/said"
+	[[ $(grep -v '^#' "$base_lock") == "python:3.13-slim"$'\t'"$given"$'\n'"pypy:3.11-slim"$'\t'"sha256:kept" ]]
+	grep -qx 'no registry gives a digest of debian:trixie-slim' "$BATS_TEST_TMPDIR/said"
+	[[ ${#not_given[@]} == "$(grep -c . "$BATS_TEST_TMPDIR/said")" ]]
+	grep -q ' debian:trixie-slim$' "$BATS_TEST_TMPDIR/asked"
+}
+
+@test "a base is pulled by its locked digest and gets its name; one without a lock by its tag" {
+	registry_with python:3.13-slim sha256:given
+	printf 'python:3.13-slim\tsha256:given\n' >"$base_lock"
+	pull python:3.13-slim
+	pull python:3.12-slim
+	[[ $(grep -E '^(pull|tag)' "$BATS_TEST_TMPDIR/asked") == 'pull -q python:3.13-slim@sha256:given
+tag python:3.13-slim@sha256:given python:3.13-slim
+pull -q python:3.12-slim' ]]
+}
+
+@test "a base that is here and not the locked one is said" {
+	registry_with python:3.13-slim sha256:given
+	printf 'python:3.13-slim\tsha256:given\npypy:3.11-slim\tsha256:other\n' >"$base_lock"
+	run -0 name_other_bases python:3.13-slim pypy:3.11-slim python:3.9-slim
+	[[ ${#lines[@]} == 1 && $output == 'base image python:3.13-slim is not the one that services/locks/bases.tsv names: '* ]]
+}

@@ -78,6 +78,37 @@ base_on_node_3() {
 	[[ $output == $'upstream/8080 reached\nregistry/5000 not' ]]
 }
 
+@test "a base is pulled by the digest that its registry gave, also after its tag has moved" {
+	copy=$BATS_TEST_TMPDIR/project name=127.0.0.1:5000/python:3.13-slim
+	mkdir "$copy"
+	cp -r scripts services .env "$copy"
+	rm -f "$copy/services/.env"
+	export PYTHON_IMAGE=127.0.0.1:5000/python PYPY_IMAGE=127.0.0.1:5000/pypy DEBIAN_IMAGE=127.0.0.1:5000/debian:trixie-slim
+	# What asks a registry is the client, which is to be where that registry is.
+	export BENCH_DOCKER=$BATS_TEST_TMPDIR/docker
+	printf '#!/usr/bin/env bash\nexec ip netns exec %s docker --context bench-node-3 "$@"\n' "bench-nodes-${NODES_SUBNET##*.}-3" >"$BENCH_DOCKER"
+	chmod +x "$BENCH_DOCKER"
+	node 3 tag bench/upstream "$name"
+	node 3 push --quiet "$name"
+	run -3 "$copy/scripts/lock.sh" --bases
+	[[ $output == *'no registry gives a digest of 127.0.0.1:5000/debian:trixie-slim'* && $output != *" $name"* ]]
+	node 3 tag bench/registry "$name"
+	node 3 push --quiet "$name"
+	node 3 image rm "$name"
+	# shellcheck source=scripts/lib/bases.sh
+	source "$copy/scripts/lib/bases.sh"
+	find_docker
+	pull "$name"
+	[[ $(node 3 image inspect --format '{{.Id}}' "$name") == $(node 3 image inspect --format '{{.Id}}' bench/upstream) ]]
+	run -0 --separate-stderr name_other_bases "$name"
+	# shellcheck disable=SC2154 # bats sets it
+	[[ -z $output$stderr ]]
+	node 3 tag bench/registry "$name"
+	run -0 name_other_bases "$name"
+	[[ $output == "base image $name is not the one that services/locks/bases.tsv names"* ]]
+	node 3 image rm "$name"
+}
+
 @test "a node that was cut is missed, comes back, and nothing is left of the registry in the end" {
 	tests/swarm/nodes.sh cut 3
 	until_state 1 3 down

@@ -17,7 +17,7 @@ MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
 def test_every_lock_is_there_and_names_what_it_locks() -> None:
     folders = {python_label(python): python for python in MATRIX.pythons}
-    assert {p.name for p in (ROOT / "services/locks").iterdir()} == folders.keys()
+    assert {p.name for p in (ROOT / "services/locks").iterdir()} == {*folders, "bases.tsv"}
     for label, python in folders.items():
         folder = ROOT / "services/locks" / label
         servers, frameworks, packages = needs(MATRIX, python)
@@ -30,6 +30,12 @@ def test_every_lock_is_there_and_names_what_it_locks() -> None:
             lines = [line for line in lock.read_text().splitlines() if line.strip() and not line.startswith((" ", "#"))]
             assert all("==" in line.partition(";")[0] for line in lines), lock
             assert lock.read_text().count("--hash=sha256:") >= len(lines), lock
+
+
+def test_base_images_are_locked_by_digests_alone() -> None:
+    lines = (ROOT / "services/locks/bases.tsv").read_text().splitlines()
+    assert lines[0].startswith("# ")
+    assert all(re.fullmatch(r"\S+:\S+\tsha256:[0-9a-f]{64}", line) for line in lines[1:])
 
 
 def test_a_lock_holds_every_requirement() -> None:
