@@ -10,15 +10,15 @@
 #   shell        unit tests of the scripts with fake load tools and a fake Docker (bats), and their line coverage
 #   contract     every server once and every framework at least once on one Python, and one service on each other
 #                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
-#   end-to-end   whole runs on real servers, interrupted runs, bad input, a full disk (bats); a file that fails beside
+#   end-to-end   whole runs on real servers, interrupted runs, bad input, your own app (bats); a file that fails beside
 #                the others and passes alone is reported as flaky
 #   swarm        three nodes of a Docker swarm on this machine, each a daemon in a network of its own: roles, checks,
 #                images (root; bats)
 #
 # and those that take longer:
 #
-#   long         ten minutes: killed runs, hostile services, knobs, packages from sources, faults of published
-#                comparisons, a repository whose history is judged and bisected (bats)
+#   long         twelve minutes: killed runs, hostile services, a disk that fills up, knobs, packages from sources, two refs,
+#                a new framework, faults of published comparisons, a repository whose history is judged and bisected (bats)
 #   machines     20 minutes: runs on nodes that are lost in the middle, on several pairs of nodes, with several load
 #                generators, and on two machines without a swarm (root; bats)
 #   mutation     breaks twenty decisions of the code, one at a time, and counts those that the unit tests catch

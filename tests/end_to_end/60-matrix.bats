@@ -91,6 +91,21 @@ teardown() { rm -rf results/20000101-*; }
 	run -1 grep -Eq '"database_cpu_s": *(null|0\.0[,}])' "$BATS_TEST_TMPDIR/turns"
 }
 
+@test "no turn of one service begins before the last one of the other has ended" {
+	local window windows=("$run_folder"/raw/r*/blocks/b1/db-raw/wrk-c16/w1)
+	((${#windows[@]} >= 4))
+	for window in "${windows[@]}"; do
+		turns_of "$window" >"$BATS_TEST_TMPDIR/turns"
+		(($(wc -l <"$BATS_TEST_TMPDIR/turns") >= 20))
+		awk -F ', *' '$1 < ended { exit 1 } { ended = $2 }' "$BATS_TEST_TMPDIR/turns"
+	done
+}
+
+# turns_of WINDOW: begin and end of each turn of both services in nanoseconds, in the order of time.
+turns_of() {
+	cat "$1"/*/tool.json | grep -oE '"each_ns": *\[(\[[0-9]+, *[0-9]+\](, *)?)*' | grep -oE '[0-9]+, *[0-9]+' | sort -n
+}
+
 @test "the run in other forms" {
 	scripts/export.sh csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == $(($(count . "$run_folder/records.jsonl") + 1)) ]]

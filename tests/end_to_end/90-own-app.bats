@@ -21,23 +21,6 @@ load own_app
 	[[ ${#IMAGE_OF[@]} == 2 && $(last_layers "${IMAGE_OF[@]}" | sort -u | wc -l) == 1 ]]
 }
 
-@test "the same shop with FastAPI, where an upload and an order count as right" {
-	scripts/matrix.sh --app "$shop/fastapi" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \
-		--before 'python3 seed.py' --server uvicorn,granian-asgi --rounds 1 --controls none
-	local run
-	run=$(the_run)
-	grep -q 'POST /pictures' "$run/app/answers.json"
-	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 2 ]]
-	# Again: with the same options and locks, as long as the folder is there.
-	run -0 scripts/matrix.sh --again "${run##*/}" --list
-	echo "$output"
-	[[ $output == *"again ${run##*/}: "*', in the same order'* || $output == *', as then; nothing differs'* ]]
-	[[ $output != *'resolving what the app needs'* && $output == *'table in turns: mix  wrk  c16  2 services'* ]]
-	mv "$shop/fastapi" "$shop/away"
-	refused "there is no folder '$shop/fastapi'" scripts/matrix.sh --again "${run##*/}" --list
-	mv "$shop/away" "$shop/fastapi"
-}
-
 @test "each tool sends what it can express, and of the others it is said that they cannot" {
 	run scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --tool wrk,ab,hey,vegeta --level 16,r50 --server waitress --list
 	echo "$output"

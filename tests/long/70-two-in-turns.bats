@@ -2,7 +2,7 @@
 # Two services in turns: a difference that is there is found, and ends the measuring. The time ends it first, and it goes
 # on.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
@@ -53,22 +53,6 @@ setup() {
 	[[ $output == '### 1 comparison: 1 slower'* ]]
 	[[ $output == *'| `uvicorn-synthetic-slower-150us-py313-debian` | `uvicorn-synthetic-py313-debian` | `busy-50 wrk c8` | slower | -'* ]]
 	run -0 scripts/pr-comment.sh "$run_folder" --fail-on invalid
-}
-
-@test "no turn of one service begins before the last one of the other has ended" {
-	local window windows=("$run_folder"/raw/r*/blocks/b1/busy-50/wrk-c8/w1)
-	((${#windows[@]} >= 4))
-	for window in "${windows[@]}"; do
-		turns_of "$window" >"$BATS_TEST_TMPDIR/turns"
-		(($(wc -l <"$BATS_TEST_TMPDIR/turns") >= 20))
-		awk -F ', *' '$1 < ended { exit 1 } { ended = $2 }' "$BATS_TEST_TMPDIR/turns"
-	done
-	[[ $(count '"outcome": *"not run"' "$run_folder/records.jsonl") == 0 ]]
-}
-
-# turns_of WINDOW: begin and end of each turn of both services in nanoseconds, in the order of time.
-turns_of() {
-	cat "$1"/*/tool.json | grep -oE '"each_ns": *\[(\[[0-9]+, *[0-9]+\](, *)?)*' | grep -oE '[0-9]+, *[0-9]+' | sort -n
 }
 
 @test "no container of a run is left" {

@@ -2,7 +2,7 @@
 # A newcomer's path, in a copy of the project: a framework and a server begun by scaffold.sh are locked, verified and
 # measured by the steps that it says, and leave nothing behind when their folders and lines go.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

@@ -2,7 +2,7 @@
 # Two refs in one run: cut by Ctrl-C, gone on with, and its verdict. Nothing is left either time.
 
 # shellcheck disable=SC2154 # common.bash finds docker
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"

@@ -2,7 +2,7 @@
 # A disk that fills up while a run goes on: it stops with the cause, and with room it goes on to its end. The results folder is a
 # small tmpfs, which only root can mount.
 
-load common
+load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
