@@ -87,7 +87,7 @@ test_once_more() {
 			continue
 		fi
 		# With the line that failed, and what it said first: it may not happen again for long.
-		first=$(awk '/^(not )?ok / { left = /^not/ ? 12 : 0 } left-- > 0 { print "# beside other files: " $0 }' "$bats/$name.tap") ||
+		first=$(awk '/^(not )?ok / { left = /^not/ ? 30 : 0 } left-- > 0 { print "# beside other files: " $0 }' "$bats/$name.tap") ||
 			first="# beside other files: $name was not run"
 		test_file "$name" 198.18.0.0/26
 		printf '%s\n' "$first" >>"$bats/$name.tap"
