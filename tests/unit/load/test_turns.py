@@ -106,16 +106,18 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
     tools = {name: tool(tmp_path / name) for name in names}
     seen: list[list[str]] = []
     real = time.sleep
+    # Not 0.05, which subprocess sleeps for while a tool ends.
+    turn_s = 0.051
 
     def look(seconds: float) -> None:
         real(seconds)
-        if seconds == 0.05:
+        if seconds == turn_s:
             seen.append([n for n in names if tools[n].status is None and state(tools[n]._process.pid) not in "Tt"])
 
     monkeypatch.setattr(turns_module.time, "sleep", look)
     counters = Ticks()
     runners = [Runner(name, tools[name], NOWHERE, seconds=0.2) for name in names]
-    taken = run_window(runners, counters, ["db"], turn_s=0.05, rng=random.Random(1))  # type: ignore[arg-type]
+    taken = run_window(runners, counters, ["db"], turn_s=turn_s, rng=random.Random(1))  # type: ignore[arg-type]
     assert len(seen) == 12
     assert all(len(running) == 1 for running in seen), seen
     for name in names:
@@ -123,7 +125,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
         # Each turn lies between two readings.
         assert taken[name].cpu_ns == {name: 28, "db": 28, "loadgen": 28}
         assert taken[name].host_ticks == [4] * 8
-        assert taken[name].load_ns >= 4 * 0.05e9
+        assert taken[name].load_ns >= 4 * turn_s * 1e9
         assert tools[name].status == 3
 
 
