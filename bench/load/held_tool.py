@@ -12,6 +12,9 @@ from typing import IO
 _HOLD = ("sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
 """Stops before it becomes the tool, so that the tool's own clock starts with its first turn."""
 _PATIENCE_S = 15.0
+_AGAIN_S = 1.0
+"""After this long SIGINT is sent once more. On a busy machine the kernel may give the first to another thread than the
+one that sleeps for the tool's duration (wrk's main thread, not yet awake after its stop), which then sleeps on."""
 
 
 class HeldTool:
@@ -64,11 +67,18 @@ class HeldTool:
         """Wait until it has ended after `interrupt`, and return its exit status; kill it where it does not end."""
         if self._status is None:
             try:
-                self._status = self._process.wait(patience_s)
+                self._status = self._process.wait(min(_AGAIN_S, patience_s))
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._status = self._process.wait()
+                self._status = self._end_at_last(patience_s - _AGAIN_S)
         return self._status
+
+    def _end_at_last(self, patience_s: float) -> int:
+        self._signal(signal.SIGINT)
+        try:
+            return self._process.wait(max(0.0, patience_s))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         if self._status is None:

@@ -101,6 +101,24 @@ def test_a_tool_that_does_not_end_is_killed_and_none_outlives_its_window(tmp_pat
     assert not Path(f"/proc/{pid}").exists()
 
 
+def test_a_tool_of_which_a_sleeping_thread_missed_the_interrupt_is_interrupted_again(tmp_path: Path) -> None:
+    # Ends at its second SIGINT, as wrk does where the first went to another thread than the one that sleeps.
+    script = """
+import signal, time
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+while len(seen) < 2:
+    time.sleep(0.05)
+print("whole")
+"""
+    with HeldTool([sys.executable, "-c", script], tmp_path / "out") as held:
+        held.resume()
+        time.sleep(1)
+        held.interrupt()
+        assert held.end() == 0
+    assert (tmp_path / "out").read_text() == "whole\n"
+
+
 def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
     tools = {name: tool(tmp_path / name) for name in names}
