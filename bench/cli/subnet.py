@@ -12,7 +12,7 @@ from bench.core.errors import UserError
 
 
 def subnet_taken_verb(argv: Sequence[str]) -> int:
-    """`subnet-taken SUBNET PROJECT <NETWORKS`: status 0 where a network of another project overlaps the subnet, else 1.
+    """`subnet-taken SUBNET PROJECT <NETWORKS`: prints the networks of other projects that overlap it; 1 if none does.
 
     NETWORKS is what `docker network inspect` prints.
     """
@@ -23,13 +23,14 @@ def subnet_taken_verb(argv: Sequence[str]) -> int:
         networks = json.load(sys.stdin)
     except ValueError as error:
         raise UserError(f"no subnet, or not what docker network inspect prints: {error}") from error
-    return 0 if any(wanted.overlaps(subnet) for subnet in _subnets(networks, argv[1])) else 1
+    names = [network["Name"] for network in networks if any(map(wanted.overlaps, _subnets(network, argv[1])))]
+    print(", ".join(names))
+    return 0 if names else 1
 
 
-def _subnets(networks: Sequence[Mapping[str, Any]], project: str) -> Iterator[IPv4Network]:
-    for network in networks:
-        if (network.get("Labels") or {}).get("com.docker.compose.project") == project:
-            continue
-        for config in network["IPAM"].get("Config") or ():
-            if "." in (subnet := config.get("Subnet", "")):
-                yield IPv4Network(subnet, strict=False)
+def _subnets(network: Mapping[str, Any], project: str) -> Iterator[IPv4Network]:
+    if (network.get("Labels") or {}).get("com.docker.compose.project") == project:
+        return
+    for config in network["IPAM"].get("Config") or ():
+        if "." in (subnet := config.get("Subnet", "")):
+            yield IPv4Network(subnet, strict=False)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -65,20 +66,14 @@ class HeldTool:
 
     def end(self, patience_s: float = _PATIENCE_S) -> int:
         """Wait until it has ended after `interrupt`, and return its exit status; kill it where it does not end."""
-        if self._status is None:
-            try:
-                self._status = self._process.wait(min(_AGAIN_S, patience_s))
-            except subprocess.TimeoutExpired:
-                self._status = self._end_at_last(patience_s - _AGAIN_S)
+        again_s = min(_AGAIN_S, patience_s)
+        for wait_s, number in ((again_s, signal.SIGINT), (patience_s - again_s, signal.SIGKILL)):
+            if self._status is None:
+                with suppress(subprocess.TimeoutExpired):
+                    self._status = self._process.wait(wait_s)
+            self._signal(number)
+        self._status = self._process.wait()
         return self._status
-
-    def _end_at_last(self, patience_s: float) -> int:
-        self._signal(signal.SIGINT)
-        try:
-            return self._process.wait(max(0.0, patience_s))
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         if self._status is None:

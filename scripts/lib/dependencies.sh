@@ -17,9 +17,9 @@ source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # start_dependencies: for the length of the run.
 start_dependencies() {
-	local log=$run_dir/${lane}start.log words
+	local log=$run_dir/${lane}start.log words taken
 	if ! up_dependencies && ! retry_without_dead_runs; then
-		! subnet_taken || fail 2 "the subnet $BENCH_SUBNET is in use (another run?): end that, or set BENCH_SUBNET in .env"
+		! taken=$(subnet_taken) || fail 2 "the subnet $BENCH_SUBNET is in use by Docker's network $taken (another run?): end that, or set BENCH_SUBNET in .env"
 		words=$(tail -n1 "$log")
 		fail 1 "the database, upstream or load generator does not start: $words"
 	fi
@@ -38,9 +38,9 @@ start_dependencies() {
 
 up_dependencies() { attend compose_each up --detach --no-build -- "${DEPENDENCIES[@]}" >"$log" 2>&1; }
 
-retry_without_dead_runs() { subnet_taken && remove_dead_runs && up_dependencies; }
+retry_without_dead_runs() { subnet_taken >/dev/null && remove_dead_runs && up_dependencies; }
 
-# subnet_taken: whether a network that is not this run's has addresses of its subnet.
+# subnet_taken: prints the networks that are not this run's and have addresses of its subnet; false where none has.
 subnet_taken() {
 	local names
 	names=$("$docker" network ls --format '{{.Name}}') || return

@@ -204,11 +204,13 @@ goes_on() {
 @test "of runs in the way, those that nobody measures are removed, with containers that are up" {
 	# shellcheck source=scripts/lib/dead_runs.sh
 	source "$PROJECT/scripts/lib/dead_runs.sh"
+	local by_compose=label=com.docker.compose.project.working_dir
 	engine() {
 		case $* in
-		network*) printf '%s\t2026-01-01 00:00:00 +0000 UTC\n' bench-a-run bench-old bench-gone other ;;
-		ps*bench-gone) ;;
-		ps*) echo "${*##*=bench-}"$'\n''another' ;;
+		network*) printf '%s\t2026-01-01 00:00:00 +0000 UTC\n' bench-a-run bench-old bench-gone bench-tools other ;;
+		ps*"=bench-gone --filter $by_compose" | ps*"=bench-tools --filter $by_compose") ;;
+		ps*"=bench-a-run --filter $by_compose") echo a-run ;;
+		ps*) echo old$'\n'another ;;
 		inspect*a-run) echo "$PWD/results/a-run" ;;
 		inspect*) echo "$PWD" ;;
 		*) echo "$*" >>removed ;;
@@ -218,8 +220,35 @@ goes_on() {
 	exec 8<>"$writer"
 	flock 8
 	remove_dead_runs
-	[[ $(cut -d' ' -f3 removed) == bench-gone ]]
+	[[ $(cut -d' ' -f3 removed) == $'bench-gone\nbench-tools' ]]
 	exec 8>&-
+	rm removed
 	remove_dead_runs
-	[[ $(cut -d' ' -f3 removed) == $'bench-gone\nbench-a-run\nbench-gone' ]]
+	[[ $(cut -d' ' -f3 removed) == $'bench-a-run\nbench-gone\nbench-tools' ]]
+}
+
+@test "services that docker-compose up left up are removed once bench has ended, and not before" {
+	# shellcheck source=scripts/lib/dead_runs.sh
+	source "$PROJECT/scripts/lib/dead_runs.sh"
+	mkdir -p clone/services && touch clone/services/matrix.toml
+	engine_with_bench() {
+		case $* in
+		network*) printf 'bench\t2026-01-01 00:00:00 +0000 UTC\n' ;;
+		'ps --all'*"service=bench --filter label=com.docker.compose.project.working_dir=$PWD/clone") cat state ;;
+		ps*) echo a-service ;;
+		inspect*) echo "$PWD/clone" ;;
+		*) echo "$*" >>removed ;;
+		esac
+	}
+	docker=engine_with_bench
+	local state
+	# Of services that somebody has started without bench there is no state.
+	for state in running created ''; do
+		printf '%s' "$state" >state
+		remove_dead_runs
+		[[ ! -e removed ]]
+	done
+	echo exited >state
+	remove_dead_runs
+	[[ $(<removed) == 'compose --project-name bench down --timeout 0 --volumes --remove-orphans' ]]
 }

@@ -19,20 +19,22 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    ("subnet", "project", "status"),
+    ("subnet", "project", "names"),
     [
-        ("198.18.0.0/24", "another-run", 0),
-        ("198.18.0.32/28", "another-run", 0),
-        ("198.18.0.64/26", "another-run", 1),
-        ("198.18.0.0/26", "a-run", 1),
-        ("172.17.9.0/24", "a-run", 0),
+        ("198.18.0.0/24", "another-run", "run"),
+        ("198.18.0.32/28", "another-run", "run"),
+        ("198.18.0.64/26", "another-run", ""),
+        ("198.18.0.0/26", "a-run", ""),
+        ("172.17.9.0/24", "a-run", "six"),
+        ("128.0.0.0/1", "another-run", "six, run"),
     ],
 )
 def test_a_subnet_is_taken_where_a_network_of_another_project_overlaps_it(
-    subnet: str, project: str, status: int, monkeypatch: pytest.MonkeyPatch
+    subnet: str, project: str, names: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(OTHERS)))
-    assert main(["subnet-taken", subnet, project]) == status
+    assert main(["subnet-taken", subnet, project]) == (0 if names else 1)
+    assert capsys.readouterr().out == f"{names}\n"
 
 
 @pytest.mark.parametrize(("subnet", "text"), [("198.18.0.0/99", "[]"), ("198.18.0.0/24", "Error")])

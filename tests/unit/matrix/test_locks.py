@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
+import pytest
 from places import ROOT
 
 from bench.matrix import musl
@@ -11,6 +13,7 @@ from bench.matrix.load import load_matrix
 from bench.matrix.locks import needs
 from bench.matrix.packages import with_package
 from bench.matrix.service import python_label
+from bench.matrix.settings import read_env
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
@@ -36,6 +39,15 @@ def test_base_images_are_locked_by_digests_alone() -> None:
     lines = (ROOT / "services/locks/bases.tsv").read_text().splitlines()
     assert lines[0].startswith("# ")
     assert all(re.fullmatch(r"\S+:\S+\tsha256:[0-9a-f]{64}", line) for line in lines[1:])
+
+
+@pytest.mark.parametrize("settings", [{}, {"ALPINE_PYTHON_IMAGE": "own/alpine"}, {"PYPY_IMAGE": "own/pypy"}])
+def test_the_bases_to_lock_are_those_that_services_are_built_from(settings: dict[str, str]) -> None:
+    source = f"source {ROOT}/scripts/lib/base_lock.sh && named_bases"
+    named = subprocess.run(["bash", "-euc", source], env=settings, text=True, capture_output=True, check=True)
+    known = read_env(ROOT / ".env") | settings
+    wanted = {MATRIX.base_image(service, known) for service in MATRIX.services if not service.skip}
+    assert wanted | {known["DEBIAN_IMAGE"]} <= set(named.stdout.split())
 
 
 def test_a_lock_holds_every_requirement() -> None:
