@@ -107,7 +107,7 @@ class Told:
             return f"not enough data for a ranking: {rounds_words(rounds)}{wanted}"
         if len(services) == 2:
             return self.pair(best, worst, names)
-        front = self._front(services)
+        front = self.front(services)
         words = self._lead(front, services, names)
         return words if worst in front else f"{words}{self._end(front, services, names)}"
 
@@ -144,12 +144,9 @@ class Told:
         ends = [max(abs(low), abs(high)) for low, high in filter(None, bounds)]
         return f" (at most {percent_words(max(ends))} apart)" if ends and len(ends) == len(bounds) else ""
 
-    def _front(self, services: Sequence[str]) -> list[str]:
-        """Those at the beginning that are not told apart from the first."""
-        count = 1
-        while count < len(services) and not self.apart(services[0], services[count]):
-            count += 1
-        return list(services[:count])
+    def front(self, services: Sequence[str]) -> list[str]:
+        """The first, and all that are not told apart from it, also behind one that is."""
+        return [name for name in services if name == services[0] or not self.apart(services[0], name)]
 
     def _alike(self, group: Sequence[str], services: Sequence[str]) -> bool:
         """Whether the group is told apart from all others, and no two of it from each other."""

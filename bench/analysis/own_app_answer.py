@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.analysis.order_words import listed
+from bench.analysis.order_words import Told, listed
 from bench.analysis.ranking import Ranking, Row
 from bench.core.files import items, mapping
 from bench.core.formats import number
@@ -45,7 +45,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     if ranking.look is None:
         return "no server can be named yet: too few rounds were measured."
     figures = f"{setting_words(facts, best.service)}: {figures_words(best)}."
-    equal = [server_words(facts, row.service) for row in ranked if row.tier == best.tier]
+    equal = [server_words(facts, name) for name in Told(ranking).front([row.service for row in ranked])]
     if len(equal) > 1:
         return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
     return f"run it on {figures}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from bench.analysis.order_words import percent_words
+from bench.analysis.order_words import listed, percent_words
 from bench.analysis.ranking import TURN_BIAS
 from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
@@ -72,7 +72,7 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
     confidence = float(table.get("confidence") or CONFIDENCE)
     judged = "CPU time per successful response" if cpu else "successful responses per second, alone on the CPU"
     words = [
-        "Services in one tier cannot be told apart from its first.",
+        f"Services in one tier cannot be told apart from its first.{_also_tied(table)}",
         f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
     ]
     if cpu:
@@ -84,6 +84,14 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
     if table.get("settled") is False:
         words.append("More rounds may still divide tiers.")
     return " ".join(words)
+
+
+def _also_tied(table: Mapping[str, Any]) -> str:
+    """The services of lower tiers that are not told apart from the best, as a sentence."""
+    rows = map(mapping, items(table.get("rows")))
+    tied = [name_of(row) for row in rows if (row.get("tier") or 1) > 1 and seen_words(row)]
+    tiers = "a lower tier" if len(tied) == 1 else "lower tiers"
+    return f" {listed(tied)}, in {tiers}, cannot be told apart from the best either." if tied else ""
 
 
 def seen_words(row: Mapping[str, Any], of: str = " would have been called") -> str:

@@ -16,10 +16,11 @@ NOTE = (
     "The services of a table get the CPU in turns: each is alone while it is loaded,"
     " and noise falls on all of them. The difference is from the best service, by the metric in the table's title as a"
     " speed. All intervals of a table hold at once; that of a difference shown to be none holds by itself. Services of"
-    " one tier cannot be told apart from the first of it: a difference from the best as large as in the column"
-    ' "called from" would have been called nine times in ten. Requests/s and CPU per request are means over the rounds'
-    " with their 95 % interval; with fewer than three rounds, the lowest and the highest. A service needs slightly"
-    " more or less CPU right after the turns of others than alone: a ratio of CPU per request may be off by up to"
+    " one tier cannot be told apart from the first of it. Whatever its tier, a service with a figure in the column"
+    ' "called from" cannot be told apart from the best: a difference as large as that would have been called nine times'
+    " in ten. Requests/s and CPU per request are means over the rounds with their 95 % interval; with fewer than three"
+    " rounds, the lowest and the highest. A service needs slightly more or less CPU right after the turns of others"
+    " than alone: a ratio of CPU per request may be off by up to"
     f" {100 * TURN_BIAS:.0f} %."
 )
 REMARKS = "remarks"

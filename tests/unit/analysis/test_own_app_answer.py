@@ -1,5 +1,6 @@
 """What the report of a user's own app begins with: from the ranking's verdicts, and never more than these say."""
 
+from dataclasses import replace
 from typing import Any
 
 from turns_runs import ranking_of, service_of
@@ -38,6 +39,17 @@ def test_what_cannot_be_told_apart_from_the_best_is_named_too() -> None:
     first, _, rest = answer.partition(" apart; the best figures are those of ")
     assert first.startswith("these rounds do not tell ") and "tornado" not in answer
     assert "uvicorn-asgi" in first and "aiohttp" in first and rest.partition(" ")[0] in ("uvicorn-asgi", "aiohttp")
+
+
+def test_a_server_of_a_lower_tier_that_may_be_the_best_is_named_too() -> None:
+    ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
+    last = service_of("tornado")
+    contrasts = [
+        replace(one, verdict="not enough data") if {one.a, one.b} == {service_of("uvicorn-asgi"), last} else one
+        for one in ranking.contrasts
+    ]
+    [(_, answer)] = own_app_answers(facts(), [replace(ranking, contrasts=tuple(contrasts))])
+    assert answer.startswith("these rounds do not tell uvicorn-asgi and tornado apart; ")
 
 
 def test_too_few_rounds_name_no_server() -> None:

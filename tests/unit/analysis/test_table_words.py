@@ -287,6 +287,24 @@ def test_a_table_asks_for_what_its_services_differ_in(
     assert [*labels([*by_name], by_name).values()] == names
 
 
+def unsure(found: Ranking, *pairs: tuple[str, str]) -> Ranking:
+    """The ranking, without a verdict on these pairs of neighbours or others."""
+    wide = {"verdict": "not enough data", "interval": (-0.3, 0.2), "smallest_visible": 0.4}
+    contrasts = (replace(one, **wide) if (one.a, one.b) in pairs else one for one in found.contrasts)  # type: ignore[arg-type]
+    return replace(found, contrasts=tuple(contrasts))
+
+
+def test_the_first_is_not_called_the_fastest_while_one_behind_the_next_may_be() -> None:
+    clear = ranking({"a": 1100, "b": 1050, "c": 1000, "d": 500})
+    assert sentences(clear, {})[0].startswith("a is fastest, ")
+    found = unsure(clear, ("a", "c"), ("b", "c"))
+    tied = "a leads, but c cannot be told apart from it (at most 43 % apart)"
+    assert sentences(found, {})[0].startswith(f"{tied}; d comes last")
+    # Behind both, and last.
+    found = unsure(clear, ("a", "d"), ("b", "d"), ("c", "d"))
+    assert sentences(found, {})[0] == "a leads, but d cannot be told apart from it (at most 43 % apart)."
+
+
 def test_services_of_unknown_make_keep_their_names() -> None:
     assert labels(["a", "b"], {}) == {"a": "a", "b": "b"}
     assert table_question(["a", "b"], {}) == "Which service?"

@@ -107,16 +107,18 @@ def test_a_tool_of_which_a_sleeping_thread_missed_the_interrupt_is_interrupted_a
 import signal, time
 seen = []
 signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+print("ready", flush=True)
 while len(seen) < 2:
     time.sleep(0.05)
 print("whole")
 """
-    with HeldTool([sys.executable, "-c", script], tmp_path / "out") as held:
+    with tool(tmp_path / "out", script) as held:
         held.resume()
-        time.sleep(1)
+        while not (tmp_path / "out").read_text():
+            time.sleep(0.01)
         held.interrupt()
         assert held.end() == 0
-    assert (tmp_path / "out").read_text() == "whole\n"
+    assert (tmp_path / "out").read_text() == "ready\nwhole\n"
 
 
 def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch) -> None:

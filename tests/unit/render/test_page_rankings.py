@@ -50,6 +50,19 @@ def test_a_row_without_a_called_difference_says_what_would_have_been_called() ->
     assert figures.rows[1][figures.columns.index("called from")] == "2.1 %" and figures.notes == tuple(table["beside"])
 
 
+def test_the_caption_names_who_may_be_the_best_in_spite_of_a_lower_tier() -> None:
+    table = tables_of(two_tables())[0]
+    (found,) = rankings_of([table])
+    assert "cannot be told apart from the best" not in found["certainty"]
+    for number in (-1, -2):
+        assert table["rows"][number]["tier"] > 1
+        table["rows"][number]["smallest_visible"] = 0.3
+        (found,) = rankings_of([table])
+        names = [row["label"] for row in table["rows"][number:]]
+        tied = f"{' and '.join(names)}, in {'a lower tier' if number == -1 else 'lower tiers'},"
+        assert f"its first. {tied} cannot be told apart from the best either. " in found["certainty"]
+
+
 def test_the_question_is_that_of_the_load() -> None:
     table = two_tables()[0] | {"question": "Which server? (Python 3.13)"}
     (found,) = rankings_of([table])
