@@ -30,6 +30,8 @@ node() { docker --context "bench-node-$1" "${@:2}"; }
 
 # measure WORD...: in the background; what it says goes into $log. Sets `matrix`.
 measure() {
+	# Before the run begins: until_said would find what the last one said.
+	: >"$log"
 	scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
 	matrix=$!
 }
