@@ -165,21 +165,20 @@ def _costs_of_turns(records: Iterable[Record], context: Context) -> list[Table]:
     return [service_costs(turns, context)] if turns else []
 
 
-def _rounds(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
+def _rounds(facts: Mapping[str, Any]) -> str:
     """How many were planned: of tables in turns, and of what was measured alone."""
     alone = str(facts.get("rounds", "unknown"))
     turns = dict.fromkeys(str(mapping(table).get("rounds", "unknown")) for table in items(facts.get("tables_in_turns")))
     if not turns:
         return alone
-    words = f"{' or '.join(turns)} of tables"
-    return f"{words}, {alone} of services alone" if any(record.mode != "turns" for record in records) else words
+    return f"{' or '.join(turns)} of tables" + (f", {alone} of services alone" if alone != "0" else "")
 
 
 def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
     """The setup of the run as (name, value)."""
     for name in ("preset", "mode"):
         yield name, str(facts.get(name, "unknown"))
-    yield "rounds planned", _rounds(facts, records)
+    yield "rounds planned", _rounds(facts)
     yield "seed", str(facts.get("seed", "unknown"))
     if command := items(facts.get("command")):
         yield "selection", " ".join(map(str, command))
