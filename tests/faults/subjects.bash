@@ -32,6 +32,8 @@ strike_worker() {
 	victim=worker
 	for pid in $(pgrep --parent "$script"); do
 		[[ /proc/$pid/fd/9 -ef $folder/.writer ]] || continue
+		# A command of the script itself, before it has a worker or after, is in the script's group.
+		(($(ps -o pgid= "$pid") == pid)) || continue
 		guard=$(readlink "/proc/$pid/fd/0")
 		[[ $guard != /dev/null ]] || { kill -KILL "$pid" && return 0; }
 	done
