@@ -36,14 +36,21 @@ def request_words(app: Facts, scenario: str) -> str:
 
 
 def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
-    ranked = [row for row in ranking.rows if row.rank is not None]
-    if not ranked:
+    measured = [row for row in ranking.rows if row.windows]
+    if not measured:
         return f"no server has a figure: {ranking.rows[0].note if ranking.rows else 'nothing was measured'}."
-    best = ranked[0]
-    if len(ranked) == 1:
-        return f"only {setting_words(facts, best.service)} has figures that count: {figures_words(best)}."
+    if len(measured) == 1:
+        [only] = measured
+        lost = [f"{server_words(facts, row.service)} ({row.note})" for row in ranking.rows if not row.windows]
+        others = f" Without figures: {listed(lost)}." if lost else ""
+        return f"only {setting_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
     if ranking.look is None:
         return "no server can be named yet: too few rounds were measured."
+    ranked = [row for row in ranking.rows if row.rank is not None]
+    if len(ranked) == 1:
+        apart = listed([server_words(facts, row.service) for row in measured])
+        return f"no server can be named: no two of {apart} were ever measured in one window."
+    best = ranked[0]
     figures = f"{setting_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in Told(ranking).front([row.service for row in ranked])]
     if len(equal) > 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.analysis.conclusions import Coordinates
 from bench.analysis.order_words import Told
-from bench.analysis.ranking import Ranking
+from bench.analysis.ranking import Ranking, Row
 from bench.core.files import items, mapping
 from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
@@ -56,11 +56,16 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Mapping[str, 
             against += f" ({head.stack} against {base.stack})"
         elif several:
             against = f"{base.stack}, {against}"
-        lost = [f"{ref_of(places[name])} has no figure ({rows[name].note})" for name in pair if rows[name].rank is None]
+        lost = [_lost(ref_of(places[name]), rows[name]) for name in pair if not rows[name].windows]
+        lost = lost or [_lost(ref_of(places[name]), rows[name]) for name in pair if rows[name].rank is None]
         words = "; ".join(lost) or _order(ranking, pair, {name: _name(places[name], several) for name in pair})
         found.append(f"{against}: {words}.")
     more = (f"{len(found) - MOST} more are in verdicts.jsonl.",) if len(found) > MOST else ()
     return (*found[:MOST], *more)
+
+
+def _lost(ref: str, row: Row) -> str:
+    return f"{ref} {'cannot be compared' if row.windows else 'has no figure'} ({row.note})"
 
 
 def _name(place: Coordinates, several: bool) -> str:

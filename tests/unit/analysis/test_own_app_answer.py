@@ -6,6 +6,7 @@ from typing import Any
 from turns_runs import ranking_of, service_of
 
 from bench.analysis.own_app_answer import own_app_answers, price_of, request_words
+from bench.records.record import Cause
 from bench.render.tables.own_app import own_app_tables
 from bench.run.reader import ServiceFacts
 
@@ -57,6 +58,33 @@ def test_too_few_rounds_name_no_server() -> None:
     assert own_app_answers(facts(), [ranking]) == [
         ("GET / (75 %), POST /orders (25 %)", "no server can be named yet: too few rounds were measured.")
     ]
+
+
+def test_the_only_server_that_can_be_measured_has_its_figures_and_the_others_their_causes() -> None:
+    wrong = {"causes": [Cause("errors", "40 of 400 | got 500")]}
+    for lost in ("uvicorn-asgi", "aiohttp"):
+        [left] = {"uvicorn-asgi", "aiohttp"} - {lost}
+        ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 6, waits=True, changes={lost: wrong})
+        [(_, answer)] = own_app_answers(facts(), [ranking])
+        assert answer.startswith(f"only {left} (how {left} works) with 2 workers on Python 3.13 has figures that ")
+        assert " requests/s; " in answer
+        assert answer.endswith(f"requests/s per core. Without figures: {lost} (errors: 40 of 400 | got 500).")
+
+
+def test_where_no_server_can_be_measured_the_first_cause_is_said() -> None:
+    wrong = {"causes": [Cause("errors", "40 of 400 | got 500")]}
+    changes = dict.fromkeys(("uvicorn-asgi", "aiohttp"), wrong)
+    ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 6, waits=True, changes=changes)
+    [(_, answer)] = own_app_answers(facts(), [ranking])
+    assert answer == "no server has a figure: errors: 40 of 400 | got 500."
+
+
+def test_servers_that_were_never_in_one_window_have_no_best() -> None:
+    ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 6, waits=True)
+    first, second = ranking.rows
+    apart = replace(ranking, rows=(first, replace(second, rank=None)), contrasts=())
+    [(_, answer)] = own_app_answers(facts(), [apart])
+    assert answer == "no server can be named: no two of uvicorn-asgi and aiohttp were ever measured in one window."
 
 
 def test_a_run_of_the_matrix_has_none() -> None:

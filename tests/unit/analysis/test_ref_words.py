@@ -57,11 +57,18 @@ def test_one_stack_is_not_named_and_several_are() -> None:
 
 def test_a_side_without_a_figure_is_said_to_have_none() -> None:
     found = ranking({"a-sync": 100, "a-gevent": 80}, Metric.GOODPUT)
-    rows = tuple(
-        replace(row, rank=None, note="build failed") if row.service == "a-gevent" else row for row in found.rows
-    )
+    # What is left has a figure, and nobody to be compared with.
+    lost = {"a-gevent": {"windows": 0, "note": "build failed"}, "a-sync": {"note": "nothing to compare it with"}}
+    rows = tuple(replace(row, rank=None, **lost[row.service]) for row in found.rows)
     words = ref_sentences(replace(found, rows=rows), PAIR, BOTH)
     assert words[0].endswith(": gevent has no figure (build failed).")
+
+
+def test_sides_that_were_never_in_one_window_are_not_compared() -> None:
+    found = ranking({"a-sync": 100, "a-gevent": 80}, Metric.GOODPUT)
+    rows = tuple(replace(row, rank=None, note="apart") if row.service == "a-sync" else row for row in found.rows)
+    words = ref_sentences(replace(found, rows=rows), PAIR, BOTH)
+    assert words[0].endswith(": sync cannot be compared (apart).")
 
 
 def test_before_the_first_look_no_difference_is_told() -> None:
