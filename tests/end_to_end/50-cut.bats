@@ -30,9 +30,10 @@ export TURN_SECONDS=2
 	env --default-signal=INT scripts/matrix.sh "${selection[@]}" 2>"$BATS_FILE_TMPDIR/log" &
 	local pid=$! began
 	set +m
-	for ((i = 0; i < 600; i++)); do
-		! compgen -G 'results/2*/raw/r02/blocks/b1/*/*/w1/*/.output.txt.tmp' >/dev/null || break
+	local begun=()
+	for ((i = 0; i < 600 && ${#begun[@]} < 2; i++)); do
 		sleep 0.2
+		mapfile -t begun < <(compgen -G 'results/2*/raw/r02/blocks/b1/*/*/w1/*/.output.txt.tmp')
 	done
 	sleep 1 # into the turns of the second round's first table
 	[[ $(containers_of "$(the_run)") ]]
@@ -55,6 +56,7 @@ outcomes() { sed -nE 's/.*"outcome": *"([^"]*)".*/\1/p' "$(the_run)/records.json
 @test "what is left of a killed write is no record" {
 	local whole torn
 	scripts/report.sh "$(the_run)"
+	outcomes
 	[[ $(outcomes) == $' 2 cut off\n 4 measured' ]]
 	whole=$(find "$(the_run)/raw/r01" -name meta.json | head -n1)
 	# As a write is killed before its file has its name, and as a disk may lose the end of one.
