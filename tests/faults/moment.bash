@@ -74,7 +74,7 @@ try_moment() {
 	local log=$work/logs/$1-$2 number=$1 subject=$2 status=0 tries=0 name='' facts=() resumed=() hit='' victim='' killed='' goes=1
 	engine=()
 	if is_engine "$subject"; then
-		begin_elsewhere "$log" || return
+		begin_elsewhere "$log"
 		begin_run "$log" --resume "$name"
 	else
 		begin_run "$log" "${selection[@]}"
