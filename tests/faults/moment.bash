@@ -60,13 +60,14 @@ await_script() { wait "$script" || status=$?; } 2>/dev/null
 
 # measure_uncut: how long each phase of a run takes here that nothing disturbs, into $work/uncut.
 measure_uncut() {
-	local log=$work/uncut.log status=0
+	local log=$work/uncut.log status=0 made
 	mkdir -p "$work/logs"
 	begin_run "$log" "${selection[@]}"
 	follow_phases "$log" "$script" >"$work/uncut"
 	await_script
 	((status == 0)) || { cat "$log" >&2 && fail 1 "a run that nothing disturbs fails; what it said is above"; }
-	rm -rf "$(run_of "$log")"
+	made=$(run_of "$log")
+	rm -rf "${made:?}"
 }
 
 # try_moment NUMBER SUBJECT PHASE ENTRY MS: so long into a phase, when it comes for the ENTRYth time.
@@ -80,7 +81,7 @@ try_moment() {
 		begin_run "$log" "${selection[@]}"
 	fi
 	await_phase "$log" "$script" "$3" "$4" "$5"
-	strike "$subject" || goes=0
+	strike "$subject"
 	await_script
 	name=${name:-$(run_of "$log")}
 	name=${name##*/}

@@ -31,25 +31,25 @@ find_phase() {
 phase='' folder='' begun=''
 
 # each_phase LOG PID COMMAND...: looks every 20 ms while the process is there, and calls the command at every change of phase.
-# It ends where the command is content.
+# It ends where the command is content, and sets `came`.
 each_phase() {
 	local before=''
-	phase='' folder='' begun=$1.begun
+	phase='' folder='' begun=$1.begun came=''
 	while kill -0 "$2" 2>/dev/null; do
 		[[ $folder && -e $folder/run.json ]] || folder=$(run_of "$1")
 		find_phase
 		if [[ $phase != "$before" ]]; then
 			before=$phase
-			! "${@:3}" || return 0
+			! "${@:3}" || { came=yes && return; }
 		fi
 		sleep 0.02
 	done
-	return 1
 }
+came=''
 
 # follow_phases LOG PID: `PHASE MS` for each that comes, with the time since the run began.
 follow_phases() {
-	each_phase "$1" "$2" print_phase || true
+	each_phase "$1" "$2" print_phase
 	phase=end
 	print_phase || true
 }
@@ -62,7 +62,8 @@ print_phase() {
 # await_phase LOG PID PHASE ENTRY MS: so long into it, or until the run has ended.
 await_phase() {
 	local entries=$4
-	each_phase "$1" "$2" enters "$3" || return 0
+	each_phase "$1" "$2" enters "$3"
+	[[ $came ]] || return 0
 	sleep "$(printf '%d.%03d' $(($5 / 1000)) $(($5 % 1000)))"
 	find_phase
 }

@@ -5,8 +5,8 @@
 
 is_engine() { [[ $1 == daemon || $1 == restart ]]; }
 
-# strike SUBJECT: waits for it, 5 s at most, and kills it. Sets `hit` to the phase, `victim`, `killed` (ns); false where it is not
-# there, since the run was faster.
+# strike SUBJECT: waits for it, 5 s at most, and kills it. Sets `hit` to the phase, `victim`, `killed` (ns); `goes` to 0 where it is
+# not there, since the run was faster.
 strike() {
 	local i
 	for ((i = 0; i < 50; i++)); do
@@ -16,8 +16,7 @@ strike() {
 		! "strike_${1//-/_}" 2>/dev/null || return 0
 		sleep 0.1
 	done
-	hit=none killed=''
-	return 1
+	hit=none killed='' goes=0
 }
 
 strike_script() { victim=script && kill -KILL "$script"; }
@@ -47,10 +46,11 @@ containers_of_run() {
 
 # choose_container PATTERN: sets `victim` and `container`, of one whose service matches: another one from moment to moment.
 choose_container() {
-	local found
+	local lines found
 	[[ $folder ]] || return
-	mapfile -t found < <(containers_of_run | awk -v wanted="$1" '$2 ~ wanted' | sort)
-	((${#found[@]})) || return
+	lines=$(containers_of_run | awk -v wanted="$1" '$2 ~ wanted' | sort) || return
+	[[ $lines ]] || return
+	mapfile -t found <<<"$lines"
 	found=("${found[number % ${#found[@]}]}")
 	container=${found[0]% *} victim=${found[0]#* }
 }
@@ -65,10 +65,11 @@ strike_upstream() { strike_container '^upstream$'; }
 
 # One process of a server that has no children itself, and is not its only one.
 strike_server_worker() {
-	local leaves
+	local lines leaves
 	choose_container '-py313-' || return
-	mapfile -t leaves < <(on_engine top "$container" -eo pid,ppid,args | awk 'NR > 1 && !/resource_tracker/ { args[$1] = $0; parent[$2] = 1 }
-		END { for (pid in args) if (!(pid in parent)) print pid }' | sort -n)
+	lines=$(on_engine top "$container" -eo pid,ppid,args | awk 'NR > 1 && !/resource_tracker/ { args[$1] = $0; parent[$2] = 1 }
+		END { for (pid in args) if (!(pid in parent)) print pid }' | sort -n) || return
+	mapfile -t leaves <<<"$lines"
 	((${#leaves[@]} > 1)) || return
 	kill -KILL "${leaves[-1]}"
 }

@@ -35,7 +35,8 @@ measure_networks() {
 	say "server on $server, load generator on $loadgen; bridge: both on $server"
 	copy_image "$at" bench/upstream bench/loadgen
 	copy_image "$from" bench/loadgen
-	server_cpus=$(setting SERVER_CPUS) loadgen_cpus=$(setting LOADGEN_CPUS)
+	server_cpus=$(setting SERVER_CPUS)
+	loadgen_cpus=$(setting LOADGEN_CPUS)
 	server_cpus=${server_cpus:-0} loadgen_cpus=${loadgen_cpus:-1}
 	mkdir "$work/networks"
 	start_networks "$at" "$from" "$address"

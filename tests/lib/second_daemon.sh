@@ -51,7 +51,7 @@ second_daemon_takes() {
 # containers, and answers meanwhile.
 second_daemon_kill() {
 	local i
-	kill -s "$1" "$daemon_pid"
+	kill -s "$1" "$daemon_pid" || return
 	for ((i = 0; i < 900; i++)); do
 		kill -0 "$daemon_pid" 2>/dev/null || return 0
 		sleep 0.1
@@ -67,6 +67,7 @@ second_daemon_down() {
 	local place pids=() i
 	[[ -d $daemon_home || -e /run/netns/$daemon_netns ]] || return 0
 	if [[ -S $daemon_home/docker.sock ]]; then
+		# failure ignored: a daemon that does not answer any more has lost its containers' names
 		for place in $(second_docker ps --all --quiet 2>/dev/null); do second_docker rm --force --volumes "$place" >/dev/null 2>&1 || true; done
 	fi
 	# The daemon, its containerd and the parents of containers have its folder in their arguments.

@@ -67,3 +67,17 @@ def test_a_status_that_is_lost_with_its_output(line: str, tmp_path: Path, capsys
 )
 def test_what_hides_nothing(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert findings(text, tmp_path, capsys) == []
+
+
+def test_what_bats_runs_is_left_out_and_no_other_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hides = "f() {\n\tcp a b\n\tcp c d\n}\nif f; then :; fi\n"
+    for name in ("some.bats", "common.bash", "nodes.sh", "faults/moment.bash"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(hides)
+    assert main([str(tmp_path / name) for name in ("some.bats", "common.bash")]) == 0
+    capsys.readouterr()
+    assert main([str(tmp_path / name) for name in ("nodes.sh", "faults/moment.bash")]) == 1
+    assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()} == {
+        str(tmp_path / "nodes.sh"),
+        str(tmp_path / "faults/moment.bash"),
+    }
