@@ -119,6 +119,8 @@ fi
 [[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
 [[ ! $server_context ]] || find_machines "$server_context" "$loadgen_context" "$server_address"
 
+# in_run says more: from then on there is something to go on with.
+trap 'exit 130' INT TERM HUP
 if [[ $resume ]]; then
 	resumed=$(bench resume "--run=$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"

@@ -63,5 +63,5 @@ build_wheels() {
 drop_packages() {
 	[[ $packages_folder ]] || return 0
 	rm -rf "$packages_folder"
-	trap - EXIT TERM HUP
+	trap - EXIT
 }

@@ -158,6 +158,36 @@ goes_on() {
 	goes_on
 }
 
+@test "so does one before there is anything to go on with: in the plan, and when the run's folder is opened" {
+	local status call
+	# shellcheck source=tests/shell/project.bash
+	source "$BATS_TEST_DIRNAME/project.bash"
+	copy_project "$PWD/clone"
+	echo 'exit 0' >clone/scripts/setup.sh
+	for call in 'image ls' 'config --format'; do
+		cat >slow-docker <<-EOS
+			#!/usr/bin/env bash
+			[[ "\$*" != *"$call"* ]] || { : >"$PWD/came" && sleep 1; }
+			exec "$PWD/clone-docker" "\$@"
+		EOS
+		chmod +x slow-docker
+		rm -f came
+		set -m
+		BENCH_DOCKER=$PWD/slow-docker env --default-signal=INT clone/scripts/matrix.sh --stack aiohttp --scenario json >out 2>&1 3>&- &
+		script=$!
+		set +m
+		for ((i = 0; i < 100; i++)); do
+			[[ ! -e came ]] || break
+			sleep 0.1
+		done
+		kill -HUP "$script" || true
+		status=0
+		wait "$script" || status=$?
+		cat out
+		[[ -e came && $status == 130 ]]
+	done
+}
+
 @test "a closed terminal ends a run" {
 	cat >terminal.py <<-'PTY'
 		import os, pty, sys, time
