@@ -117,7 +117,7 @@ try_moment() {
 	if [[ $keep ]] && ! grep -q ' survived' "$log.judged"; then
 		mkdir -p "$keep" && cp -r "$root/results/$name" "$keep/$number-$subject"
 	fi
-	rm -rf "${root:?}/results/$name"
+	rm -rf "${root:?}"/results/2*
 }
 
 # count_left NAME: containers, networks, volumes, processes of the run. Adds to `facts`.

@@ -3,11 +3,15 @@
 # `root` and, in ns, `began`.
 # shellcheck disable=SC2154
 
-# run_of LOG: the run's folder, once its script has said which; else the newest one, or nothing.
+# run_of LOG: the run's folder, once its script has said which; else the newest one, or nothing. What a container of the moment
+# before has planned since, whose script was killed, is older than this script.
 run_of() {
 	local found
 	found=$(sed -n '/^results\/2[^ ]*$/{p;q}' "$1")
-	[[ $found ]] || found=$(cd "$root" && compgen -G 'results/2*' | tail -n1) || true
+	if [[ ! $found ]]; then
+		found=$(cd "$root" && compgen -G 'results/2*' | tail -n1) || true
+		[[ $root/$found -nt $1.begun ]] || found=''
+	fi
 	[[ ! $found ]] || echo "$root/${found%/}"
 }
 
