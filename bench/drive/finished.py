@@ -20,9 +20,9 @@ from bench.run.raw_files import HASHES, hashes_of, read_files
 
 FILE = "finished.env"
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}
-NO_ANSWER = "does not answer"
-"""What a server that already runs did instead of not starting."""
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
+NO_ANSWER = "does not answer"
+"""Of a server that already ran, and of one that had started: it gave an answer before."""
 TOOL_FAILED, DIED = "load tool failed", "died"
 LOST, UNREACHED = "dependency ended", "not reached"
 """The outcomes where what all services need (database, upstream, load generator) ended again and again, or the network
@@ -138,6 +138,8 @@ def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
     if status == 0:
         return MEASURED, ""
     outcome = OUTCOMES.get(status, TOOL_FAILED)
+    if outcome == OUTCOMES[10] and "ready" in _times(said):
+        outcome = NO_ANSWER
     if outcome != OUTCOMES[10] and not alive:
         outcome = DIED
     return outcome, last_words(said)

@@ -23,25 +23,33 @@ wait_until_ready() {
 	rm "$body"
 }
 
-# The same for every cell: hey on at most 8 connections, as fast as they go; wrk for several targets, which hey cannot mix.
+# The same for every cell: hey on at most 8 connections, as fast as they go; wrk for several targets, which hey cannot mix. One in
+# which nothing was answered says nothing of the answers: the machine was busy, or they take longer. It is repeated for 1, 2, 4, 8 s.
 warm_up() {
-	local output body=${LOAD[BODY_FILE]} made='' connections=${LOAD[CONNECTIONS]:-8} ARGV=()
+	local output tries=0 body=${LOAD[BODY_FILE]} made='' connections=${LOAD[CONNECTIONS]:-8} ARGV=()
 	[[ -z ${LOAD[BODY]} ]] || { made=$(mktemp) && printf '%s' "${LOAD[BODY]}" >"$made" && body=$made; }
 	local -A LOAD=([TOOL]=hey [URL]="${LOAD[URL]}" [METHOD]="${LOAD[METHOD]}" [BODY_FILE]="$body" [KEEPALIVE]="${LOAD[KEEPALIVE]}"
 		[CONNECTIONS]=$((connections < 8 ? connections : 8)) [DURATION]="${LOAD[WARMUP]}" [TIMEOUT]="${ANSWER_TIMEOUT:-15}"
 		[COUNT]='' [RATE]='' [DEADLINE]="${LOAD[DEADLINE]}" [REQUESTS]="${LOAD[REQUESTS]}" [TARGETS]="${LOAD[TARGETS]}" [THREADS]=1)
 	pin_address
-	if ((LOAD[TARGETS] > 1)); then
-		# wrk takes no part of a second.
-		[[ ${LOAD[DURATION]} != *.* ]] || LOAD[DURATION]=$((${LOAD[DURATION]%.*} + 1))
-		LOAD[TOOL]=wrk
-		wrk_command
-	else
-		hey_command
-	fi
-	output=$(timeout --kill-after 5 "${LOAD[DEADLINE]}" "${ARGV[@]}" 2>&1) || fail 12 "warm-up: status $?: ${output##*$'\n'}"
-	[[ $output =~ \[2[0-9][0-9]\][[:space:]]+([0-9]+)\ responses || $output =~ ([1-9][0-9]*)\ requests\ in ]] ||
-		fail 11 "warm-up: no answer with a status of success from ${LOAD[URL]}"
+	while true; do
+		if ((LOAD[TARGETS] > 1)); then
+			# wrk takes no part of a second.
+			[[ ${LOAD[DURATION]} != *.* ]] || LOAD[DURATION]=$((${LOAD[DURATION]%.*} + 1))
+			LOAD[TOOL]=wrk
+			wrk_command
+		else
+			hey_command
+		fi
+		output=$(timeout --kill-after 5 "${LOAD[DEADLINE]}" "${ARGV[@]}" 2>&1) || fail 12 "warm-up: status $?: ${output##*$'\n'}"
+		! [[ $output =~ \[2[0-9][0-9]\][[:space:]]+([0-9]+)\ responses || $output =~ ([1-9][0-9]*)\ requests\ in ]] || break
+		[[ ! $output =~ \[[0-9]{3}\][[:space:]]+[0-9]+\ responses ]] ||
+			fail 11 "warm-up: no answer with a status of success from ${LOAD[URL]}: ${BASH_REMATCH[0]}"
+		[[ ! $output =~ (Error distribution|Socket errors):[[:space:]]*([^$'\n']+) ]] ||
+			fail 10 "warm-up: no answer from ${LOAD[URL]} after its first one: ${BASH_REMATCH[2]}"
+		((tries < 4)) || fail 10 "warm-up: no answer from ${LOAD[URL]} in ${LOAD[DURATION]} s after its first one"
+		LOAD[DURATION]=$((1 << tries++))
+	done
 	echo "warmed ${BASH_REMATCH[1]}"
 	[[ -z $made ]] || rm "$made"
 	echo "warm $(now)"

@@ -485,7 +485,30 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: warm-up: status 1: no luck' ]]
 	pretend hey <<<'echo "[500] 8 responses"'
 	run -11 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: no answer with a status of success from http://svc:8080/json' ]]
+	[[ ${lines[-1]} == 'measure: warm-up: no answer with a status of success from http://svc:8080/json: [500] 8 responses' ]]
+}
+
+@test "prepare: a warm-up in which nothing was answered is repeated for longer, and is no wrong answer" {
+	plan '{"warmup_s":0.2}'
+	pretend hey <<-EOS
+		echo "\$*" >>'$BATS_TEST_TMPDIR/warm-ups'
+		[[ "\$*" != *' -z 2s '* ]] || echo '  [200] 5 responses'
+	EOS
+	run -0 "$measure" prepare "$run_dir"
+	[[ ${lines[2]} == 'warmed 5' && $(grep -oE -- '-z [0-9.]+s' "$BATS_TEST_TMPDIR/warm-ups") == $'-z 0.2s\n-z 1s\n-z 2s' ]]
+	pretend hey <<<"echo >>'$BATS_TEST_TMPDIR/silent'"
+	run -10 "$measure" prepare "$run_dir"
+	[[ ${lines[-1]} == 'measure: warm-up: no answer from http://svc:8080/json in 8 s after its first one' ]]
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/silent") == 5 ]]
+}
+
+@test "prepare: a service that is gone in its warm-up is not waited for" {
+	plan '{}'
+	pretend hey <<-'EOS'
+		printf '%s\n' '' 'Error distribution:' '  [50] Get "http://svc:8080/json": dial tcp 198.18.0.9:8080: connect: connection refused' ''
+	EOS
+	run -10 "$measure" prepare "$run_dir"
+	[[ ${lines[-1]} == 'measure: warm-up: no answer from http://svc:8080/json after its first one: [50]'*'connection refused' ]]
 }
 
 @test "a curl that cannot run is no wrong answer of the service" {

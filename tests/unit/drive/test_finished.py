@@ -40,6 +40,8 @@ def outcome_of(path: Path, facts: dict[str, str], **said: str) -> tuple[str, str
         ),
         (STARTED | {"run_status": "12", "alive": "no"}, {"run": "measure: b\n"}, "died", "measure: b"),
         ({"prepare_status": "10", "alive": "no"}, {"prepare": "none\n"}, "did not start", "none"),
+        ({"prepare_status": "10", "alive": "yes"}, {"prepare": "ready 1\nsilent\n"}, "does not answer", "silent"),
+        ({"prepare_status": "10", "alive": "no"}, {"prepare": "ready 1\nsilent\n"}, "died", "silent"),
         ({"prepare_status": "11", "alive": "yes"}, {"prepare": "ready 1\nwrong\n"}, "answers wrongly", "wrong"),
         ({"prepare_status": "11", "alive": "no"}, {"prepare": "wrong\n"}, "died", "wrong"),
         ({"prepare_status": "137", "alive": "yes"}, {"prepare": ""}, "load tool failed", ""),
