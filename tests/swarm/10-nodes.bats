@@ -72,9 +72,12 @@ base_on_node_3() {
 	# The network of a run has no way out, and the registry is not in it.
 	[[ $(node 1 network inspect bench_bench --format '{{.Internal}} {{.Attachable}} {{.Driver}} {{.Options}}') == 'true true overlay '* ]]
 	[[ $(node 1 network inspect bench_bench --format '{{.Options}}') != *encrypted* ]]
+	# A node hears of the names in a network some time after it has joined it.
 	# shellcheck disable=SC2016 # for the shell there
-	run -0 node 3 run --rm --network bench_bench bench/registry bash -c 'for at in upstream/8080 registry/5000; do
-		timeout 3 bash -c "</dev/tcp/$at" 2>/dev/null && echo "$at reached" || echo "$at not"; done'
+	run -0 node 3 run --rm --network bench_bench bench/registry bash -c 'reached() { timeout 3 bash -c "</dev/tcp/$1" 2>/dev/null; }
+		for ((i = 0; i < 20; i++)); do ! reached upstream/8080 || break; sleep 1; done
+		for at in upstream/8080 registry/5000; do reached "$at" && echo "$at reached" || echo "$at not"; done'
+	echo "$output"
 	[[ $output == $'upstream/8080 reached\nregistry/5000 not' ]]
 }
 
