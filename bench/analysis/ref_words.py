@@ -56,15 +56,16 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Mapping[str, 
             against += f" ({head.stack} against {base.stack})"
         elif several:
             against = f"{base.stack}, {against}"
-        lost = [_lost(ref_of(places[name]), rows[name]) for name in pair if not rows[name].windows]
-        lost = lost or [_lost(ref_of(places[name]), rows[name]) for name in pair if rows[name].rank is None]
-        words = "; ".join(lost) or _order(ranking, pair, {name: _name(places[name], several) for name in pair})
+        # Where one has no figure, that the other has nothing to be compared with is no news.
+        lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
+        why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
+        words = "; ".join(why) or _order(ranking, pair, {name: _name(places[name], several) for name in pair})
         found.append(f"{against}: {words}.")
     more = (f"{len(found) - MOST} more are in verdicts.jsonl.",) if len(found) > MOST else ()
     return (*found[:MOST], *more)
 
 
-def _lost(ref: str, row: Row) -> str:
+def _why_lost(ref: str, row: Row) -> str:
     return f"{ref} {'cannot be compared' if row.windows else 'has no figure'} ({row.note})"
 
 

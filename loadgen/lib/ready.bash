@@ -33,14 +33,7 @@ warm_up() {
 		[COUNT]='' [RATE]='' [DEADLINE]="${LOAD[DEADLINE]}" [REQUESTS]="${LOAD[REQUESTS]}" [TARGETS]="${LOAD[TARGETS]}" [THREADS]=1)
 	pin_address
 	while true; do
-		if ((LOAD[TARGETS] > 1)); then
-			# wrk takes no part of a second.
-			[[ ${LOAD[DURATION]} != *.* ]] || LOAD[DURATION]=$((${LOAD[DURATION]%.*} + 1))
-			LOAD[TOOL]=wrk
-			wrk_command
-		else
-			hey_command
-		fi
+		warm_up_command
 		output=$(timeout --kill-after 5 "${LOAD[DEADLINE]}" "${ARGV[@]}" 2>&1) || fail 12 "warm-up: status $?: ${output##*$'\n'}"
 		! [[ $output =~ \[2[0-9][0-9]\][[:space:]]+([0-9]+)\ responses || $output =~ ([1-9][0-9]*)\ requests\ in ]] || break
 		[[ ! $output =~ \[[0-9]{3}\][[:space:]]+[0-9]+\ responses ]] ||
@@ -53,4 +46,16 @@ warm_up() {
 	echo "warmed ${BASH_REMATCH[1]}"
 	[[ -z $made ]] || rm "$made"
 	echo "warm $(now)"
+}
+
+# warm_up_command: sets ARGV, for the load of warm_up.
+warm_up_command() {
+	if ((LOAD[TARGETS] > 1)); then
+		# wrk takes no part of a second.
+		[[ ${LOAD[DURATION]} != *.* ]] || LOAD[DURATION]=$((${LOAD[DURATION]%.*} + 1))
+		LOAD[TOOL]=wrk
+		wrk_command
+	else
+		hey_command
+	fi
 }
