@@ -16,7 +16,7 @@ from typing import Any
 from bench.analysis.metric import Metric
 from bench.analysis.ranking import Figure
 from bench.core.files import items, mapping
-from bench.plan.interim_looks import table_looks
+from bench.plan.interim_looks import looks_before
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.table_fit import Observation
@@ -27,6 +27,7 @@ LEAST_PER_CONNECTION = 2
 CONFIDENCE = 0.95
 """Of the interval of a service's own figure."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
+    Metric.SPEED: frozenset({"host", "loadgen-bound"}),
     Metric.CPU: frozenset({"host", "loadgen-bound"}),
     Metric.GOODPUT: frozenset({"host"}),
 }
@@ -43,16 +44,13 @@ class PlannedTable:
     waits: bool
     services: tuple[str, ...]
     rounds: int
+    looks: tuple[int, ...]
+    """The numbers of rounds after which it may be settled."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Scenario, tool, level."""
         return self.scenario, self.tool, self.level
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The numbers of rounds after which it may be settled."""
-        return table_looks(self.rounds)
 
 
 def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
@@ -64,7 +62,9 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
         if all(isinstance(word, str) for word in words) and names and type(rounds) is int and rounds > 0:
             scenario, tool, level, *services = map(str, words)
             waits = entry.get("waits") is True
-            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds))
+            planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
+            looks = tuple(sorted(set(planned))) or looks_before(rounds)
+            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds, looks))
     return tuple(found)
 
 
@@ -77,15 +77,19 @@ class TableRecords:
 
     @property
     def metric(self) -> Metric:
-        """CPU per request if the servers are busy and all their CPU counters known, else goodput."""
+        """The speed where all windows have it; before that was saved, CPU per request if the servers are busy and all
+        their CPU counters known; else goodput.
+        """
         whole = [record for record in self.records if not causes_against(record, Metric.CPU)]
+        if whole and all(record.speed for record in whole if record.successes):
+            return Metric.SPEED
         known = bool(whole) and all(record.cpu_per_success_s for record in whole if record.successes)
         return Metric.CPU if known and not self.table.waits else Metric.GOODPUT
 
     @property
     def unknown_cpu(self) -> str:
         """Why goodput is the metric where servers do not wait; empty else."""
-        if self.table.waits or self.metric is Metric.CPU:
+        if self.table.waits or self.metric is not Metric.GOODPUT:
             return ""
         whole = (record for record in self.records if record.successes and not causes_against(record, Metric.CPU))
         return next((r.nulls["cpu_per_success_s"] for r in whole if not r.cpu_per_success_s), "")
@@ -128,7 +132,11 @@ def is_thin(record: Record) -> bool:
 
 def value_of(record: Record, metric: Metric) -> float | None:
     """The figure as a speed, as a logarithm; None if the window does not count, or does not know it."""
-    figure = record.cpu_per_success_s if metric is Metric.CPU else record.goodput
+    figure = {
+        Metric.SPEED: record.speed,
+        Metric.CPU: record.cpu_per_success_s,
+        Metric.GOODPUT: record.goodput,
+    }[metric]
     if causes_against(record, metric) or is_thin(record) or not figure or not math.isfinite(figure):
         return None
     return -math.log(figure) if metric is Metric.CPU else math.log(figure)

@@ -66,7 +66,7 @@ def list_verb(argv: Sequence[str]) -> int:
         print(profile_words(plan))
     if plan.clients > 1:
         print(f"each by {plan.clients} load generators at once, among which connections and rates are divided")
-    first = table_looks(plan.turn_rounds)[0]
+    first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
         cell = table.first

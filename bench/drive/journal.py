@@ -110,7 +110,7 @@ def bound(source: Run, lines: Iterable[Line]) -> Collection[CellKey]:
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
     """Records with the causes that only all of them together show."""
-    return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))))
+    return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))), source.facts)
 
 
 def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:

@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, check_room
+from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
 from bench.load.far_counters import FarCounters, far_reader
+from bench.load.freezer import Freezer, freezer_of
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
 from bench.load.one_answer import one_answer_s, quiet_s
 from bench.load.turns import Runner, Turns, run_window
 from bench.load.turns_file import Load, Span, save_turns
+from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of
 from bench.records.clock_step import is_clock_step
 from bench.run.addresses import host_and_port, read_addresses
@@ -40,6 +42,8 @@ ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
 """A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
 NO_ANSWER = 10
 """The status of a service that gives no answer, as `loadgen/measure` has it."""
+ENDS_FROZEN = ("wrk", "ab")
+"""The tools that exit while the service is frozen; hey waits for responses under way, and counts them."""
 CLOCK_RETRIES = 2
 """How often a window is measured again because the time of day was set in it."""
 NOWHERE = "/not-found"
@@ -110,13 +114,14 @@ def wait_until_ready(block: Block) -> None:
 
 def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
     """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
-    counters, retries = CpuCounters(_cgroups(block)), retries_of(block.run)
+    counters, retries = CpuCounters(_cgroups(block), server_cpus=server_cpus_of(block.run)), retries_of(block.run)
+    freezer = freezer_of(block.run)
     for window in block.windows:
         steps: list[bool] = []
         _prepare(block, "prepare", block.still(window))
         while loads := _loads(block, block.still(window)):
             rng = random.Random(f"{seed} {loads[0].planned.id}")
-            taken, stepped = _load_window(block, loads, counters, rng, mark_s)
+            taken, stepped = _load_window(block, loads, counters, rng, freezer=freezer, mark_s=mark_s)
             steps.append(stepped)
             # The CPU time of a server outside of all containers cannot be told from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
@@ -165,7 +170,13 @@ def _measure_all(
 
 
 def _load_window(
-    block: Block, loads: Sequence[Load], counters: CpuCounters, rng: random.Random, mark_s: float | None
+    block: Block,
+    loads: Sequence[Load],
+    counters: CpuCounters,
+    rng: random.Random,
+    *,
+    freezer: Freezer | None,
+    mark_s: float | None,
 ) -> tuple[dict[str, Turns], bool]:
     """The turns by service, and whether the time of day was set meanwhile."""
     first = loads[0].planned
@@ -181,11 +192,14 @@ def _load_window(
             answer = one_answer_s(load.planned, load.peer) or said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
-            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds))
+            frozen = load.planned.tool in ENDS_FROZEN and not load.planned.url
+            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen))
         began, clock = time.time_ns(), time.monotonic_ns()
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]
-        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, mark_s=mark_s)
+        taken = run_window(
+            runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer, mark_s=mark_s
+        )
         span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(block.run)
     health = _health(block, [load.planned for load in loads])
@@ -222,6 +236,13 @@ def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, 
         said = err.decode(errors="replace").strip().rpartition("\n")[2]
         found[one.service] = {"status": None if status else 200, "time_s": None, "error": said if status else None}
     return found
+
+
+def server_cpus_of(run: Path) -> frozenset[int]:
+    """The CPUs of the run's services while they are loaded; none where run.json does not say."""
+    facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
+    words = mapping(facts.get("knobs")).get("SERVER_CPUS")
+    return frozenset(parse_list(words)) if isinstance(words, str) and words else frozenset()
 
 
 def _cgroups(block: Block) -> dict[str, str | FarCounters]:

@@ -7,12 +7,12 @@ Those on other machines are asked for (`far_counters`).
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.load.far_counters import FarCounters, boot_id
-from bench.records.turns import ALL_TASKS
+from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS
 
 HOST = Path("/host/cgroup")
 """Where services/common.yml mounts the host's cgroup file system."""
@@ -37,18 +37,28 @@ class Reading:
 
 
 class CpuCounters:
-    """The counters of some containers; `folders` maps a name to its folder below `root`, or to its far reader."""
+    """The counters of some containers; `folders` maps a name to its folder below `root`, or to its far reader.
+
+    `server_cpus` are the numbers of the CPUs that the services are loaded on.
+    """
 
     def __init__(
-        self, folders: Mapping[str, str | FarCounters], root: Path | None = None, own: Path = OWN, stat: Path = STAT
+        self,
+        folders: Mapping[str, str | FarCounters],
+        root: Path | None = None,
+        own: Path = OWN,
+        stat: Path = STAT,
+        server_cpus: Iterable[int] = (),
     ) -> None:
         root = root or cgroup_root()
+        self.server_cpus = tuple(sorted(server_cpus))
         self._far = {name: folder for name, folder in folders.items() if isinstance(folder, FarCounters)}
         self._files = {
             name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items() if isinstance(folder, str)
         }
         self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
         self._all = _files_of_all(root)
+        self._root = root
         self._stat = stat
         # Each machine counts once, however many readers are on it.
         machines = {far.boot: far for far in self._far.values()}
@@ -89,6 +99,7 @@ class CpuCounters:
                 cpu_ns[name] = used
         if self._all and not self._watched:
             cpu_ns[ALL_TASKS] = sum(_usage_ns(file) or 0 for file in self._all)
+            cpu_ns |= self._on_server_cpus((*names, "loadgen"))
         ticks = read_ticks(self._stat)
         asked: dict[FarCounters, list[str]] = {far: [] for far in self._watched}
         for name in names:
@@ -100,6 +111,14 @@ class CpuCounters:
             if far in self._watched:
                 ticks = tuple(map(sum, zip(ticks, ticks_there, strict=True)))
         return Reading(cpu_ns, ticks)
+
+
+    def _on_server_cpus(self, names: Iterable[str]) -> dict[str, int]:
+        """CPU time on the server's CPUs, of all tasks and of these containers; version 2 does not count by CPU."""
+        folders = [self._root, *(file.parent for name in names if (file := self._files.get(name)))]
+        used = [_usage_there_ns(folder, self.server_cpus) for folder in folders]
+        known = [ns for ns in used if ns is not None]
+        return {SERVER_CPUS: known[0], OURS_THERE: sum(known[1:])} if len(known) == len(used) else {}
 
 
 def read_ticks(stat: Path = STAT) -> tuple[int, ...]:
@@ -122,6 +141,14 @@ def _usage_file(folder: Path) -> Path | None:
         if (folder / name).is_file():
             return folder / name
     return None
+
+
+def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
+    try:
+        each = (folder / "cpuacct.usage_percpu").read_text().split()
+    except OSError:  # version 2, or the container is gone
+        return None
+    return sum(int(each[cpu]) for cpu in cpus) if cpus and cpus[-1] < len(each) else None
 
 
 def _usage_ns(file: Path) -> int | None:

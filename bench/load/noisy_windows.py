@@ -18,7 +18,7 @@ from bench.core.files import as_object, mapping, read_bytes
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement
 from bench.records.resource_usage import foreign_ratio
-from bench.records.turns import ALL_TASKS
+from bench.records.turns import ALL_TASKS, NOT_CONTAINERS
 from bench.run.spoiled import RETRIES, SPOILED
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
@@ -67,7 +67,7 @@ def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]
     cpu_s = cpus * sum(turns.load_ns + turns.drain_ns for turns in taken) / 1e9
     if not cpu_s or not sum(spent):
         return False
-    used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name != ALL_TASKS) / 1e9
+    used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name not in NOT_CONTAINERS) / 1e9
     told = [turns.cpu_ns[ALL_TASKS] / 1e9 for turns in taken if ALL_TASKS in turns.cpu_ns]
     all_s = sum(told) if len(told) == len(taken) else None
     foreign = foreign_ratio(cpu_s, spent, used_s, all_s=all_s)

@@ -54,6 +54,20 @@ def connections_to(peer: tuple[str, int]) -> Connections:
         return _by_proc(peer)
 
 
+def unread_connections(peer: tuple[str, int]) -> int:
+    """How many connections to `peer` have something that their tool has not read yet; 0 without sock_diag."""
+    address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
+    try:
+        return sum(
+            entry[_PORT_AT : _PORT_AT + 2] == port
+            and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address
+            and struct.unpack_from("=I", entry, _QUEUE_AT)[0] > 0
+            for entry in _connections()
+        )
+    except OSError:
+        return 0
+
+
 def received_bytes(devices: Path = DEVICES) -> int:
     """Bytes that this network's devices have received so far, headers included; the loopback's are left out."""
     lines = (line.partition(":") for line in devices.read_text().splitlines()[2:])

@@ -3,6 +3,10 @@
 In a turn one service's load tool runs and all others are stopped. The turn ends when the service has answered what was
 under way, so that no service works in the next one's time. All that is read of a service (its time, CPU time of the
 service, of the database and of the load generator, what the host did) is summed over its own turns.
+
+The tool counts responses until it has exited, and wrk looks only every 100 ms whether it is to end. So that it counts no
+response from after its turns, the service is frozen while the tool ends; where that cannot be done, the tool ends
+within the last turn, whose time and counters run until it has exited.
 """
 
 from __future__ import annotations
@@ -10,21 +14,24 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bench.load.cpu_counters import CpuCounters, Reading
+from bench.load.freezer import Freezer
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import connections_to, received_bytes
+from bench.load.sockets import connections_to, received_bytes, unread_connections
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
 _POLL_S = 0.0005
 _IDLE_CPU_NS, _IDLE_SHARE = 500_000, 0.03
 """CPU time that an idle server may use: it wakes now and then (uvicorn ten times a second), the longer the more."""
-_LAST_READ_S = 0.003
-"""The time in which a tool reads its last turn's answers before it is told to end."""
+_LAST_READ_S = 0.25
+"""The most that a tool is waited for to read the responses of its last turn, before it is told to end."""
+FROZEN, INTERRUPTED = "frozen", "interrupted"
+"""How a window ended: the service was frozen while the tool ended, or the tool ended within the last turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class Runner:
     """One service of the window: its name, its tool, its address and port.
 
     It is under load for `seconds`. `quiet_s` is longer than it takes for answers to all of the tool's connections, and
-    `one_quiet_s` for one answer, when it has nothing else to do.
+    `one_quiet_s` for one answer, when it has nothing else to do. `ends_frozen`: the tool exits while the service is
+    frozen; hey would wait for the responses under way.
     """
 
     service: str
@@ -41,6 +49,7 @@ class Runner:
     quiet_s: float = 0.02
     one_quiet_s: float = 0.02
     seconds: float = 1.0
+    ends_frozen: bool = True
 
 
 class Part(NamedTuple):
@@ -53,7 +62,10 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Turns:
-    """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat."""
+    """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat.
+
+    `end` is FROZEN or INTERRUPTED; empty where the tool has ended by itself.
+    """
 
     count: int = 0
     load_ns: int = 0
@@ -63,6 +75,7 @@ class Turns:
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
     each_ns: list[tuple[int, int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    end: str = ""
 
     def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
         """A turn: when it began, when its load ended, and when the last answer had come."""
@@ -87,13 +100,14 @@ def run_window(
     *,
     turn_s: float,
     rng: random.Random,
+    freezer: Freezer | None = None,
     mark_s: float | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
     """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
     `shared` are the containers that serve all of them (database, upstream, those of one's own app): what they use in a
-    turn is charged to it.
+    turn is charged to it. Without a `freezer` each tool ends within its last turn.
     With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
     turns = {runner.service: Turns() for runner in runners}
@@ -105,16 +119,33 @@ def run_window(
     order = rng.sample(runners, len(runners))
     for cycle in range(max(wanted.values(), default=0)):
         for runner in order:
+            last = cycle == wanted[runner.service] - 1
             if runner.tool.status is None and cycle < wanted[runner.service]:
-                _take_turn(runner, turns[runner.service], turn_s, watch)
-    for runner in runners:
+                ends = last and not (freezer and runner.ends_frozen)
+                (_take_last_turn if ends else _take_turn)(runner, turns[runner.service], turn_s, watch)
+    left = [runner for runner in order if runner.tool.status is None]
+    if freezer and left:
+        _end_frozen(left, turns, freezer)
+    for runner in left:
         if runner.tool.status is None:
-            runner.tool.resume()
-            time.sleep(_LAST_READ_S)
-            runner.tool.interrupt()
-    for runner in runners:
-        runner.tool.end()
+            _take_last_turn(runner, turns[runner.service], turn_s, watch)
     return turns
+
+
+def _end_frozen(runners: Sequence[Runner], turns: Mapping[str, Turns], freezer: Freezer) -> None:
+    """End the tools of those services that can be frozen: they read what has come, get nothing more, and exit."""
+    with freezer.frozen([runner.service for runner in runners]) as names:
+        ended = [runner for runner in runners if runner.service in names]
+        for runner in ended:
+            runner.tool.resume()
+        give_up = time.monotonic() + _LAST_READ_S
+        while any(unread_connections(runner.peer) for runner in ended) and time.monotonic() < give_up:
+            time.sleep(_POLL_S)
+        for runner in ended:
+            runner.tool.interrupt()
+        for runner in ended:
+            runner.tool.end()
+            turns[runner.service].end = FROZEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +174,34 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> No
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
     turns.add((began, held, done), before, watch.counters.read(runner.service, *watch.shared), cut=cut)
+
+
+def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
+    """A turn in which the tool is told to end, and that lasts until it has: responses, time and CPU are of one span.
+
+    Up to one request for each connection is then under way and in no count.
+    """
+    before = watch.counters.read(runner.service, *watch.shared)
+    began = watch.clock()
+    runner.tool.resume()
+    time.sleep(turn_s)
+    told = watch.clock()
+    runner.tool.interrupt()
+    runner.tool.end()
+    ended = watch.clock()
+    turns.add((began, told, ended), before, watch.counters.read(runner.service, *watch.shared), cut=False)
+    turns.end = INTERRUPTED
+    _settle(runner, watch.counters, ended, watch.clock)
+
+
+def _settle(runner: Runner, counters: CpuCounters, ended: int, clock: Callable[[], int]) -> None:
+    """Wait until the service has done with what its tool asked and did not wait for; the next turn is another's."""
+    last_work, worked = ended, counters.cpu_ns(runner.service)
+    while (now := clock()) - last_work < runner.one_quiet_s * 1e9 and now - ended < LONGEST_DRAIN_S * 1e9:
+        time.sleep(_POLL_S)
+        used = counters.cpu_ns(runner.service)
+        if used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_work):
+            last_work, worked = now, used
 
 
 def _marked_turn(runner: Runner, turn_s: float, mark_s: float, watch: _Watch) -> Part:

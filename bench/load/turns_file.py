@@ -94,13 +94,16 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
         "cpu_ns": turns.cpu_ns,
         "host_ticks": turns.host_ticks,
         "each_ns": turns.each_ns,
+        "end": turns.end,
         "missing": dict(missing),
     } | ({"parts": turns.parts} if turns.parts else {})
 
 
 def _limits(counters: CpuCounters) -> dict[str, Any]:
     hosts = counters.host_cpus
-    limits = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
+    limits: dict[str, Any] = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
+    if counters.server_cpus:
+        limits["server_cpus"] = len(counters.server_cpus)
     return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})
 
 

@@ -124,6 +124,7 @@ def make_record(
         window=planned.window,
         block=planned.block,
         settings=planned.settings,
+        window_end=evidence.turns.end or None if evidence.turns else None,
         node=_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
         **{name: value for name, (value, _) in figures.items()},
     )

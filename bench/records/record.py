@@ -15,7 +15,7 @@ from typing import Any
 from bench.core.files import as_object
 from bench.records.types import wrong_types
 
-SCHEMA = 2
+SCHEMA = 3
 
 MEASURED = "measured"
 
@@ -60,6 +60,8 @@ FIGURES = (
     "lag_s",
     "knee_rate",
     "process_cpu_s",
+    "speed",
+    "server_busy_ratio",
 )
 """Fields that every measurement should have: null only with a reason in `nulls`."""
 
@@ -90,6 +92,10 @@ class Record:
     that the tool's threads were ready to run and waited for a CPU that others used, both relative to the CPUs that the
     tool can use (ab has one thread). `foreign_ratio` is the busy CPU time of the host that does not belong to this
     measurement, relative to all of the host's CPUs.
+
+    In turns only: `speed` is successes per second of the turns that other programs did not take, which ranks a table;
+    `server_busy_ratio` is the service's CPU time relative to what other programs left of its CPUs; `window_end` says how
+    the load tool was ended (`frozen`, `interrupted`; null in runs made before that was saved).
     """
 
     id: str
@@ -173,6 +179,9 @@ class Record:
     # Several load generators that shared the load of the cell, and how far apart they started; null where one made it.
     loadgens: int | None = None
     start_skew_s: float | None = None
+    speed: float | None = None
+    server_busy_ratio: float | None = None
+    window_end: str | None = None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

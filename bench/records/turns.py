@@ -12,6 +12,9 @@ from bench.parse.parsed import Latency
 
 ALL_TASKS = "host"
 """Stands beside the containers' CPU times for all tasks of the host, the containers' included."""
+SERVER_CPUS, OURS_THERE = "server CPUs", "ours on server CPUs"
+"""And for all tasks on the CPUs of the services, and for the containers of the run there."""
+NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE})
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 
@@ -20,7 +23,8 @@ class Turns:
     """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
 
     `drain_s` is the part in which no new requests were sent and the answers under way were waited for; it was given up
-    `drains_cut` times. `missing` says why a container's CPU time is not known.
+    `drains_cut` times. `end` says how the tool was ended (see `bench.load.turns`); None in runs made before that was
+    saved, whose tools counted responses from after their turns. `missing` says why a container's CPU time is not known.
     """
 
     count: int
@@ -30,6 +34,19 @@ class Turns:
     cpu_s: Mapping[str, float]
     host_ticks: tuple[int, ...]
     missing: Mapping[str, str]
+    end: str | None = None
+
+    @property
+    def containers_s(self) -> float:
+        """CPU seconds of the run's containers."""
+        return sum(used for name, used in self.cpu_s.items() if name not in NOT_CONTAINERS)
+
+    @property
+    def others_s(self) -> float | None:
+        """CPU seconds of other programs on the CPUs of the services, else on all; None where that is not known."""
+        if SERVER_CPUS in self.cpu_s and OURS_THERE in self.cpu_s:
+            return max(0.0, self.cpu_s[SERVER_CPUS] - self.cpu_s[OURS_THERE])
+        return max(0.0, self.cpu_s[ALL_TASKS] - self.containers_s) if ALL_TASKS in self.cpu_s else None
 
     def cpu(self, container: str, unmeasured: str | None) -> tuple[float | None, str]:
         """A container's CPU time, and why it is not known if it is not."""
@@ -53,6 +70,7 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
         cpu_s={str(name): value / 1e9 for name, value in cpu_ns.items()},
         host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,
         missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
+        end=end if isinstance(end := told.get("end"), str) else None,
     )
 
 

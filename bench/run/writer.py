@@ -16,6 +16,7 @@ from bench.matrix.model import Matrix
 from bench.matrix.service import Service
 from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import LOCKS
+from bench.plan.interim_looks import table_looks
 from bench.plan.cells import Plan
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
@@ -75,6 +76,7 @@ def run_facts(
                 "waits": t.waits,
             }
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
+            | {"looks": list(table_looks(plan.turn_rounds))}
             for t in plan.tables
         ],
         "skipped": [

@@ -40,7 +40,7 @@ def service_names(source: Run) -> list[str]:
 def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
     """The records of a run after all validity rules."""
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    return with_reasons(apply_run_rules(build_records(source, services, seen), limits))
+    return with_reasons(apply_run_rules(build_records(source, services, seen), limits, source.facts))
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:

@@ -3,6 +3,8 @@
 - `loadgen-bound`: the figure may be the load generator's. The goodput is more than half of what the same tool reached
   against the null server in this run, or the tool waited for a CPU, or its CPUs were busy. Measurements of the null
   server are meant to be bound by the load generator: they are exempt, from noise too.
+- `impossible`: more successes than the load and the wait of each allow: N connections (or N workers that answer one
+  request at a time) give at most N / wait responses a second.
 - `host`: during the window the hypervisor, or programs outside the measurement, took CPU time. Its goodput and latency
   are the host's; its CPU time per request is not (`bench.analysis.cells` keeps it). The rule looks at the host's
   counters and never at the result.
@@ -10,15 +12,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.core.files import mapping
+from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"
 """The null server, which returns static responses: a tool's goodput against it is the tool's own ceiling."""
 BOUND = "loadgen-bound"
+IMPOSSIBLE = "impossible"
+TIMER_SLACK = 1.002
+"""Timers of event loops count from the last look at the clock, so that a wait may end a little early."""
+_WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
 MAX_OF_CEILING = 0.50
 """The largest goodput of a service, as a share of the tool's ceiling."""
 MAX_BUSY = 0.85
@@ -44,11 +53,43 @@ def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
     )
 
 
-def apply_run_rules(records: Iterable[Record], limits: NoiseLimits) -> list[Record]:
-    """The records of a run with the causes of the rules here added."""
+def apply_run_rules(
+    records: Iterable[Record], limits: NoiseLimits, facts: Mapping[str, Any] | None = None
+) -> list[Record]:
+    """The records of a run, whose run.json holds `facts`, with the causes of the rules here added."""
     every = list(records)
     ceilings = ceilings_of(every)
-    return [_judged(record, ceilings, limits) for record in every]
+    return [_judged(_possible(record, facts or {}), ceilings, limits) for record in every]
+
+
+def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str] | None:
+    """The most successes per second that its connections and workers can get, and why; None where nothing waits."""
+    wait_s = least_wait_s(record.scenario, mapping(facts.get("knobs")))
+    if not wait_s or not record.connections:
+        return None
+    at_once, whose = record.connections, f"{record.connections} connections"
+    if mapping(mapping(facts.get("services")).get(record.service)).get("concurrent") is False:
+        text = settings_of(record.settings).get("WORKERS") or str(mapping(facts.get("knobs")).get("WORKERS"))
+        if text.isascii() and text.isdigit() and 0 < int(text) < at_once:
+            at_once, whose = int(text), f"{text} workers that answer one request at a time"
+    return at_once / wait_s, f"{whose}, each response after {1000 * wait_s:g} ms"
+
+
+def least_wait_s(scenario: str, knobs: Mapping[str, Any]) -> float:
+    """How long each response of a scenario waits at least, in seconds; 0 where that is not known."""
+    if found := _WAIT.match(scenario):
+        own = str(knobs.get("UPSTREAM_DELAY_MS") or "0") if found[1] == "simple-request" and found[2] == "0" else found[2]
+        return int(own) / 1000 if own.isascii() and own.isdigit() else 0.0
+    return 0.0
+
+
+def _possible(record: Record, facts: Mapping[str, Any]) -> Record:
+    """The record, refused where its goodput cannot be."""
+    most = most_possible(record, facts) if record.outcome == MEASURED and record.goodput else None
+    if most is None or record.goodput is None or record.goodput <= TIMER_SLACK * most[0]:
+        return record
+    detail = f"{record.goodput:.6g} responses/s, where {most[0]:.6g} can be: {most[1]}"
+    return replace(record, valid=False, causes=(*record.causes, Cause(IMPOSSIBLE, detail)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +141,14 @@ def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
 
 def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     """The record with its causes."""
-    # In turns, noise falls on all services of a window alike, and is in the intervals of its table.
-    if record.outcome != MEASURED or record.service == NULL or record.mode == "turns":
+    if record.outcome != MEASURED or record.service == NULL:
         return record
     # Of several load generators, each has been looked at by itself (client_rules.py).
     starved = () if record.loadgens else _starved(record, limits)
     own = [cause.detail for cause in record.causes if cause.cause == BOUND]
     bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
     causes = [Cause(BOUND, bound)] if bound else []
+    # In turns, noise falls on all services of a window alike, and is in the intervals of its table (see noise_of).
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
     others = tuple(cause for cause in record.causes if cause.cause != BOUND)

@@ -54,6 +54,8 @@ turns_verb() {
 	local variables=("SEED=$SEED")
 	status=0
 	[[ ! ${TURN_MARK_MS:-} ]] || variables+=("TURN_MARK_MS=$TURN_MARK_MS")
+	[[ $1 != load ]] || open_freezer
 	attend in_loadgen env "${variables[@]}" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
+	[[ $1 != load ]] || close_freezer
 	facts+=("turns_$1_status=$status")
 }

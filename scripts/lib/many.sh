@@ -8,6 +8,8 @@ source "${BASH_SOURCE[0]%/*}/block_states.sh"
 source "${BASH_SOURCE[0]%/*}/cgroups.sh"
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
+# shellcheck source=scripts/lib/freeze.sh
+source "${BASH_SOURCE[0]%/*}/freeze.sh"
 # shellcheck source=scripts/lib/readers.sh
 source "${BASH_SOURCE[0]%/*}/readers.sh"
 # shellcheck source=scripts/lib/state.sh

@@ -6,6 +6,7 @@
 #   start_service NAME [loadgen]    sets server_pid, image_id, started_ns; fails where it does not start
 #   start_block NAME...             sets block_pid and block_up, and writes RUN/containers.tsv; fails where none starts
 #   pin_block NAME...               once they answer
+#   open_freezer, close_freezer     around the load: it may ask for services to be frozen (freeze.sh)
 #   look_at_block NAME...           sets block_ended, those whose container does not run any more
 #   save_block_states WHEN FOLDER NAME...    what server_state says of each, in FOLDER/NAME.WHEN
 #   stop_service NAME, stop_block NAME...
