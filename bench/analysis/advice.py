@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.analysis.bound_tools import bound_tools
 from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.table_observations import tables_of
 from bench.core.files import items, mapping
 from bench.core.formats import rounds_words
 from bench.records.record import MEASURED, Record
@@ -26,20 +27,23 @@ def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Itera
     every = list(records)
     bound = tuple(bound_tools(every))
     run = str(facts.get("run") or "RUN")
-    lines = [*_of_rankings(rankings, run)]
+    lines = [*_of_rankings(rankings, run, {table.key: table.rounds for table in tables_of(facts)})]
     if not lines and rankings:
         return bound
     expected = [str(line) for line in items(facts.get("expected"))]
     return tuple(dict.fromkeys([*lines, *expected, *(_of_noise(facts, every) if rankings else ()), *bound]))
 
 
-def _of_rankings(rankings: Iterable[Ranking], run: str) -> Iterator[str]:
+def _of_rankings(
+    rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int]
+) -> Iterator[str]:
+    """`planned` are the rounds of each table."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
     done: list[Ranking] = []
     for ranking in rankings:
         if ranking.look is None:
-            early += [ranking] if ranking.rounds < ranking.looks[0] else []
+            early += [ranking] if ranking.rounds < min(ranking.looks[0], planned.get(ranking.table, 0)) else []
         elif _open(ranking):
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:

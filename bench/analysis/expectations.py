@@ -31,7 +31,8 @@ class Wanted:
     """What is to be measured; times in seconds.
 
     `tables` is how many tables in turns there are, `prepared_s` the time of builds and verification, and
-    `first_look_s` that of measuring until the first verdicts are possible.
+    `first_look_s` that of measuring until the first verdicts are possible, which is after `first_look` rounds; `rounds`
+    is how many are planned.
     """
 
     mode: str
@@ -40,6 +41,8 @@ class Wanted:
     prepared_s: float
     first_look_s: float
     max_time_s: float | None = None
+    rounds: int | None = None
+    first_look: int = 0
 
 
 def cpu_times(proc_stat: str) -> tuple[int, ...]:
@@ -77,6 +80,11 @@ def _of_selection(wanted: Wanted) -> Iterator[str]:
         yield (
             "No load of this selection can be compared: there will be figures, and no ranking; add a closed loop,"
             " such as --level 16 with wrk."
+        )
+    elif wanted.rounds is not None and wanted.rounds < wanted.first_look:
+        yield (
+            f"--rounds {wanted.rounds} ends before the first verdicts, which come after {wanted.first_look} rounds:"
+            f" there will be figures in order, and no ranking; give --rounds {wanted.first_look}."
         )
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
         needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)

@@ -7,11 +7,12 @@ Its figures (requests/s, CPU time, memory) are of all rounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.metric import Metric
+from bench.analysis.order_words import listed
 from bench.analysis.published_ratios import along_axes, published_beside
 from bench.analysis.quota_words import limits_words, throttled_words
 from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
@@ -22,7 +23,9 @@ from bench.analysis.table_observations import (
     by_table,
     causes_against,
     figure,
+    idle_words,
     left_out,
+    limited_services,
     observations,
     tables_of,
 )
@@ -30,6 +33,7 @@ from bench.analysis.table_words import Places, labels, places_of, sentences, tab
 from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
+from bench.core.formats import number
 from bench.records.record import Record
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
@@ -64,6 +68,7 @@ def judge_tables(
     return tuple(
         _with_words(
             _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
+            _cheapest(measured, labels(measured.table.services, places)),
             places,
             reference,
             knobs,
@@ -86,6 +91,7 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 
 def _with_words(
     ranking: Ranking,
+    cheapest: str,
     places: Places,
     reference: ReferenceComparison | None,
     knobs: Mapping[str, Any],
@@ -93,6 +99,8 @@ def _with_words(
 ) -> Ranking:
     asked = ref_question(pairs, places) or table_question([row.service for row in ranking.rows], places)
     told = [*(ref_sentences(ranking, pairs, places) or sentences(ranking, places))]
+    if cheapest:
+        told.insert(1, cheapest)
     if ranking.unknown_cpu:
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
@@ -104,16 +112,36 @@ def _with_words(
     return replace(ranking, question=asked, sentences=tuple(told), beside=tuple(beside_words(ranking, short)))
 
 
-def _look(measured: TableRecords) -> _Look:
-    table, rounds = measured.table, measured.rounds
+def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
+    """The last look that was reached, by the table's metric or another one."""
+    table, rounds, metric = measured.table, measured.rounds, metric or measured.metric
     reached = _reached(measured)
     level = look_levels(table.looks)[reached or table.looks[0]]
     kept = set(rounds[:reached])
-    seen = observations((record for record in measured.records if record.round in kept), measured.metric)
+    counted = [record for record in measured.records if record.round in kept]
+    seen = observations(counted, metric)
     if len({one.service for one in seen}) < 2:
         return _Look(reached, level, None, {})
     fit = fit_table(seen)
-    return _Look(reached, level, fit, differences(fit, level))
+    found = differences(fit, level)
+    if metric is Metric.SPEED:
+        found = at_least(found, limited_services(counted))
+    return _Look(reached, level, fit, found)
+
+
+def at_least(
+    found: Mapping[tuple[str, str], Difference], limited: Collection[str]
+) -> Mapping[tuple[str, str], Difference]:
+    """Without the verdicts that do not hold where the speeds of `limited` services are lower bounds.
+
+    Such a service may be shown to be faster than another one, but neither slower nor the same.
+    """
+
+    def told(one: Difference) -> Difference:
+        allowed = {NOT_ENOUGH} if {one.i, one.j} <= {*limited} else {NOT_ENOUGH, FASTER if one.i in limited else SLOWER}
+        return one if not {one.i, one.j} & {*limited} or one.word in allowed else replace(one, word=NOT_ENOUGH)
+
+    return {pair: told(one) for pair, one in found.items()}
 
 
 def _reached(measured: TableRecords) -> int | None:
@@ -184,8 +212,11 @@ def _row(
         notes.insert(0, APART)
     bound = next((c.detail for r in own for c in r.causes if c.cause == "loadgen-bound"), None)
     goodput = figure(own, Metric.GOODPUT, lambda record: record.goodput)
-    if goodput is None and bound and measured.metric is Metric.CPU:
+    if measured.metric is Metric.SPEED and service in limited_services(own):
+        notes.append(f"at least as fast as shown: the load generator is the limit ({bound})")
+    elif goodput is None and bound and measured.metric is not Metric.GOODPUT:
         notes.append(f"no requests/s: the load generator is the limit ({bound})")
+    notes += idle_words(own) if measured.metric is Metric.SPEED and not measured.table.waits else []
     return Row(
         service=service,
         label=label,
@@ -221,6 +252,22 @@ def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
     if not causes:
         return "too few responses in every window"
     return f"{causes[0].cause}: {causes[0].detail}"
+
+
+def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:
+    """Which services need the least CPU per request: a question of its own, with intervals of its own."""
+    look = _look(measured, Metric.CPU)
+    if measured.metric is not Metric.SPEED or look.rounds is None or look.fit is None:
+        return ""
+    best = [one.service for one in rank(look.fit, look.level, look.found) if one.tier == 1]
+    costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
+    if not best or any(cost is None for cost in costs):
+        return ""
+    least, most = (MICROSECONDS * pick(cost.mean for cost in costs if cost) for pick in (min, max))
+    needs = f"{number(least)} µs" if len(best) == 1 else f"{number(least)} to {number(most)} µs"
+    who = listed([names[name] for name in best])
+    tied = f"{who} need{'s' if len(best) == 1 else ''} the least CPU per request ({needs})"
+    return f"Cheapest: {tied}{', and are tied' if len(best) > 1 else ''}."
 
 
 def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:

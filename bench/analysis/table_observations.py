@@ -24,6 +24,8 @@ from bench.stats.table_fit import Observation
 LEAST_SUCCESSES = 30
 LEAST_PER_CONNECTION = 2
 """A window counts if it has this many successes, and as many of them for each connection."""
+BUSY = 0.85
+"""A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
 """Of the interval of a service's own figure."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
@@ -152,6 +154,29 @@ def observations(records: Iterable[Record], metric: Metric) -> list[Observation]
             window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
             found[window, record.service] = Observation(record.round, window, record.service, value)
     return list(found.values())
+
+
+def limited_services(records: Iterable[Record]) -> frozenset[str]:
+    """Services that the load generator, and not the CPU, kept from serving more, in most windows that count."""
+    limited: dict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        if value_of(record, Metric.SPEED) is not None:
+            bound = any(cause.cause == "loadgen-bound" for cause in record.causes)
+            limited[record.service].append(bound and (record.server_busy_ratio or 0) < BUSY)
+    return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
+
+
+def idle_words(records: Sequence[Record]) -> list[str]:
+    """Says of a service that it idles under load, where nothing that the load generator does explains it."""
+    seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
+    if not seen or any(cause.cause == "loadgen-bound" for record in seen for cause in record.causes):
+        return []
+    busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
+    if busy >= BUSY:
+        return []
+    each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
+    takes = f": each response takes {1000 * fmean(each):.3g} ms" if each else ""
+    return [f"busy for {100 * busy:.0f} % of its turns{takes}, in which it mostly waits"]
 
 
 def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:

@@ -210,6 +210,8 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
         # Tables are measured before everything else.
         first_look_s=table_looks(plan.turn_rounds)[0] * plan.round_seconds(),
         max_time_s=max_time_s,
+        rounds=plan.turn_rounds if plan.tables else None,
+        first_look=table_looks(plan.turn_rounds)[0],
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench.analysis.metric import Metric
 from bench.analysis.profiled import Profile
 from bench.analysis.ranking import Ranking
+from bench.analysis.scenario_words import wait_words
 from bench.analysis.why import Finding, Why
 from bench.core.formats import number
 from bench.render.table import Table
@@ -48,7 +49,7 @@ def not_sampled(ranking: Ranking, profiles: Iterable[Profile]) -> list[str]:
     if len(every) < len(ranking.rows):
         chosen = f"of {len(ranking.rows)} services, {len(every)} were to be sampled"
         lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
-    if ranking.metric is not Metric.CPU:
+    if ranking.metric is not Metric.CPU and wait_words(ranking.scenario):
         lines.append(f"{load}: {WAITS}")
     return lines
 
