@@ -34,16 +34,18 @@ def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Itera
     return tuple(dict.fromkeys([*lines, *expected, *(_of_noise(facts, every) if rankings else ()), *bound]))
 
 
-def _of_rankings(
-    rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int]
-) -> Iterator[str]:
+def _of_rankings(rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
     """`planned` are the rounds of each table."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
     done: list[Ranking] = []
     for ranking in rankings:
         if ranking.look is None:
-            early += [ranking] if ranking.rounds < min(ranking.looks[0], planned.get(ranking.table, 0)) else []
+            early += (
+                [ranking]
+                if ranking.rounds < min(ranking.looks[0], planned.get(ranking.table, ranking.looks[0]))
+                else []
+            )
         elif _open(ranking):
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:

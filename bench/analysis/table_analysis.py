@@ -33,7 +33,7 @@ from bench.analysis.table_words import Places, labels, places_of, sentences, tab
 from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
-from bench.core.formats import number
+from bench.core.formats import number as digits
 from bench.records.record import Record
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
@@ -68,7 +68,6 @@ def judge_tables(
     return tuple(
         _with_words(
             _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
-            _cheapest(measured, labels(measured.table.services, places)),
             places,
             reference,
             knobs,
@@ -91,7 +90,6 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 
 def _with_words(
     ranking: Ranking,
-    cheapest: str,
     places: Places,
     reference: ReferenceComparison | None,
     knobs: Mapping[str, Any],
@@ -99,8 +97,7 @@ def _with_words(
 ) -> Ranking:
     asked = ref_question(pairs, places) or table_question([row.service for row in ranking.rows], places)
     told = [*(ref_sentences(ranking, pairs, places) or sentences(ranking, places))]
-    if cheapest:
-        told.insert(1, cheapest)
+    told[1:1] = [ranking.cheapest] if ranking.cheapest else []
     if ranking.unknown_cpu:
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
@@ -170,6 +167,7 @@ def _ranking(
         replace(row, note="; ".join([*([row.note] * bool(row.note)), *_remarks(measured, row, knobs)])) for row in rows
     ]
     best = next((row.service for row in rows if row.rank == 1), "")
+    cheapest = _cheapest(measured, names)
     return Ranking(
         scenario=table.scenario,
         tool=table.tool,
@@ -187,6 +185,7 @@ def _ranking(
         ),
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
+        cheapest=cheapest,
     )
 
 
@@ -256,15 +255,17 @@ def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
 
 def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:
     """Which services need the least CPU per request: a question of its own, with intervals of its own."""
+    if measured.metric is not Metric.SPEED:
+        return ""
     look = _look(measured, Metric.CPU)
-    if measured.metric is not Metric.SPEED or look.rounds is None or look.fit is None:
+    if look.rounds is None or look.fit is None:
         return ""
     best = [one.service for one in rank(look.fit, look.level, look.found) if one.tier == 1]
     costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
     if not best or any(cost is None for cost in costs):
         return ""
     least, most = (MICROSECONDS * pick(cost.mean for cost in costs if cost) for pick in (min, max))
-    needs = f"{number(least)} µs" if len(best) == 1 else f"{number(least)} to {number(most)} µs"
+    needs = f"{digits(least)} µs" if len(best) == 1 else f"{digits(least)} to {digits(most)} µs"
     who = listed([names[name] for name in best])
     tied = f"{who} need{'s' if len(best) == 1 else ''} the least CPU per request ({needs})"
     return f"Cheapest: {tied}{', and are tied' if len(best) > 1 else ''}."

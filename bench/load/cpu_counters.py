@@ -112,7 +112,6 @@ class CpuCounters:
                 ticks = tuple(map(sum, zip(ticks, ticks_there, strict=True)))
         return Reading(cpu_ns, ticks)
 
-
     def _on_server_cpus(self, names: Iterable[str]) -> dict[str, int]:
         """CPU time on the server's CPUs, of all tasks and of these containers; version 2 does not count by CPU."""
         folders = [self._root, *(file.parent for name in names if (file := self._files.get(name)))]

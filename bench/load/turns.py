@@ -4,8 +4,8 @@ In a turn one service's load tool runs and all others are stopped. The turn ends
 under way, so that no service works in the next one's time. All that is read of a service (its time, CPU time of the
 service, of the database and of the load generator, what the host did) is summed over its own turns.
 
-The tool counts responses until it has exited, and wrk looks only every 100 ms whether it is to end. So that it counts no
-response from after its turns, the service is frozen while the tool ends; where that cannot be done, the tool ends
+The tool counts responses until it has exited, and wrk looks only every 100 ms whether it is to end. So that it counts
+no response from after its turns, the service is frozen while the tool ends; where that cannot be done, the tool ends
 within the last turn, whose time and counters run until it has exited.
 """
 

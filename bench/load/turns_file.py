@@ -101,7 +101,11 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
 
 def _limits(counters: CpuCounters) -> dict[str, Any]:
     hosts = counters.host_cpus
-    limits: dict[str, Any] = {"nofile": os.sysconf("SC_OPEN_MAX"), "cpus": len(os.sched_getaffinity(0)), "host_cpus": sum(hosts)}
+    limits: dict[str, Any] = {
+        "nofile": os.sysconf("SC_OPEN_MAX"),
+        "cpus": len(os.sched_getaffinity(0)),
+        "host_cpus": sum(hosts),
+    }
     if counters.server_cpus:
         limits["server_cpus"] = len(counters.server_cpus)
     return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 LOOKS = (6, 8, 12)
-"""In rounds; the last look is the end. No verdict comes before the first: a service whose containers are of two kinds, 5 %
-apart, has a false verdict in 13 % of tables after four rounds, in 5 % after five and in 4.4 % after six (simulated)."""
+"""In rounds; the last look is the end. No verdict comes before the first: a service whose containers are of two kinds,
+5 % apart, has false verdicts in 13 % of tables after four rounds, in 5 % after five, in 4.4 % after six (simulated)."""
 LOOKS_BEFORE = (4, 6, 8, 12)
 """Of runs whose run.json does not name its looks."""
 

@@ -56,7 +56,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "successes": Field("requests that got the expected response"),
         "errors": Field("errors by kind; `status` counts responses by HTTP status (vegeta: 0 is no response)"),
         "duration_s": Field("duration of the load, as the tool reports it", "s"),
-        "goodput": Field("successes per second: the figure that is ranked", "1/s"),
+        "goodput": Field("successes per second", "1/s"),
         "sent_rate": Field("requests started per second", "1/s"),
         "latency_kind": Field("open loop, or closed loop (whose percentiles hide stalls)"),
         "latency_s": Field("latency in this window; do not average percentiles of several windows", "s"),
@@ -90,6 +90,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "node": Field("in a run on several machines, the node where the service was"),
         "loadgens": Field("number of load generators that shared the cell's load, where there were several"),
         "start_skew_s": Field("how far apart several load generators started", "s"),
+        "speed": Field("in turns: successes per second that other programs did not take; ranks a table", "1/s"),
+        "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
+        "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),
     }
 )
 """Every field of `bench.records.record.Record`, in its order."""

@@ -94,8 +94,8 @@ class Record:
     measurement, relative to all of the host's CPUs.
 
     In turns only: `speed` is successes per second of the turns that other programs did not take, which ranks a table;
-    `server_busy_ratio` is the service's CPU time relative to what other programs left of its CPUs; `window_end` says how
-    the load tool was ended (`frozen`, `interrupted`; null in runs made before that was saved).
+    `server_busy_ratio` is the service's CPU time relative to what other programs left of its CPUs; `window_end` says
+    how the load tool was ended (`frozen`, `interrupted`; null in runs made before that was saved).
     """
 
     id: str

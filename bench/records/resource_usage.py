@@ -168,7 +168,10 @@ def _speed(
     left_s = turns.seconds - others_s * busy**2 / cpus
     known = successes is not None and left_s > 0
     return {
-        "speed": (successes / left_s if known and successes else None, unmeasured or "the number of successes is unknown"),
+        "speed": (
+            successes / left_s if known and successes else None,
+            unmeasured or "the number of successes is unknown",
+        ),
         "server_busy_ratio": (busy, ""),
     }
 

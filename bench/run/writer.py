@@ -16,8 +16,8 @@ from bench.matrix.model import Matrix
 from bench.matrix.service import Service
 from bench.matrix.wheels import FOLDER as PACKAGES
 from bench.own_app.app import LOCKS
-from bench.plan.interim_looks import table_looks
 from bench.plan.cells import Plan
+from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
 from bench.run.services_file import services_file

@@ -78,7 +78,9 @@ def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str]
 def least_wait_s(scenario: str, knobs: Mapping[str, Any]) -> float:
     """How long each response of a scenario waits at least, in seconds; 0 where that is not known."""
     if found := _WAIT.match(scenario):
-        own = str(knobs.get("UPSTREAM_DELAY_MS") or "0") if found[1] == "simple-request" and found[2] == "0" else found[2]
+        own = (
+            str(knobs.get("UPSTREAM_DELAY_MS") or "0") if found[1] == "simple-request" and found[2] == "0" else found[2]
+        )
         return int(own) / 1000 if own.isascii() and own.isdigit() else 0.0
     return 0.0
 

@@ -10,6 +10,7 @@ import pytest
 from make_run import entry, output_of, write_measurement
 
 from bench.__main__ import main
+from bench.plan.interim_looks import looks_before
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
@@ -42,12 +43,13 @@ def block(
     return lines
 
 
-def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4) -> list[dict[str, Any]]:
+def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequence[int] = ()) -> list[dict[str, Any]]:
     """What run.json says of the tables in turns that these lines are of."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in lines:
         cell = {key: line[key] for key in ("scenario", "tool", "level")}
-        table = found.setdefault(tuple(cell.values()), cell | {"waits": False, "services": [], "rounds": rounds})
+        planned = {"waits": False, "services": [], "rounds": rounds, "looks": list(looks or looks_before(rounds))}
+        table = found.setdefault(tuple(cell.values()), cell | planned)
         table["services"] += [] if line["service"] in table["services"] else [line["service"]]
     return [*found.values()]
 

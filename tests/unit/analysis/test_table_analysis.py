@@ -15,13 +15,14 @@ from make_run import write_run
 from turns_runs import facts_of, measured, ranking_of, record, service_of, table
 
 from bench.analysis.judged_run import judge_run
+from bench.analysis.metric import Metric
 from bench.analysis.ranking import Ranking, Row
 from bench.analysis.table_analysis import judge_tables, settled_tables
 from bench.analysis.table_observations import PlannedTable, tables_of
 from bench.plan.interim_looks import table_looks
-from bench.records.record import Cause
+from bench.records.record import Cause, Record
 from bench.stats.table_fit import TableFit
-from bench.stats.table_verdicts import Difference, differences
+from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, differences
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
@@ -159,14 +160,14 @@ def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
 
 def test_looks_are_planned_and_bounded_by_the_most_rounds() -> None:
     assert [table_looks(most) for most in (1, 2, 4, 5, 7, 8, 12, 20)] == [
-        (1,),
-        (2,),
-        (4,),
-        (5,),
-        (4, 7),
-        (4, 6, 8),
-        (4, 6, 8, 12),
-        (4, 6, 8, 12, 20),
+        (6,),
+        (6,),
+        (6,),
+        (6,),
+        (7,),
+        (6, 8),
+        (6, 8, 12),
+        (6, 8, 12, 20),
     ]
     assert all(later > earlier for most in range(1, 40) for earlier, later in pairwise(table_looks(most)))
 
@@ -270,7 +271,8 @@ def test_malformed_tables_of_run_json_are_left_out() -> None:
     wrong = [None, 3, {}, good | {"services": "ab"}, good | {"rounds": True}, good | {"rounds": 0}]
     wrong += [good | {"tool": 3}, good | {"services": []}, good | {"services": ["a", 1]}, good | {"rounds": "4"}]
     facts = facts_of(*wrong, good)  # type: ignore[arg-type]
-    assert tables_of(facts) == (PlannedTable("json", "wrk", "c16", False, ("a", "b"), 12),)
+    assert tables_of(facts) == (PlannedTable("json", "wrk", "c16", False, ("a", "b"), 12, (4, 6, 8, 12)),)
+    assert tables_of(facts_of(good | {"looks": [6, 12]}))[0].looks == (6, 12)
     assert tables_of({}) == ()
 
 
@@ -295,3 +297,51 @@ def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyP
     found = ranking_of({"aiohttp": 2000, "tornado": 1000, "uvicorn-asgi": 4000}, 8)
     assert [row.rank for row in found.rows] == [1, 2, 3]
     assert len(calls) == 1
+
+
+def with_speed(record: Record, speed: float, busy: float = 0.95, *causes: str) -> Record:
+    """As records of today are."""
+    nulls = {name: why for name, why in record.nulls.items() if name not in ("speed", "server_busy_ratio")}
+    found = tuple(Cause(cause, "as made up") for cause in causes)
+    return replace(record, speed=speed, server_busy_ratio=busy, nulls=nulls, causes=found, valid=not found)
+
+
+def test_one_speed_ranks_busy_and_idle_services() -> None:
+    # The idle one has a quarter of the CPU per request, and serves a third.
+    records = [
+        with_speed(record, speed=record.goodput or 0.0, busy=0.96 if "aiohttp" in record.service else 0.12)
+        for record in measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    assert found.metric is Metric.SPEED
+    assert [(row.label, row.rank) for row in found.rows] == [("aiohttp", 1), ("tornado", 2)]
+    (contrast,) = found.contrasts
+    assert contrast.verdict == SLOWER
+    assert found.rows[1].note.startswith("busy for 12 % of its turns")
+    assert found.rows[0].note == ""
+    assert found.cheapest == "Cheapest: tornado needs the least CPU per request (100 µs)."
+    assert found.cheapest in found.sentences
+
+
+def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
+    speeds = {"aiohttp": 2000, "tornado": 4000, "uvicorn-asgi": 8000}
+    every = measured(speeds, 6)
+    limited = [
+        with_speed(record, record.goodput or 0.0, 0.6, "loadgen-bound")
+        if "tornado" in record.service
+        else with_speed(record, record.goodput or 0.0)
+        for record in every
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, speeds))), limited)
+    words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
+    assert words == {
+        ("aiohttp", "tornado"): FASTER,
+        ("aiohttp", "uvicorn-asgi"): FASTER,
+        ("tornado", "uvicorn-asgi"): NOT_ENOUGH,
+    }
+    row = next(row for row in found.rows if row.label == "tornado")
+    assert row.goodput is None and row.note.startswith("at least as fast as shown: the load generator is the limit")
+    # A busy server is its own limit, whatever its tool says.
+    busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
+    (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
+    assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}

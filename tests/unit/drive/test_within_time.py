@@ -25,7 +25,7 @@ def scenarios(steps: tuple[Step, ...]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("seconds", "found"),
-    [(1000, {"json", "db-raw"}), (40, {"json", "db-raw"}), (39, {"json"}), (20, {"json"}), (19, {"json", "db-raw"})],
+    [(1000, {"json", "db-raw"}), (60, {"json", "db-raw"}), (59, {"json"}), (30, {"json"}), (29, {"json", "db-raw"})],
     ids=["enough", "just enough", "for one", "just for one", "for none"],
 )
 def test_as_many_tables_as_get_their_first_look(seconds: float, found: set[str]) -> None:
@@ -35,9 +35,9 @@ def test_as_many_tables_as_get_their_first_look(seconds: float, found: set[str])
 
 def test_what_is_begun_comes_before_what_is_not() -> None:
     steps = tables(12)
-    left = [kept for step in steps if (kept := step.without([("json", "wrk", "c16")] if step.round > 8 else []))]
-    left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 3 else []))]
-    # db-raw has three rounds, and one to go; json had its look after four.
+    left = [kept for step in steps if (kept := step.without([("json", "wrk", "c16")] if step.round > 6 else []))]
+    left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 5 else []))]
+    # db-raw has five rounds, and one to go; json had its look after six.
     assert scenarios(in_time(steps, left, 14)) == {"db-raw"}
     assert scenarios(in_time(steps, left, 15)) == {"json", "db-raw"}
 
@@ -45,9 +45,9 @@ def test_what_is_begun_comes_before_what_is_not() -> None:
 def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [line for number in range(1, 5) for line in block(number, STACKS, ("json", "db-raw"))]
-    folder = write_run(tmp_path / "run", lines, tables_in_turns=tables_of(lines))
-    status, now = ask(folder, capsys, 0, "--begin", "--max-time", "25")[0], 0.0
+    lines = [line for number in range(1, 7) for line in block(number, STACKS, ("json", "db-raw"))]
+    folder = write_run(tmp_path / "run", lines, tables_in_turns=tables_of(lines, 6, [6]))
+    status, now = ask(folder, capsys, 0, "--begin", "--max-time", "35")[0], 0.0
     seen = []
     while status == 0:
         text = (folder / "step.jsonl").read_text()
@@ -56,6 +56,4 @@ def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(
         now += 5 * len(seen[-1])
         finish_block(folder, kept, {line["service"]: 3000.0 for line in kept})
         status = ask(folder, capsys, now)[0]
-    assert seen == [{"json"}] * 4 + [{"db-raw"}], (
-        "the look after four rounds, and what the rest of the time is good for"
-    )
+    assert seen == [{"json"}] * 6 + [{"db-raw"}], "the look after six rounds, and what the rest of the time is good for"

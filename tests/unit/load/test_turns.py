@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
 from bench.load.sockets import Connections, connections_to, received_bytes
-from bench.load.turns import Runner, run_window
+from bench.load.turns import FROZEN, INTERRUPTED, Runner, Turns, run_window
 
 COUNTS = """
 n=0
@@ -52,6 +54,29 @@ class Ticks:
     def read(self, *names: str) -> Reading:
         self.readings += 1
         return Reading(dict.fromkeys((*names, "loadgen"), 7 * self.readings), (self.readings,) * 8)
+
+
+class Frozen:
+    """A freezer that freezes nothing, and says so of all services but some; `asked` is what it was asked."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused = refused
+        self.asked: list[tuple[str, ...]] = []
+        self.thawed = 0
+
+    @contextmanager
+    def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
+        self.asked.append(tuple(services))
+        try:
+            yield frozenset(services) - frozenset(self.refused)
+        finally:
+            self.thawed += 1
+
+
+def run(runners: list[Runner], counters: Ticks, shared: list[str], **options: Any) -> dict[str, Turns]:
+    """A window whose tools end while their services are frozen, unless told otherwise."""
+    options = {"freezer": Frozen(), "rng": random.Random(1)} | options
+    return run_window(runners, counters, shared, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -137,7 +162,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
     monkeypatch.setattr(turns_module.time, "sleep", look)
     counters = Ticks()
     runners = [Runner(name, tools[name], NOWHERE, seconds=0.2) for name in names]
-    taken = run_window(runners, counters, ["db"], turn_s=turn_s, rng=random.Random(1))  # type: ignore[arg-type]
+    taken = run(runners, counters, ["db"], turn_s=turn_s)
     assert len(seen) == 12
     assert all(len(running) == 1 for running in seen), seen
     for name in names:
@@ -151,16 +176,63 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
 
 def test_a_slow_service_has_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
     quick, slow = (Runner(name, tool(tmp_path / name), NOWHERE, seconds=s) for name, s in (("a", 0.1), ("b", 0.4)))
-    taken = run_window([quick, slow], Ticks(), [], turn_s=0.1, rng=random.Random(1))  # type: ignore[arg-type]
+    taken = run([quick, slow], Ticks(), [], turn_s=0.1)
     assert (taken["a"].count, taken["b"].count) == (1, 4)
 
 
 def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
     runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE, seconds=2.0)
     other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=2.0)
-    taken = run_window([runner, other], Ticks(), [], turn_s=0.5, rng=random.Random(1))  # type: ignore[arg-type]
+    taken = run([runner, other], Ticks(), [], turn_s=0.5)
     assert runner.tool.status == 5
     assert taken["a"].count < taken["b"].count == 4
+
+
+def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path, nothing_under_way: None) -> None:
+    freezer = Frozen()
+    runners = [Runner(name, tool(tmp_path / name), NOWHERE, seconds=0.2) for name in ("a", "b")]
+    taken = run(runners, Ticks(), [], turn_s=0.1, freezer=freezer)
+    assert [sorted(names) for names in freezer.asked] == [["a", "b"]] and freezer.thawed == 1
+    assert {turns.end for turns in taken.values()} == {FROZEN}
+    assert [runner.tool.status for runner in runners] == [3, 3]
+
+
+def test_services_are_thawed_where_a_tool_cannot_be_ended(
+    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: HeldTool) -> None:
+        raise OSError("gone")
+
+    freezer = Frozen()
+    monkeypatch.setattr(HeldTool, "interrupt", fails)
+    with tool(tmp_path / "a") as held, pytest.raises(OSError, match="gone"):
+        run([Runner("a", held, NOWHERE, seconds=0.1)], Ticks(), [], turn_s=0.1, freezer=freezer)
+    assert freezer.thawed == 1
+
+
+@pytest.mark.parametrize("freezer", [None, Frozen("a")], ids=["no freezer", "cannot be frozen"])
+def test_without_a_freezer_time_and_counters_run_until_the_tool_has_exited(
+    tmp_path: Path, nothing_under_way: None, freezer: Frozen | None
+) -> None:
+    lingers = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: (time.sleep(0.2), print("whole"), sys.exit(0)))
+while True:
+    time.sleep(0.01)
+"""
+    runner = Runner("a", tool(tmp_path / "a", lingers), NOWHERE, seconds=1.0)
+    taken = run([runner], Ticks(), [], turn_s=0.5, freezer=freezer)["a"]
+    # One that cannot be frozen has had all its turns by then, and gets one more.
+    assert (taken.end, taken.count) == (INTERRUPTED, 3 if freezer else 2)
+    assert taken.load_ns + taken.drain_ns >= 1.2e9, "the tool's last 0.2 s are in the window"
+    assert taken.cpu_ns["a"] == 7 * taken.count
+
+
+def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path, nothing_under_way: None) -> None:
+    freezer = Frozen()
+    runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2, ends_frozen=False)
+    assert run([runner], Ticks(), [], turn_s=0.1, freezer=freezer)["a"].end == INTERRUPTED
+    assert freezer.asked == []
 
 
 @pytest.fixture
@@ -203,7 +275,7 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str
         thread = threading.Thread(target=answer_late, args=(listener, late_s, asked))
         thread.start()
         runner = Runner("a", tool(tmp_path / f"a-{turn_s}", asks), peer, quiet_s=5.0, seconds=turn_s)
-        taken = run_window([runner], Ticks(), [], turn_s=turn_s, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+        taken = run([runner], Ticks(), [], turn_s=turn_s)["a"]
         thread.join()
         if asked.is_set():
             break
@@ -242,7 +314,7 @@ def test_a_connection_without_a_request_is_not_waited_for(
         client.sendall(b"GET")
         assert connections_to(peer) == Connections(1)
     runner = Runner("a", tool(tmp_path / "a", client_of(listener)), peer, quiet_s=60.0, seconds=0.5)
-    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
     assert taken.drain_ns < 0.05e9
 
@@ -253,7 +325,7 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
     listener, peer = server
     asks = client_of(listener, "s.sendall(b'GET')")
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.05, seconds=0.5)
-    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
     # The quiet time itself is not the service's.
     assert taken.drain_ns < 0.05e9
@@ -293,7 +365,7 @@ def test_an_idle_server_that_wakes_now_and_then_has_nothing_under_way(
     listener, peer = server
     asks = client_of(listener, "s.sendall(b'GET')")
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.4, seconds=0.5)
-    taken = run_window([runner], Waking(share), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], Waking(share), [], turn_s=0.5)["a"]
     assert taken.drains_cut == cut
     assert taken.drain_ns < 0.2e9 or cut
 
@@ -319,7 +391,7 @@ def test_a_worker_that_reads_from_a_connection_without_a_request_is_not_waited_f
     listener, peer = server
     asks = client_of(listener, f"t=socket.create_connection(('127.0.0.1',{peer[1]}))\nt.sendall(b'GET')")
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, one_quiet_s=0.05, seconds=0.5)
-    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
     assert taken.drain_ns < 0.05e9
 
@@ -331,7 +403,7 @@ def test_a_service_that_never_answers_is_given_up(
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
     asks = client_of(listener, "s.sendall(b'GET')")
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=0.5)
-    taken = run_window([runner], Ticks(), [], turn_s=0.5, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 1
 
 
@@ -352,6 +424,19 @@ def test_counters_of_both_cgroup_versions(tmp_path: Path, version: str) -> None:
     assert counters.missing.keys() == {"gone"}
 
 
+def test_time_on_the_servers_cpus_is_known_by_cpu(tmp_path: Path) -> None:
+    root, own, stat = tmp_path / "host/cpuacct", tmp_path / "own", tmp_path / "stat"
+    stat.write_text("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 0\n")
+    for folder, each in ((root, "100 70 9"), (root / "docker/abc", "60 0 1"), (own / "cpuacct", "5 50 0")):
+        folder.mkdir(parents=True)
+        (folder / "cpuacct.usage").write_text(f"{sum(map(int, each.split()))}\n")
+        (folder / "cpuacct.usage_percpu").write_text(f"{each} \n")
+    counters = CpuCounters({"a": "/docker/abc"}, root, own, stat, server_cpus=(0, 2))
+    used = counters.read("a").cpu_ns
+    assert (used["server CPUs"], used["ours on server CPUs"]) == (109, 66)
+    assert "server CPUs" not in CpuCounters({"a": "/docker/abc"}, root, own, stat).read("a").cpu_ns
+
+
 def test_the_real_counters_grow_with_work() -> None:
     counters = CpuCounters({})
     assert "loadgen" not in counters.missing
@@ -369,7 +454,7 @@ def test_a_turn_is_read_at_its_mark_too(
     counters = Ticks()
     monkeypatch.setattr(counters, "cpu_ns", lambda name: next(used))
     runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)
-    taken = run_window([runner], counters, [], turn_s=0.2, mark_s=0.05, rng=random.Random(1))["a"]  # type: ignore[arg-type]
+    taken = run([runner], counters, [], turn_s=0.2, mark_s=0.05)["a"]
     (part,) = taken.parts
     assert (part.cpu_ns, part.received_bytes) == ((30, 50), (200, 600))
     assert part.ns[0] >= 0.05e9

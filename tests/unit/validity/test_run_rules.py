@@ -159,3 +159,38 @@ def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: P
         assert ("noise on the host (cause `host`): 1." in report) == (not all(valid))
         cause = "| host | tornado-py313-debian | 1 | r01-0002 json wrk c64: foreign CPU 18.3% |"
         assert (cause in report) == (not all(valid))
+
+
+SYNC = {"services": {"aiohttp-py313-debian": {"concurrent": False}}, "knobs": {"WORKERS": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "goodput", "facts", "found"),
+    [
+        ("delay-20", 3200.0, {}, False),  # 64 connections
+        ("delay-20", 3210.0, {}, True),
+        ("delay-0", 9000.0, {}, False),
+        ("json", 9000.0, {}, False),
+        ("delay-20", 100.0, SYNC, False),
+        ("delay-20", 101.0, SYNC, True),
+        ("delay-20", 101.0, {"services": SYNC["services"], "knobs": {"WORKERS": "4"}}, False),
+        ("simple-request-0", 650.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, True),
+        ("simple-request-50", 1200.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, False),
+    ],
+)
+@pytest.mark.parametrize("mode", ["solo", "turns"])
+def test_no_more_responses_than_connections_over_the_wait(
+    plain: Record, scenario: str, goodput: float, facts: dict[str, Any], *, found: bool, mode: str
+) -> None:
+    record = dataclasses.replace(plain, scenario=scenario, goodput=goodput, mode=mode)
+    (judged,) = apply_run_rules([record], LIMITS, facts)
+    assert causes(judged) == (["impossible"] if found else [])
+
+
+def test_the_load_generator_is_asked_in_turns_too(plain: Record) -> None:
+    turns = dataclasses.replace(plain, mode="turns")
+    busy = dataclasses.replace(turns, loadgen_busy_ratio=0.91)
+    assert causes(apply_run_rules([busy], LIMITS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([turns, null(plain, 7_000)], LIMITS)[0]) == ["loadgen-bound"]
+    noisy = dataclasses.replace(turns, foreign_ratio=0.4)
+    assert causes(apply_run_rules([noisy], LIMITS)[0]) == [], "noise is in the intervals of the table"
