@@ -1,17 +1,44 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/publish.sh RUN NAME
+#        scripts/publish.sh --rebuild [NAME...]
 #
 # Copies a run to results/published/NAME in the form in which it is committed: the files that people read,
 # and raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a
 # folder under results/, by name or path.
+#
+#   --rebuild   builds the report and the verdicts of published runs (without NAME: of all) again from their raw files, by the
+#               rules of this version
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/common.sh
-source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
+
+# rebuild NAME
+rebuild() {
+	local published=$root/results/published/$1 run file
+	[[ -s $published/raw.tar.xz ]] || fail 2 "$1 is not a published run"
+	run=$(mktemp -d -p "$root/results" rebuild-XXXXXX)
+	chmod 755 "$run"
+	tar --extract --xz --directory "$run" --file "$published/raw.tar.xz"
+	cp "$published/run.json" "$run/"
+	for file in selftest.md nodes-ever.tsv; do [[ ! -s $published/$file ]] || cp "$published/$file" "$run/"; done
+	in_tools python3 -m bench build "results/${run##*/}" >/dev/null
+	rm -rf "$published"
+	"$root/scripts/publish.sh" "$run" "$1"
+	rm -rf "$run"
+}
 
 case ${1:-} in
 -h | --help) usage && exit ;;
+--rebuild)
+	shift
+	need_tools
+	names=("$@")
+	((${#names[@]})) || mapfile -t names < <(cd "$root/results/published" && printf '%s\n' */ | tr -d /)
+	for name in "${names[@]}"; do rebuild "$name"; done
+	exit
+	;;
 esac
 (($# == 2)) || fail 2 "a run and a name are needed; see --help"
 [[ $2 =~ ^[a-z0-9][a-z0-9-]*$ ]] || fail 2 "name '$2' is not lower-case letters, digits and '-'"

@@ -74,7 +74,8 @@ class Ranking:
     `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
     all its intervals at once. `sentences` begins with the one about the whole table. `unknown_cpu`
     says why requests/s are compared where servers do not wait; empty else. `cheapest` says which services need the
-    least CPU per request, by intervals of their own. `beside` says of the pairs without a called
+    least CPU per request, by intervals of their own. `late`: responses from after the services' turns are in its
+    figures, as in all runs made before that was mended. `beside` says of the pairs without a called
     difference which one would have been called.
     """
 
@@ -93,6 +94,7 @@ class Ranking:
     sentences: tuple[str, ...] = ()
     unknown_cpu: str = ""
     cheapest: str = ""
+    late: bool = False
     beside: tuple[str, ...] = ()
 
     @property

@@ -15,7 +15,7 @@ from bench.analysis.metric import Metric
 from bench.analysis.order_words import listed
 from bench.analysis.published_ratios import along_axes, published_beside
 from bench.analysis.quota_words import limits_words, throttled_words
-from bench.analysis.ranking import Bounds, Contrast, Ranking, Row
+from bench.analysis.ranking import Bounds, Contrast, Figure, Ranking, Row
 from bench.analysis.ref_words import Pair, pairs_of, ref_question, ref_sentences
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
@@ -34,13 +34,19 @@ from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
 from bench.core.formats import number as digits
-from bench.records.record import Record
+from bench.records.record import MEASURED, Record
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, RankedService, differences, rank, settled
 
 MICROSECONDS = 1e6
+LATE = (
+    "This run was made by a version that counted responses from after the services' turns: requests/s are 1.5 to 9 %"
+    " too high, and not equally. Measure it again before you rely on a difference of that size."
+)
+CONTRADICTED = 1.05
+"""Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
 ALONE = "there is nothing to compare it with"
 APART = "it was never in one window with the others"
 
@@ -100,6 +106,7 @@ def _with_words(
     told[1:1] = [ranking.cheapest] if ranking.cheapest else []
     if ranking.unknown_cpu:
         told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
+    told += [LATE] if ranking.late else []
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [beside.sentence] if beside else []
     # What the machine cannot show comes before what it does.
@@ -123,7 +130,29 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     found = differences(fit, level)
     if metric is Metric.SPEED:
         found = at_least(found, limited_services(counted))
+    if metric is Metric.CPU and metric is measured.metric:
+        served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
+        found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
     return _Look(reached, level, fit, found)
+
+
+def uncontradicted(
+    found: Mapping[tuple[str, str], Difference], served: Mapping[str, Figure]
+) -> Mapping[tuple[str, str], Difference]:
+    """Without verdicts by CPU time whose opposite `served`, the services' requests/s, show beyond doubt.
+
+    Who waits for something needs little CPU time, and is not fast for that.
+    """
+
+    def told(one: Difference) -> Difference:
+        faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
+        less, more = served.get(faster), served.get(slower)
+        if one.word not in (FASTER, SLOWER) or less is None or more is None:
+            return one
+        opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
+        return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
+
+    return {pair: told(one) for pair, one in found.items()}
 
 
 def at_least(
@@ -186,6 +215,7 @@ def _ranking(
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
         cheapest=cheapest,
+        late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
     )
 
 

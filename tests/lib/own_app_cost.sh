@@ -14,7 +14,7 @@ measure_own_app() {
 	cp -r "$root/examples/shop" "$work/shop"
 	printf 'GET /products/50\n' >"$work/shop/target.txt"
 	quietly own_matrix --max-time 0.01
-	interval own-run own_matrix --rounds 4
+	interval own-run own_matrix --rounds 6
 	dirname "$(<"$work/report")" >"$work/run"
 	built=$(built_services "$root/$(<"$work/run")/services.sh")
 	mapfile -t names <<<"$built"

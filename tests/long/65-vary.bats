@@ -7,9 +7,9 @@ load ../end_to_end/common
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
-	measure threads --stack gunicorn-gthread-flask --scenario delay-20 --vary THREADS=1,8 --vary KEEPALIVE=5,75 --rounds 4 --controls none
+	measure threads --stack gunicorn-gthread-flask --scenario delay-20 --vary THREADS=1,8 --vary KEEPALIVE=5,75 --rounds 6 --controls none
 	# It needs the CPU all the time, also where others have most of it.
-	measure quota --stack uvicorn-synthetic --scenario busy-2000 --vary CPU_QUOTA=0.1,1 --rounds 4 --controls none
+	measure quota --stack uvicorn-synthetic --scenario busy-2000 --vary CPU_QUOTA=0.1,1 --rounds 6 --controls none
 	measure hang --stack uvicorn-synthetic --scenario hang-1000 --vary WORKERS=2 --rounds 1 --duration 4 --controls none
 	measure clients --stack uvicorn-asgi --scenario json --tool vegeta --level r101 --mode solo --loadgens 2 --rounds 1 --duration 2
 }

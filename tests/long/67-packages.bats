@@ -14,7 +14,7 @@ setup_file() {
 	# The wheel is otherwise, and the code is the same.
 	echo '# The same.' >>"$SOURCES/equal/uvicorn/__init__.py"
 	slow_down "$SOURCES/slow/uvicorn/protocols/http/httptools_impl.py"
-	measure three --package "uvicorn==$VERSION" --package "$SOURCES/equal" --package "$SOURCES/slow" --rounds 4
+	measure three --package "uvicorn==$VERSION" --package "$SOURCES/equal" --package "$SOURCES/slow" --rounds 6
 }
 
 # get_source NAME: the sdist of uvicorn, unpacked.

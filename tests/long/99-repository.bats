@@ -12,7 +12,7 @@ setup_file() {
 	make_repository "$BATS_FILE_TMPDIR/uvicorn"
 	cd "$BATS_FILE_TMPDIR/project" || return
 	"$docker" run --rm --network none --volume "$PWD:/bench:ro" --workdir /bench bench/tests \
-		python3 tests/support/action_steps.py action.yml 'selection=--controls none --rounds 4' fail-on=slower:5% max-time=10 \
+		python3 tests/support/action_steps.py action.yml 'selection=--controls none --rounds 6' fail-on=slower:5% max-time=10 \
 		>"$BATS_FILE_TMPDIR/steps"
 	git clone --quiet --depth 2 --branch request "file://$BATS_FILE_TMPDIR/uvicorn" "$BATS_FILE_TMPDIR/workspace"
 }
@@ -79,7 +79,7 @@ everything() {
 @test "the commit that slows is bisected, past one that does not build and those that change nothing" {
 	local slow
 	slow=$(git -C "$BATS_FILE_TMPDIR/uvicorn" rev-parse v6)
-	scripts/bisect.sh v1 v8 --package "$BATS_FILE_TMPDIR/uvicorn" --stack uvicorn-asgi --scenario json --rounds 4 | tee "$BATS_TEST_TMPDIR/said"
+	scripts/bisect.sh v1 v8 --package "$BATS_FILE_TMPDIR/uvicorn" --stack uvicorn-asgi --scenario json --rounds 6 | tee "$BATS_TEST_TMPDIR/said"
 	grep -qE '^[0-9a-f]+ change 8: bad: slower, -' "$BATS_TEST_TMPDIR/said"
 	grep -qE '^[0-9a-f]+ change 4: skip: it does not build: ' "$BATS_TEST_TMPDIR/said"
 	grep -qE '^[0-9a-f]+ change 5: good: (no difference shown|not enough data|slower|faster), ' "$BATS_TEST_TMPDIR/said"

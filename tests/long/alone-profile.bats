@@ -7,7 +7,7 @@ setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
 	scripts/matrix.sh --quiet --stack uvicorn-synthetic,uvicorn-synthetic-slower-40us --scenario busy-50 --tool wrk \
-		--level 8 --rounds 4 --controls none --profile 2>"$BATS_FILE_TMPDIR/log" || {
+		--level 8 --rounds 6 --controls none --profile 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}

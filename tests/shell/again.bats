@@ -60,7 +60,7 @@ engine() { [[ $* == *' here' ]] && echo sha256:1,sha256:2; }
 @test "matrix.sh repeats a planned run, and says what differs first" {
 	copy_project "$BATS_TEST_TMPDIR/project"
 	cd "$BATS_TEST_TMPDIR/project" || return
-	run=$(BENCH_CONTAINERS=fresh python3 -m bench plan --quiet --stack aiohttp,tornado --scenario json --rounds 4)
+	run=$(BENCH_CONTAINERS=fresh python3 -m bench plan --quiet --stack aiohttp,tornado --scenario json --rounds 6)
 	run --separate-stderr scripts/matrix.sh --again "$run" --list
 	[[ $status == 0 && ${stderr_lines[0]} == "again $run: "* && $output == *'table in turns: json  wrk  c16  2 services'* ]]
 	run --separate-stderr scripts/matrix.sh --again "$run" --stack aiohttp --dry-run

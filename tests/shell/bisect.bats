@@ -81,7 +81,7 @@ kinds() { printf 'c%s\n' "${@/#/$'\t'}" | awk -F'\t' '{ print "c" NR " " $2 }' >
 bisects() {
 	local before after
 	before=$(state_of)
-	run "-$1" --separate-stderr scripts/bisect.sh "$2" "$3" --package "$pkg/src" --stack uvicorn-asgi --rounds 4
+	run "-$1" --separate-stderr scripts/bisect.sh "$2" "$3" --package "$pkg/src" --stack uvicorn-asgi --rounds 6
 	after=$(state_of)
 	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]
 }
@@ -106,7 +106,7 @@ state_of() {
 	[[ ${lines[-1]} =~ ^[0-9a-f]{7}\ c6:\ bad:\ slower ]]
 	# As it was asked for, always beside the same good commit; the last --max-time holds.
 	[[ $(grep -c . "$FAKE/calls") == $(grep -cF -- "--package $pkg/src@$(git -C "$pkg" rev-parse v1) --package $pkg/src@" "$FAKE/calls") ]]
-	run ! grep -qvE -- ' --controls none --max-time 10 --stack uvicorn-asgi --rounds 4$' "$FAKE/calls"
+	run ! grep -qvE -- ' --controls none --max-time 10 --stack uvicorn-asgi --rounds 6$' "$FAKE/calls"
 	# Whole difference first; no commit twice.
 	grep -m1 . "$FAKE/calls" | grep -qF "@$(git -C "$pkg" rev-parse v8) "
 	[[ $(sort -u "$FAKE/calls" | wc -l) == $(wc -l <"$FAKE/calls") ]]

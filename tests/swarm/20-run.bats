@@ -22,7 +22,7 @@ comes_back() {
 until_step() { until_said '^\[1/'; }
 
 @test "load generator, server and the leading manager are cut while it measures: it stops and goes on, also with a node that joined late in the place of a drained one; each measurement is recorded once" {
-	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --scenario json --tool wrk --level 16 --rounds 4 --controls none
+	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --scenario json --tool wrk --level 16 --rounds 6 --controls none
 	until_step
 	grep -q '^nodes: server bench-node-4, load generator bench-node-2, database bench-node-3; ' "$log"
 	# Hardened there as here; no container of the run is on any other engine.
