@@ -8,14 +8,15 @@ source "${BASH_SOURCE[0]%/*}/ready.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
-# check_shutdown NAME: SIGTERM while requests come and one waits, SIGKILL after 2 s; how it went into stop.json. A noisy
+# check_shutdown NAME: SIGTERM while requests come and one waits for half a second (a server with its own grace period finishes
+# it), SIGKILL after 2 s; how it went into stop.json. A noisy
 # machine has three tries, as it has for the checks that take times. Sets `stopped` to the exit status of the last one.
 check_shutdown() {
 	local begin end try up
 	for try in 1 2 3; do
 		((try == 1)) || restart_service "$1" || break
 		# shellcheck disable=SC2016 # expanded in the container
-		in_loadgen sh -c 'curl --silent --max-time 3 "$0/?duration=10000" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"' \
+		in_loadgen sh -c 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"' \
 			"http://$1:8080" >/dev/null 2>&1 &
 		sleep 0.5
 		read_up

@@ -10,7 +10,6 @@ workers = int(os.environ["WORKERS"])
 backlog = int(os.environ["BACKLOG"])
 # Recommended by the documentation for containers: a heartbeat file on disk can block a worker.
 worker_tmp_dir = "/dev/shm"
-graceful_timeout = 1
 # Nothing here uses gunicorn's control socket.
 control_socket_disable = True
 # The most that "Settings" names for servers without a proxy in front, and uvicorn's default. Services that are loaded
