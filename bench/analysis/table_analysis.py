@@ -285,7 +285,7 @@ def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
 
 def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:
     """Which services need the least CPU per request: a question of its own, with intervals of its own."""
-    if measured.metric is not Metric.SPEED:
+    if measured.metric is not Metric.SPEED or measured.table.waits:
         return ""
     look = _look(measured, Metric.CPU)
     if look.rounds is None or look.fit is None:

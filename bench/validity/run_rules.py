@@ -71,7 +71,8 @@ def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str]
     if mapping(mapping(facts.get("services")).get(record.service)).get("concurrent") is False:
         text = settings_of(record.settings).get("WORKERS") or str(mapping(facts.get("knobs")).get("WORKERS"))
         if text.isascii() and text.isdigit() and 0 < int(text) < at_once:
-            at_once, whose = int(text), f"{text} workers that answer one request at a time"
+            at_once = int(text)
+            whose = f"{text} worker{'s' * (at_once > 1)}, one request at a time each"
     return at_once / wait_s, f"{whose}, each response after {1000 * wait_s:g} ms"
 
 
