@@ -8,6 +8,7 @@ from bench.core.errors import UserError
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
+from calibration.alone import alone
 from calibration.hog import hog
 from calibration.latency import LATENCY, latencies_s, result_of
 from calibration.lengths import lengths
@@ -19,6 +20,7 @@ CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
     "lengths": (lengths, "records.jsonl"),
     "parts": (parts, "records.jsonl"),
+    "alone": (alone, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|tables|hog|quick [--hog] [SELECTION...]
-#        scripts/selftest.sh judge tables|lengths|parts|hog|quick RUN...
+#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -15,6 +15,7 @@
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
+#               Two runs of the same services, one with --mode solo: `judge alone` says how far their ratios are apart
 #   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
 #               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
 #               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100; quick:

@@ -10,10 +10,6 @@ from bench.analysis.metric import Metric
 
 Bounds = tuple[float, float]
 """From low to high."""
-TURN_BIAS = 0.07
-"""How far a ratio of CPU per request of two services may be from that of services alone, as each works right after the
-turns of others: eight servers cost 2.8 % less to 3.9 % more in the first 100 ms of a turn than in the rest of it
-(results/published/turn-bias, json)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +68,11 @@ class Ranking:
     """A table's answer. Rows are in the order of their rank, those without one last.
 
     `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
-    all its intervals at once. `sentences` begins with the one about the whole table. `unknown_cpu`
-    says why requests/s are compared where servers do not wait; empty else. `cheapest` says which services need the
-    least CPU per request, by intervals of their own. `late`: responses from after the services' turns are in its
-    figures, as in all runs made before that was mended. `beside` says of the pairs without a called
-    difference which one would have been called.
+    all its intervals at once. `sentences` begins with the one about the whole table. `unknown_cpu` says why requests/s
+    are compared where servers do not wait; empty else. `cheapest` says which services need the least CPU per request,
+    by intervals of their own. `late`: responses from after the services' turns are in its figures, as in all runs made
+    before that was mended. `bias` says how far taking turns may move its ratios. `beside` says of the pairs without a
+    called difference which one would have been called.
     """
 
     scenario: str
@@ -95,6 +91,7 @@ class Ranking:
     unknown_cpu: str = ""
     cheapest: str = ""
     late: bool = False
+    bias: str = ""
     beside: tuple[str, ...] = ()
 
     @property

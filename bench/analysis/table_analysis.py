@@ -19,6 +19,7 @@ from bench.analysis.ranking import Bounds, Contrast, Figure, Ranking, Row
 from bench.analysis.ref_words import Pair, pairs_of, ref_question, ref_sentences
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
+    PlannedTable,
     TableRecords,
     by_table,
     causes_against,
@@ -30,6 +31,7 @@ from bench.analysis.table_observations import (
     tables_of,
 )
 from bench.analysis.table_words import Places, labels, places_of, sentences, table_question
+from bench.analysis.turn_bias import bias_words, kind_of, turn_bias
 from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
@@ -70,10 +72,14 @@ def judge_tables(
     """
     every = list(records)
     places = places_of(facts, every)
+    cpu = mapping(facts.get("host")).get("cpu")
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(
         _with_words(
-            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
+            replace(
+                _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
+                bias=_bias_words(measured.table, cpu if isinstance(cpu, str) else None),
+            ),
             places,
             reference,
             knobs,
@@ -133,7 +139,21 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     if metric is Metric.CPU and metric is measured.metric:
         served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
         found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
-    return _Look(reached, level, fit, found)
+    return _Look(reached, level, fit, beyond_bias(found, table))
+
+
+def beyond_bias(
+    found: Mapping[tuple[str, str], Difference], table: PlannedTable
+) -> Mapping[tuple[str, str], Difference]:
+    """Without verdicts on unlike services that the bias of turns could have made: their intervals lie beyond it."""
+    bias = math.log1p(turn_bias(kind_of(table.scenario)).share)
+
+    def told(one: Difference) -> Difference:
+        near = min(abs(one.interval.low), abs(one.interval.high))
+        open_ = one.word in (FASTER, SLOWER) and near <= bias and table.unlike(one.i, one.j)
+        return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if open_ else one
+
+    return {pair: told(one) for pair, one in found.items()}
 
 
 def uncontradicted(
@@ -281,6 +301,11 @@ def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
     if not causes:
         return "too few responses in every window"
     return f"{causes[0].cause}: {causes[0].detail}"
+
+
+def _bias_words(table: PlannedTable, cpu: str | None) -> str:
+    """How far taking turns may move its ratios; nothing where all its services are alike."""
+    return bias_words(table.scenario, cpu) if len(set(table.stacks.values())) > 1 else ""
 
 
 def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:

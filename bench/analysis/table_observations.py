@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
@@ -48,6 +48,12 @@ class PlannedTable:
     rounds: int
     looks: tuple[int, ...]
     """The numbers of rounds after which it may be settled."""
+    stacks: Mapping[str, str] = field(default_factory=dict)
+    """The server and framework of each service, where run.json names them."""
+
+    def unlike(self, a: str, b: str) -> bool:
+        """Whether two services differ in more than a version, a setting or a commit."""
+        return a in self.stacks and b in self.stacks and self.stacks[a] != self.stacks[b]
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -66,8 +72,20 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
             waits = entry.get("waits") is True
             planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
             looks = tuple(sorted(set(planned))) or looks_before(rounds)
-            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds, looks))
+            names = tuple(dict.fromkeys(services))
+            stacks = _stacks(names, mapping(facts.get("services")))
+            found.append(PlannedTable(scenario, tool, level, waits, names, rounds, looks, stacks))
     return tuple(found)
+
+
+def _stacks(names: Iterable[str], services: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for name in names:
+        server, framework = (mapping(services.get(name)).get(key) for key in ("server", "framework"))
+        if isinstance(server, str) and isinstance(framework, str):
+            # The apps of the self-tests are one, with some CPU time added.
+            found[name] = f"{server} {'synthetic' if framework.startswith('synthetic') else framework}"
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,8 @@ close_freezer() {
 # serve_freezer: does what is asked until the script ends, and leaves nothing frozen.
 serve_freezer() {
 	local verb names done_for name ask told
-	declare -A frozen=()
 	trap 'exit 0' TERM
-	trap 'for name in "${!frozen[@]}"; do thaw "$name" || true; done' EXIT
+	trap thaw_all EXIT
 	exec {ask}<>"$run_dir/freeze.ask" {told}<>"$run_dir/freeze.told"
 	while kill -0 "$$" 2>/dev/null; do
 		read -r -t 1 -u "$ask" verb names || continue
@@ -46,6 +45,13 @@ serve_freezer() {
 		done
 		printf '%s\n' "$done_for" >&"$told"
 	done
+}
+
+declare -gA frozen=()
+
+thaw_all() {
+	local name
+	for name in "${!frozen[@]}"; do thaw "$name" || true; done
 }
 
 # freeze NAME, thaw NAME: fails where it cannot be done. The kernel does it in a millisecond where this script may write to the

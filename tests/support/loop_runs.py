@@ -61,7 +61,14 @@ def write_window(
     cpu_ns = {"loadgen": 10**8, "postgres": 0, "upstream": 0}
     if cpu_s is not None:
         cpu_ns[line["service"]] = round(cpu_s * 1e9)
-    turns = {"count": 10, "load_ns": 98 * 10**7, "drain_ns": 2 * 10**7, "drains_cut": 0, "cpu_ns": cpu_ns}
+    turns = {
+        "count": 10,
+        "load_ns": 98 * 10**7,
+        "drain_ns": 2 * 10**7,
+        "drains_cut": 0,
+        "end": "frozen",
+        "cpu_ns": cpu_ns,
+    }
     turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each_ns": [], "missing": {}}
     limits = {"nofile": 16384, "cpus": 1, "host_cpus": 2}
     # wrk's own clock goes on while it is stopped.

@@ -55,7 +55,7 @@ def record(
     values |= {"goodput": goodput, "cpu_per_success_s": cpu_s, "memory_peak_bytes": 50_000_000, "exit_status": 0}
     values |= {"server_cpu_s": None if cpu_s is None else cpu_s * successes, "tool_version": "4.2.0"}
     values |= {"memory_idle_bytes": 30_000_000, "start_s": 0.5, "image_bytes": 190_000_000}
-    values |= changes
+    values |= {"window_end": "frozen"} | changes
     nulls = {name: "not in this test" for name in FIGURES if values[name] is None}
     nulls |= {f"latency_s.{key}": LATENCY for key in LATENCIES}
     return Record(

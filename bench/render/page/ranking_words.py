@@ -8,7 +8,6 @@ from statistics import median
 from typing import Any
 
 from bench.analysis.order_words import listed, percent_words
-from bench.analysis.ranking import TURN_BIAS
 from bench.analysis.scenario_words import wait_words
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, number
@@ -75,8 +74,8 @@ def certainty_words(table: Mapping[str, Any], cpu: bool) -> str:
         f"Services in one tier cannot be told apart from its first.{_also_tied(table)}",
         f"{measured}, {100 * confidence:.3g} % confidence for all comparisons together; judged by {judged}.",
     ]
-    if cpu:
-        words.append(f"Against services measured alone, a ratio may be off by up to {100 * TURN_BIAS:.0f} %.")
+    if bias := table.get("bias"):
+        words.append(str(bias))
     seen = [size for pair in map(mapping, items(table.get("contrasts"))) if (size := pair.get("smallest_visible"))]
     if seen:
         size = f"{100 * median(map(abs, seen)):.2g} %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.analysis.order_words import percent_words
-from bench.analysis.ranking import TURN_BIAS, Figure, Ranking, Row
+from bench.analysis.ranking import Figure, Ranking, Row
 from bench.analysis.scenario_words import explained
 from bench.core.formats import NOTHING, number, percent, rounds_words
 from bench.render.table import Table
@@ -19,9 +19,7 @@ NOTE = (
     " one tier cannot be told apart from the first of it. Whatever its tier, a service with a figure in the column"
     ' "called from" cannot be told apart from the best: a difference as large as that would have been called nine times'
     " in ten. Requests/s and CPU per request are means over the rounds with their 95 % interval; with fewer than three"
-    " rounds, the lowest and the highest. A service needs slightly more or less CPU right after the turns of others"
-    " than alone: a ratio of CPU per request may be off by up to"
-    f" {100 * TURN_BIAS:.0f} %."
+    " rounds, the lowest and the highest."
 )
 REMARKS = "remarks"
 SEEN = "called from"
@@ -38,7 +36,14 @@ def ranking_table(ranking: Ranking) -> Table:
         columns, rows = (*columns[:3], *columns[4:]), [(*row[:3], *row[4:]) for row in rows]
     load = f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
     title = f"{load}: {ranking.metric}, {rounds_words(ranking.rounds)}"
-    return Table(title, columns, tuple(rows), labels=2, notes=(*_undecided(ranking), *ranking.beside), prose=(REMARKS,))
+    return Table(
+        title,
+        columns,
+        tuple(rows),
+        labels=2,
+        notes=(*_undecided(ranking), *filter(None, [ranking.bias]), *ranking.beside),
+        prose=(REMARKS,),
+    )
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:

@@ -345,3 +345,34 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
     (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
     assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}
+
+
+def facts_with_stacks(services: Mapping[str, tuple[str, str]], cpu: str = "a CPU") -> dict[str, Any]:
+    known = {name: {"server": server, "framework": framework} for name, (server, framework) in services.items()}
+    return facts_of(table(services), services=known) | {"host": {"cpu": cpu}}
+
+
+def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
+    speeds = {"aiohttp": 1000, "tornado": 1080, "uvicorn-asgi": 1400}
+    names = {service_of(stack): (stack, "app") for stack in speeds}
+    records = measured(speeds, 12, spread=0.002)
+    (found,) = judge_tables(facts_with_stacks(names), records)
+    words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
+    assert words == {
+        ("aiohttp", "tornado"): NOT_ENOUGH,
+        ("aiohttp", "uvicorn-asgi"): FASTER,
+        ("tornado", "uvicorn-asgi"): FASTER,
+    }
+    assert next(one for one in found.contrasts if one.verdict == NOT_ENOUGH).more_rounds is None
+    assert "another machine" in found.bias
+    # Of one server and framework, such as two releases, it takes nothing away.
+    (found,) = judge_tables(facts_with_stacks(dict.fromkeys(names, ("uvicorn", "app"))), records)
+    assert {one.verdict for one in found.contrasts} == {FASTER}
+    assert found.bias == ""
+
+
+def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_away() -> None:
+    # Needs a tenth of the CPU time, and serves a tenth, as it waits for something.
+    records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
+    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NOT_ENOUGH)

@@ -1,0 +1,108 @@
+"""What taking turns does to ratios of unlike servers: a run in turns beside a run of the same services alone.
+
+The truth is what a service serves alone; in turns each works right after others, whose data are in the caches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean, median, quantiles, variance
+
+from bench.analysis.turn_bias import kind_of, turn_bias
+from bench.core.errors import UserError
+from bench.records.record import Record, load
+
+LEAST_ROUNDS = 3
+WITHIN = 0.95
+"""The share of contrasts whose bias must be within the stated one."""
+Sample = tuple[float, float, int]
+"""Mean, squared standard error and number of the logarithms of a service's speeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """How far the ratio of two services in turns is off, as a logarithm, and the half-width of its 95 % interval."""
+
+    scenario: str
+    a: str
+    b: str
+    value: float
+    half: float
+
+
+def biases(records: Iterable[Record]) -> list[Bias]:
+    """Of every two services of a scenario that were measured both ways in `LEAST_ROUNDS` rounds or more."""
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        value = record.speed if record.mode == "turns" else record.goodput
+        harmless = {cause.cause for cause in record.causes} <= {"loadgen-bound"}
+        if record.mode in ("turns", "solo") and value and harmless:
+            found[record.scenario, record.tool, record.level][f"{record.mode} {record.service}"].append(math.log(value))
+    every = []
+    for (scenario, _, _), values in found.items():
+        known = {name: _sample(own) for name, own in values.items() if len(own) >= LEAST_ROUNDS}
+        both = sorted(name[5:] for name in known if name.startswith("solo ") and f"turns {name[5:]}" in known)
+        every += [_bias(scenario, a, b, known) for a, b in combinations(both, 2)]
+    return every
+
+
+def _sample(values: Sequence[float]) -> Sample:
+    return fmean(values), variance(values) / len(values), len(values)
+
+
+def _bias(scenario: str, a: str, b: str, known: dict[str, Sample]) -> Bias:
+    from scipy.special import stdtrit
+
+    turns, alone = ([known[f"{mode} {name}"] for name in (a, b)] for mode in ("turns", "solo"))
+    value = (turns[0][0] - turns[1][0]) - (alone[0][0] - alone[1][0])
+    squares = [one[1] for one in (*turns, *alone)]
+    # Welch and Satterthwaite.
+    parts = sum(one[1] ** 2 / (one[2] - 1) for one in (*turns, *alone))
+    df = sum(squares) ** 2 / parts if parts else 1.0
+    return Bias(scenario, a, b, value, float(stdtrit(df, 0.975)) * math.sqrt(sum(squares)))
+
+
+def alone(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether it holds): how far ratios in turns are from those alone, beside what reports state."""
+    records = [one for folder in folders for one in load(Path(folder, "records.jsonl").read_text().split("\n"))]
+    every, holds = biases(records), True
+    if not every:
+        raise UserError("no two services were measured both in turns and alone, in three rounds or more each")
+    heads = (
+        "scenario",
+        "contrasts known well enough",
+        "median",
+        "95 % are within",
+        "largest",
+        "stated",
+        "within it",
+        "",
+    )
+    rows = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 2) + " --- |"]
+    for scenario in dict.fromkeys(one.scenario for one in every):
+        stated = math.log1p(turn_bias(kind_of(scenario)).share)
+        seen = [one for one in every if one.scenario == scenario]
+        own = [one for one in seen if one.half <= stated]
+        if not own:
+            raise UserError(f"{scenario}: no contrast is known to within the stated bias; more rounds are needed")
+        sizes = [abs(one.value) for one in own]
+        inside = sum(size <= stated for size in sizes)
+        fine = inside >= WITHIN * len(own)
+        holds &= fine
+        most = max(own, key=lambda one: abs(one.value))
+        high = quantiles(sizes, n=20)[-1] if len(sizes) > 1 else sizes[0]
+        words = [scenario, f"{len(own)} of {len(seen)}", _percent(median(sizes)), _percent(min(high, max(sizes)))]
+        words += [f"{most.a} to {most.b}: {_percent(most.value)} ({_percent(most.value - most.half)} to "
+                  f"{_percent(most.value + most.half)})"]  # fmt: skip
+        words += [_percent(stated), f"{inside} of {len(own)}", "holds" if fine else "MISSED"]
+        rows.append(f"| {' | '.join(words)} |")
+    return "\n".join(rows), holds
+
+
+def _percent(logarithm: float) -> str:
+    return f"{100 * math.expm1(logarithm):.1f} %"

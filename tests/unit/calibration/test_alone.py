@@ -1,0 +1,55 @@
+"""How far ratios in turns are from those alone, on records whose bias is known."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from turns_runs import measured
+
+from bench.core.errors import UserError
+from bench.records.record import Record, dump
+from calibration.alone import alone, biases
+
+SPEEDS = {"aiohttp": 2000.0, "tornado": 4000.0, "uvicorn-asgi": 8000.0}
+
+
+def records(**factors: float) -> list[Record]:
+    """In turns, some services faster by a factor than alone, where they have the speeds above."""
+    rng, found = random.Random(1), []
+    for record in measured(SPEEDS, 6, windows=1, spread=0.001, noise=0.0):
+        stack = record.service.split("-py")[0]
+        speed = SPEEDS[stack] * (1 + rng.gauss(0, 0.002))
+        nulls = {name: why for name, why in record.nulls.items() if name != "speed"}
+        found.append(replace(record, speed=speed * factors.get(stack, 1.0), nulls=nulls))
+        goodput = SPEEDS[stack] * (1 + rng.gauss(0, 0.002))
+        found.append(replace(record, id=f"solo {record.id}", mode="solo", goodput=goodput))
+    return found
+
+
+def write(folder: Path, every: list[Record]) -> str:
+    folder.mkdir()
+    (folder / "records.jsonl").write_text("".join(dump(every)))
+    return str(folder)
+
+
+def test_the_bias_of_each_pair_is_found() -> None:
+    found = {(one.a.split("-py")[0], one.b.split("-py")[0]): one for one in biases(records(tornado=1.1))}
+    assert len(found) == 3
+    assert found["aiohttp", "uvicorn-asgi"].value == pytest.approx(0.0, abs=0.005)
+    assert found["aiohttp", "tornado"].value == pytest.approx(-0.0953, abs=0.005)
+    assert 0 < found["aiohttp", "tornado"].half < 0.01
+
+
+def test_a_bias_beyond_the_stated_one_is_missed(tmp_path: Path) -> None:
+    text, holds = alone([write(tmp_path / "fine", records())])
+    assert holds and text.endswith("| 3 of 3 | holds |")
+    text, holds = alone([write(tmp_path / "off", records(tornado=1.5))])
+    assert not holds and text.endswith("| 1 of 3 | MISSED |")
+
+
+def test_runs_that_have_nothing_in_common_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="both in turns and alone"):
+        alone([write(tmp_path / "turns", [one for one in records() if one.mode == "turns"])])
