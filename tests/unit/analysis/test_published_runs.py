@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 from places import ROOT
 
 from bench.analysis.judged_run import judge_run
+from bench.records.record import load
+from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.validity.run_rules import TIMER_SLACK, most_possible
 from calibration.command import judge_verb
 from calibration.quick import quick
 from calibration.tables import tables
@@ -65,6 +69,50 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
     # A run may be older than some of the keys.
     kept = [{key: line.get(key) for key in known} for line, known in zip(made, published, strict=True)]
     assert made and kept == [figures(line) for line in published]
+
+
+def test_the_machine_of_each_row_is_that_of_its_runs() -> None:
+    rows = [line.strip("|").split("|") for line in (PUBLISHED / "README.md").read_text().splitlines() if "](" in line]
+    rows = [row for row in rows if len(row) > 2]
+    for name in RUNS:
+        host = json.loads((PUBLISHED / name / "run.json").read_text())["host"]
+        words = f"{host['cpu'].replace('(R)', '').replace(' Processor', '')}, {host['cpus']} cores"
+        family = re.sub(r"-\d+$", "-1", name)
+        (row,) = [row for row in rows if re.search(rf"\b({name}|{family})(?![\w-]*[a-z])", row[0])] or [None]
+        assert row and words in row[-1], f"{name} was measured on {words}"
+
+
+def test_no_verdict_says_the_opposite_of_requests_per_second(rebuilt: dict[str, Path]) -> None:
+    called = 0
+    for name in IN_TURNS:
+        lines = [json.loads(line) for line in (rebuilt[name] / "verdicts.jsonl").read_text().splitlines()]
+        table = ("scenario", "tool", "level")
+        rows = {(*(one[key] for key in table), one["service"]): one for one in lines if one["kind"] == "service"}
+        for one in lines:
+            if one["kind"] != "contrast" or one["verdict"] not in (FASTER, SLOWER):
+                continue
+            called += 1
+            place = [one[key] for key in table]
+            a, b = (rows[*place, one[side]]["goodput"] for side in ("a", "b"))
+            if a is None or b is None:
+                continue
+            faster, slower = (b, a) if one["verdict"] == FASTER else (a, b)
+            opposite = slower["mean"] > 1.05 * faster["mean"] and slower["low"] > faster["high"]
+            assert not opposite, f"{name}: {one['a']} and {one['b']}"
+    assert called > 10_000
+
+
+def test_no_wait_is_answered_faster_than_it_lasts(rebuilt: dict[str, Path]) -> None:
+    waiting = 0
+    for name in RUNS:
+        facts = json.loads((PUBLISHED / name / "run.json").read_text())
+        for record in load((rebuilt[name] / "records.jsonl").read_text().split("\n")):
+            most = most_possible(record, facts)
+            if most is None or not record.goodput:
+                continue
+            waiting += 1
+            assert not record.valid or record.goodput <= TIMER_SLACK * most[0], f"{name} {record.id}: {most[1]}"
+    assert waiting > 300
 
 
 @pytest.mark.parametrize("names", [[*{*SELFTESTS} - {*BESIDE_HOG}], BESIDE_HOG], ids=["quiet", "beside a hog"])
