@@ -48,12 +48,12 @@ setup() {
 # Copies of the run.
 teardown() { rm -rf results/20000101-*; }
 
-# Four rounds of two services, four cells alone, and a window of the null server for each of three tools.
+# Six rounds of two services, four cells alone, and a window of the null server for each of three tools.
 @test "every cell and control is measured, with all its files" {
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
-	[[ $(count . "$run_folder/plan.jsonl") == 15 && $measured == 15 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 19 && $measured == 19 ]]
 	for file in tool.json output.txt; do
 		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == "$measured" ]]
 	done
@@ -74,7 +74,7 @@ teardown() { rm -rf results/20000101-*; }
 }
 
 @test "a plain line for each step, none of them drawn over" {
-	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: 2 of 2 windows valid; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 4 ]]
+	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: 2 of 2 windows valid; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
 	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] [^:]+: ([0-9,.]+ requests/s|invalid: .*); [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 7 ]]
 	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
@@ -84,7 +84,7 @@ teardown() { rm -rf results/20000101-*; }
 	busy_host_causes "$run_folder"
 	grep '"mode": *"turns"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/turns"
 	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
-	[[ $(count . "$BATS_TEST_TMPDIR/turns") == 8 && $(count . "$BATS_TEST_TMPDIR/solo") == 4 ]]
+	[[ $(count . "$BATS_TEST_TMPDIR/turns") == 12 && $(count . "$BATS_TEST_TMPDIR/solo") == 4 ]]
 	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == $(count . "$run_folder/records.jsonl") ]]
 	run -1 grep -Eq '"(server_cpu_s|memory_peak_bytes)": *null' "$run_folder/records.jsonl"
 	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
@@ -94,7 +94,7 @@ teardown() { rm -rf results/20000101-*; }
 
 @test "no turn of one service begins before the last one of the other has ended" {
 	local window windows=("$run_folder"/raw/r*/blocks/b1/db-raw/wrk-c16/w1)
-	((${#windows[@]} >= 4))
+	((${#windows[@]} >= 6))
 	for window in "${windows[@]}"; do
 		turns_of "$window" >"$BATS_TEST_TMPDIR/turns"
 		(($(wc -l <"$BATS_TEST_TMPDIR/turns") >= 4))

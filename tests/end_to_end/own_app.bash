@@ -4,7 +4,7 @@
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	cp -r examples/shop "$BATS_FILE_TMPDIR/my shop"
-	export DEFAULTS="--rounds ${ROUNDS:-4} --controls none"
+	export DEFAULTS="--rounds ${ROUNDS:-6} --controls none"
 }
 
 setup() {
