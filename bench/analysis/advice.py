@@ -83,14 +83,23 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
     rest = len(every) - len(reachable)
-    noisy = any((one.smallest_visible or 0) > NOISY for one, _ in every)
-    why = "needs a quieter machine" if noisy else "is too close to call"
+    why = _why_open([one for one, _ in every])
     if not reachable:
         return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
     rounds = f"--rounds {reachable[-1]} would most likely settle"
     if not rest:
         return f"{rounds} {'it' if len(every) == 1 else 'all of them'}"
     return f"{rounds} {len(reachable)} of them; the rest {why}"
+
+
+def _why_open(every: Sequence[Contrast]) -> str:
+    """Why the most rounds would not call all of these."""
+    if any((one.smallest_visible or 0) - one.systematic > NOISY for one in every):
+        return "needs a quieter machine"
+    biased = [one.systematic > 0 for one in every if one.more_rounds is None]
+    if biased and all(biased):
+        return "lies within the bias of turns, which --mode solo does not have"
+    return "lies within the bias of turns or is too close to call" if any(biased) else "is too close to call"
 
 
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:

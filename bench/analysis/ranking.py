@@ -52,6 +52,7 @@ class Contrast:
 
     `smallest_visible` is the smallest difference that would have been called nine times in ten; None if it is called.
     `more_rounds` would most likely settle it; None if it is decided, or if no number of rounds can be named.
+    `systematic` is the part of the interval that no number of rounds makes smaller, as a ratio - 1.
     """
 
     a: str
@@ -61,6 +62,7 @@ class Contrast:
     interval: Bounds | None
     smallest_visible: float | None
     more_rounds: int | None = None
+    systematic: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

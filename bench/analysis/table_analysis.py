@@ -133,27 +133,14 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     if len({one.service for one in seen}) < 2:
         return _Look(reached, level, None, {})
     fit = fit_table(seen)
-    found = differences(fit, level)
+    bias = math.log1p(turn_bias(kind_of(table.scenario)).share)
+    found = differences(fit, level, systematic=lambda i, j: bias if table.unlike(i, j) else 0.0)
     if metric is Metric.SPEED:
         found = at_least(found, limited_services(counted))
     if metric is Metric.CPU and metric is measured.metric:
         served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
         found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
-    return _Look(reached, level, fit, beyond_bias(found, table))
-
-
-def beyond_bias(
-    found: Mapping[tuple[str, str], Difference], table: PlannedTable
-) -> Mapping[tuple[str, str], Difference]:
-    """Without verdicts on unlike services that the bias of turns could have made: their intervals lie beyond it."""
-    bias = math.log1p(turn_bias(kind_of(table.scenario)).share)
-
-    def told(one: Difference) -> Difference:
-        near = min(abs(one.interval.low), abs(one.interval.high))
-        open_ = one.word in (FASTER, SLOWER) and near <= bias and table.unlike(one.i, one.j)
-        return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if open_ else one
-
-    return {pair: told(one) for pair, one in found.items()}
+    return _Look(reached, level, fit, found)
 
 
 def uncontradicted(
@@ -342,6 +329,7 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
                 interval=_bounds(found.interval) if judged else None,
                 smallest_visible=_visible(found, look),
                 more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
+                systematic=_ratio(found.systematic),
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -49,7 +49,7 @@ class PlannedTable:
     looks: tuple[int, ...]
     """The numbers of rounds after which it may be settled."""
     stacks: Mapping[str, str] = field(default_factory=dict)
-    """The server and framework of each service, where run.json names them."""
+    """The server and framework of each service."""
 
     def unlike(self, a: str, b: str) -> bool:
         """Whether two services differ in more than a version, a setting or a commit."""
@@ -72,20 +72,13 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
             waits = entry.get("waits") is True
             planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
             looks = tuple(sorted(set(planned))) or looks_before(rounds)
-            names = tuple(dict.fromkeys(services))
-            stacks = _stacks(names, mapping(facts.get("services")))
-            found.append(PlannedTable(scenario, tool, level, waits, names, rounds, looks, stacks))
+            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds, looks))
     return tuple(found)
 
 
-def _stacks(names: Iterable[str], services: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
-    for name in names:
-        server, framework = (mapping(services.get(name)).get(key) for key in ("server", "framework"))
-        if isinstance(server, str) and isinstance(framework, str):
-            # The apps of the self-tests are one, with some CPU time added.
-            found[name] = f"{server} {'synthetic' if framework.startswith('synthetic') else framework}"
-    return found
+def _stack(record: Record) -> str:
+    # The apps of the self-tests are one, with some CPU time added.
+    return f"{record.server} {'synthetic' if record.framework.startswith('synthetic') else record.framework}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +129,8 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
     for record in records:
         if record.mode == "turns" and record.outcome != NOT_RUN:
             found.get((record.scenario, record.tool, record.level), []).append(record)
-    return [TableRecords(t, tuple(r for r in found[t.key] if r.service in t.services)) for t in tables]
+    kept = {table.key: tuple(r for r in found[table.key] if r.service in table.services) for table in tables}
+    return [TableRecords(replace(t, stacks={r.service: _stack(r) for r in kept[t.key]}), kept[t.key]) for t in tables]
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:

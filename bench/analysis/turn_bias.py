@@ -50,4 +50,5 @@ def bias_words(scenario: str, cpu: str | None) -> str:
     """What a report says of it, on a machine with this CPU."""
     bias = turn_bias(kind_of(scenario))
     where = "a machine with this CPU" if cpu == bias.cpu else f"another machine, {bias.cpu}"
-    return f"Taking turns can bias ratios of unlike servers by up to {100 * bias.share:.0f} % (measured on {where})."
+    share = f"{100 * bias.share:.0f} % (measured on {where})"
+    return f"Taking turns can bias ratios of unlike servers by up to {share}; their intervals include it."

@@ -6,13 +6,16 @@
   services that differ by the margin or more get it in at most 2.5 % of cases over all looks.
 - `not enough data`: everything else.
 
+A difference may also have a systematic error, which no number of rounds makes smaller: its intervals are wider by that
+on both sides. `no difference shown` is asked of the interval without it, as else it could never be said.
+
 Values are speeds as logarithms: larger is better.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from bench.stats.estimates import Interval
@@ -32,9 +35,10 @@ class Difference:
     """One service relative to another on the logarithmic scale: i - j.
 
     `interval` is that which the word rests on: the own one for `no difference shown`, else the simultaneous one.
-    `half_width` is that of the simultaneous one, always.
+    `half_width` is that of the simultaneous one, always, without `systematic`, the largest systematic error.
     `more_rounds` is how many more rounds would decide it if the estimate and the spread stay (0 if decided, inf if
-    unknown). `detectable` is the smallest difference that these rounds would have called with a probability of 0.9.
+    unknown or if none would). `detectable` is the smallest difference that these rounds would have called with a
+    probability of 0.9.
     """
 
     i: str
@@ -45,11 +49,12 @@ class Difference:
     half_width: float
     more_rounds: float
     detectable: float
+    systematic: float = 0.0
 
     @property
     def decided(self) -> bool:
-        """Whether it has a verdict."""
-        return self.word != NOT_ENOUGH
+        """Whether it has a verdict, or is shown to be smaller than its systematic error: no rounds would give one."""
+        return self.word != NOT_ENOUGH or abs(self.estimate) + self.half_width <= self.systematic
 
     @property
     def turned(self) -> Difference:
@@ -80,17 +85,33 @@ class RankedService:
     own_high: float
 
 
+def _no_error(i: str, j: str) -> float:
+    return 0.0
+
+
 def differences(
-    fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST
+    fit: TableFit,
+    level: float,
+    margin: float = MARGIN,
+    least: float = LEAST,
+    systematic: Callable[[str, str], float] = _no_error,
 ) -> Mapping[tuple[str, str], Difference]:
     """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`.
 
-    `margin` and `least` are logarithms.
+    `margin` and `least` are logarithms, as is the largest systematic error of two services.
     """
     rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
     for (i, j), (contrast, half) in half_widths(fit, level).items():
         one = _difference(
-            (i, j), contrast, half, fit.contrast(i, j), rounds=rounds, level=level, margin=margin, least=least
+            (i, j),
+            contrast,
+            half,
+            fit.contrast(i, j),
+            rounds=rounds,
+            level=level,
+            margin=margin,
+            least=least,
+            systematic=systematic(i, j),
         )
         found[i, j], found[j, i] = one, one.turned
     return found
@@ -106,25 +127,31 @@ def _difference(
     level: float,
     margin: float,
     least: float,
+    systematic: float,
 ) -> Difference:
     size = abs(family.estimate)
-    interval, word = Interval(family.estimate - half, family.estimate + half, level), NOT_ENOUGH
-    plain = own.interval(level) if own else interval
+    interval, word = _around(family.estimate, half + systematic, level), NOT_ENOUGH
+    plain = own.interval(level) if own else _around(family.estimate, half, level)
     if interval.sign and size >= least:
         word = FASTER if interval.sign > 0 else SLOWER
     elif plain.within(margin):
-        interval, word = plain, NO_DIFFERENCE
+        interval, word = Interval(plain.low - systematic, plain.high + systematic, level), NO_DIFFERENCE
     more, detectable = 0.0, math.inf
     if family.error is not None:
         from scipy.special import nctdtrinc
 
         # Noncentral t: the error will not be exactly as large again.
-        detectable = family.error * float(nctdtrinc(family.df, 1 - POWER, max(half, least) / family.error))
+        wanted = max(half, least - systematic)
+        detectable = systematic + family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
     if word == NOT_ENOUGH:
-        called = projected_rounds(half, size, rounds) if size >= least else math.inf
+        called = projected_rounds(half, size - systematic, rounds) if size >= least else math.inf
         same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
         more = max(1.0, _up(min(called, same)) - rounds)
-    return Difference(*names, word, family.estimate, interval, half, more, detectable)
+    return Difference(*names, word, family.estimate, interval, half, more, detectable, systematic)
+
+
+def _around(estimate: float, half: float, level: float) -> Interval:
+    return Interval(estimate - half, estimate + half, level)
 
 
 def _up(rounds: float) -> float:

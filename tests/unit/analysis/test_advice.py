@@ -14,10 +14,10 @@ FACTS = {"run": "RUN", "expected": ["Other programs use 34 % of the CPUs: stop t
 SPEEDS = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
 
 
-def with_open(ranking: Ranking, *more_rounds: int | None) -> Ranking:
+def with_open(ranking: Ranking, *more_rounds: int | None, bias: float = 0.0) -> Ranking:
     """With so many undecided differences."""
     left = [
-        replace(one, verdict="not enough data", more_rounds=more, smallest_visible=0.04)
+        replace(one, verdict="not enough data", more_rounds=more, smallest_visible=0.04 + bias, systematic=bias)
         for one, more in zip(ranking.contrasts, more_rounds, strict=False)
     ]
     contrasts: tuple[Contrast, ...] = (*left, *ranking.contrasts[len(left) :])
@@ -53,6 +53,11 @@ def test_noise_is_named_where_it_is_the_reason() -> None:
     wide = replace(ranking, contrasts=tuple(replace(one, smallest_visible=0.4) for one in ranking.contrasts))
     (line,) = lines(wide)
     assert line.endswith("more rounds would hardly help: it needs a quieter machine.")
+
+
+def test_the_bias_of_turns_is_named_where_it_is_the_reason() -> None:
+    (line,) = lines(with_open(ranking_of(SPEEDS, 6, 6), None, None, bias=0.13))
+    assert line.endswith("each lies within the bias of turns, which --mode solo does not have.")
 
 
 def test_tables_share_a_line() -> None:

@@ -55,11 +55,12 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
     assert verdicts["gunicorn-gevent-flask", "gunicorn-sync-flask"] == "slower"
     assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
     tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
-    assert tie.interval is not None and -0.03 < tie.interval[0] < 0 < tie.interval[1] < 0.03
+    # Of two servers: beside the noise, which lies within 3 %, it has the bias of turns.
+    assert tie.interval is not None and -0.15 < tie.interval[0] < -0.1 < 0.1 < tie.interval[1] < 0.17
     tied = next(row for row in found.rows if row.rank == 2)
     assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
     assert all(row.smallest_visible is None for row in found.rows if row not in (found.rows[0], tied))
-    assert tie.smallest_visible is not None and 0.01 < tie.smallest_visible < 0.05
+    assert tie.smallest_visible is not None and 0.14 < tie.smallest_visible < 0.19
     assert all(one.smallest_visible is None for one in found.contrasts if one is not tie)
 
 
@@ -263,7 +264,7 @@ def test_the_lines_of_a_table_name_their_kind() -> None:
     assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
     contrast = lines[-1]
     shared = ("a", "b", "scenario", "tool", "level", "judge", "rounds", "verdict", "difference", "interval")
-    assert {*shared, "confidence", "settled", "smallest_visible", "more_rounds", "kind"} == {*contrast}
+    assert {*shared, "confidence", "settled", "smallest_visible", "more_rounds", "systematic", "kind"} == {*contrast}
 
 
 def test_malformed_tables_of_run_json_are_left_out() -> None:
@@ -288,9 +289,9 @@ def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyP
     # Of 177 services these are 15,576, and most of the time of a report.
     calls: list[float] = []
 
-    def counted(fit: TableFit, level: float) -> Mapping[tuple[str, str], Difference]:
+    def counted(fit: TableFit, level: float, **how: Any) -> Mapping[tuple[str, str], Difference]:
         calls.append(level)
-        return differences(fit, level)
+        return differences(fit, level, **how)
 
     monkeypatch.setattr("bench.analysis.table_analysis.differences", counted)
     monkeypatch.setattr("bench.stats.table_verdicts.differences", counted)
@@ -347,26 +348,26 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}
 
 
-def facts_with_stacks(services: Mapping[str, tuple[str, str]], cpu: str = "a CPU") -> dict[str, Any]:
-    known = {name: {"server": server, "framework": framework} for name, (server, framework) in services.items()}
-    return facts_of(table(services), services=known) | {"host": {"cpu": cpu}}
-
-
 def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
     speeds = {"aiohttp": 1000, "tornado": 1080, "uvicorn-asgi": 1400}
-    names = {service_of(stack): (stack, "app") for stack in speeds}
-    records = measured(speeds, 12, spread=0.002)
-    (found,) = judge_tables(facts_with_stacks(names), records)
+    records = measured(speeds, 6, spread=0.002)
+    facts = facts_of(table(map(service_of, speeds))) | {"host": {"cpu": "a CPU"}}
+    (found,) = judge_tables(facts, records)
     words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
     assert words == {
         ("aiohttp", "tornado"): NOT_ENOUGH,
         ("aiohttp", "uvicorn-asgi"): FASTER,
         ("tornado", "uvicorn-asgi"): FASTER,
     }
-    assert next(one for one in found.contrasts if one.verdict == NOT_ENOUGH).more_rounds is None
+    near = next(one for one in found.contrasts if one.verdict == NOT_ENOUGH)
+    assert near.interval is not None and near.interval[0] < 0.08 / 1.13 - 0.07 < 0.2 < near.interval[1]
+    # No number of rounds would call it, and the reader is told from where on one would have been.
+    assert near.more_rounds is None and near.smallest_visible is not None and near.smallest_visible > 0.13
+    assert found.settled
     assert "another machine" in found.bias
     # Of one server and framework, such as two releases, it takes nothing away.
-    (found,) = judge_tables(facts_with_stacks(dict.fromkeys(names, ("uvicorn", "app"))), records)
+    alike = [replace(one, server="uvicorn", framework="app") for one in records]
+    (found,) = judge_tables(facts, alike)
     assert {one.verdict for one in found.contrasts} == {FASTER}
     assert found.bias == ""
 

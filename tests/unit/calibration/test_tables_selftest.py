@@ -94,7 +94,9 @@ def test_a_difference_is_called_at_the_look_that_the_time_reaches(
     facts = RunFacts(
         run=facts_of(table(names.values(), rounds=7)),
         plan=(),
-        records=[replace(window, service=names[window.service]) for window in windows],
+        records=[
+            replace(one, service=names[one.service], server="uvicorn", framework=names[one.service]) for one in windows
+        ],
         services={},
     )
     monkeypatch.setattr("calibration.tables.read_facts", lambda folder: facts)
