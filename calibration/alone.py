@@ -1,18 +1,20 @@
 """What taking turns does to ratios of unlike servers: a run in turns beside a run of the same services alone.
 
-The truth is what a service serves alone; in turns each works right after others, whose data are in the caches.
+The truth is what a service serves alone; in turns each works right after others, whose data are in the caches. Windows
+of one run alternate over its services within minutes; the two runs should follow each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, quantiles, variance
 
+from bench.analysis.table_observations import BUSY
 from bench.analysis.turn_bias import kind_of, turn_bias
 from bench.core.errors import UserError
 from bench.records.record import Record, load
@@ -39,9 +41,7 @@ def biases(records: Iterable[Record]) -> list[Bias]:
     """Of every two services of a scenario that were measured both ways in `LEAST_ROUNDS` rounds or more."""
     found: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        value = record.speed if record.mode == "turns" else record.goodput
-        harmless = {cause.cause for cause in record.causes} <= {"loadgen-bound"}
-        if record.mode in ("turns", "solo") and value and harmless:
+        if value := _speed(record):
             found[record.scenario, record.tool, record.level][f"{record.mode} {record.service}"].append(math.log(value))
     every = []
     for (scenario, _, _), values in found.items():
@@ -49,6 +49,36 @@ def biases(records: Iterable[Record]) -> list[Bias]:
         both = sorted(name[5:] for name in known if name.startswith("solo ") and f"turns {name[5:]}" in known)
         every += [_bias(scenario, a, b, known) for a, b in combinations(both, 2)]
     return every
+
+
+def _speed(record: Record) -> float | None:
+    """Successes per second that other programs left to the service; None of a window that does not tell its speed.
+
+    Where the load generator was the limit, only a busy server served what it could.
+    """
+    causes = {cause.cause for cause in record.causes}
+    if record.mode == "turns":
+        value, busy = record.speed, record.server_busy_ratio
+        causes -= {"host"}
+    elif record.mode == "solo":
+        busy = min(1.0, (record.server_cpu_s or 0.0) / (record.duration_s or math.inf))
+        value = (record.goodput or 0.0) / (1 - (record.foreign_ratio or 0.0) * busy**2)
+    else:
+        return None
+    return value or None if not causes or (causes == {"loadgen-bound"} and (busy or 0.0) >= BUSY) else None
+
+
+def left_out(records: Iterable[Record]) -> list[str]:
+    """Services of a scenario that were measured both ways, but not in enough windows that tell their speed."""
+    told: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for record in records:
+        if record.mode in ("turns", "solo"):
+            told[record.scenario, record.service][record.mode] += _speed(record) is not None
+    return [
+        f"{scenario}: without {service}, whose speed {counts['turns']} windows in turns and {counts['solo']} alone tell"
+        for (scenario, service), counts in sorted(told.items())
+        if min(counts["turns"], counts["solo"]) < LEAST_ROUNDS
+    ]
 
 
 def _sample(values: Sequence[float]) -> Sample:
@@ -101,7 +131,7 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
                   f"{_percent(most.value + most.half)})"]  # fmt: skip
         words += [_percent(stated), f"{inside} of {len(own)}", "holds" if fine else "MISSED"]
         rows.append(f"| {' | '.join(words)} |")
-    return "\n".join(rows), holds
+    return "\n".join([*rows, "", *left_out(records)]), holds
 
 
 def _percent(logarithm: float) -> str:

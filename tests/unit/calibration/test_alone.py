@@ -10,7 +10,7 @@ import pytest
 from turns_runs import measured
 
 from bench.core.errors import UserError
-from bench.records.record import Record, dump
+from bench.records.record import Cause, Record, dump
 from calibration.alone import alone, biases
 
 SPEEDS = {"aiohttp": 2000.0, "tornado": 4000.0, "uvicorn-asgi": 8000.0}
@@ -25,7 +25,9 @@ def records(**factors: float) -> list[Record]:
         nulls = {name: why for name, why in record.nulls.items() if name != "speed"}
         found.append(replace(record, speed=speed * factors.get(stack, 1.0), nulls=nulls))
         goodput = SPEEDS[stack] * (1 + rng.gauss(0, 0.002))
-        found.append(replace(record, id=f"solo {record.id}", mode="solo", goodput=goodput))
+        own = {"server_cpu_s": 0.99 * (record.duration_s or 0), "foreign_ratio": 0.0}
+        kept = {name: why for name, why in record.nulls.items() if name not in own}
+        found.append(replace(record, id=f"solo {record.id}", mode="solo", goodput=goodput, nulls=kept, **own))
     return found
 
 
@@ -45,9 +47,35 @@ def test_the_bias_of_each_pair_is_found() -> None:
 
 def test_a_bias_beyond_the_stated_one_is_missed(tmp_path: Path) -> None:
     text, holds = alone([write(tmp_path / "fine", records())])
-    assert holds and text.endswith("| 3 of 3 | holds |")
+    assert holds and "| 3 of 3 | holds |" in text
     text, holds = alone([write(tmp_path / "off", records(tornado=1.5))])
-    assert not holds and text.endswith("| 1 of 3 | MISSED |")
+    assert not holds and "| 1 of 3 | MISSED |" in text
+
+
+def test_what_the_load_generator_limits_is_no_truth_unless_the_server_is_busy(tmp_path: Path) -> None:
+    cause = (Cause("loadgen-bound", "wrk's CPUs were 99 % busy"),)
+    every = [
+        replace(one, causes=cause, valid=False) if one.mode == "solo" and "uvicorn" in one.service else one
+        for one in records()
+    ]
+    assert len(biases(every)) == 3
+    idle = [
+        replace(one, server_cpu_s=0.5 * (one.duration_s or 0)) if one.causes and one.mode == "solo" else one
+        for one in every
+    ]
+    assert len(biases(idle)) == 1
+    text, _ = alone([write(tmp_path / "idle", idle)])
+    assert "json: without uvicorn-asgi-py313-debian, whose speed 6 windows in turns and 0 alone tell" in text
+
+
+def test_what_other_programs_took_from_who_was_measured_alone_is_given_back() -> None:
+    beside = [
+        replace(one, goodput=0.9 * (one.goodput or 0), foreign_ratio=0.1 / 0.99**2)
+        if one.mode == "solo" and "tornado" in one.service
+        else one
+        for one in records()
+    ]
+    assert all(abs(one.value) < 0.005 for one in biases(beside))
 
 
 def test_runs_that_have_nothing_in_common_are_refused(tmp_path: Path) -> None:
