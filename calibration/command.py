@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from bench.analysis.judged_run import judge_run
 from bench.core.errors import UserError
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
@@ -25,6 +31,8 @@ CHECKS = {
     "quick": (quick, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
+PACKED = "raw.tar.xz"
+"""The raw files of a published run."""
 HEADS = (
     "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
     "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
@@ -39,10 +47,31 @@ def judge_verb(argv: Sequence[str]) -> int:
         )
     if argv[0] in CHECKS:
         check, needs = CHECKS[argv[0]]
-        text, holds = check([str(find_run(name, needs)) for name in argv[1:]])
+        with ExitStack() as opened:
+            text, holds = check([str(opened.enter_context(whole_run(name, needs))) for name in argv[1:]])
         print(text)
         return 0 if holds else 1
-    folder = str(find_run(argv[1]))
+    with whole_run(argv[1], "plan.jsonl") as run:
+        return _judge_latency(str(run))
+
+
+@contextmanager
+def whole_run(name: str, needs: str) -> Iterator[Path]:
+    """The folder of a run with its raw files and what is made of them; of a published run a copy, by today's rules."""
+    packed = Path(name, PACKED)
+    if not packed.is_file() or Path(name, "raw").exists():
+        yield find_run(name, needs)
+        return
+    with TemporaryDirectory() as made:
+        folder = Path(made, packed.parent.resolve().name)
+        with tarfile.open(packed) as files:
+            files.extractall(folder, filter="data")
+        shutil.copy(packed.with_name("run.json"), folder)
+        judge_run(folder)
+        yield folder
+
+
+def _judge_latency(folder: str) -> int:
     source = read_run(folder)
     services = {name: read_service(folder, name) for name in service_names(source)}
     records = reviewed(source, services)

@@ -48,7 +48,10 @@ prepare_rebuild() {
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
-rebuild() { copied_compose build "$rebuilt"; }
+rebuild() {
+	local compose_services=compose # with every service, also those that `docker-compose up bench` does not start
+	copied_compose build "$rebuilt"
+}
 
 # interval NAME COMMAND...: NAME=BEGIN_NS,END_NS of the command into `spans`.
 interval() {

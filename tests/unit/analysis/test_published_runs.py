@@ -71,6 +71,15 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
     assert made and kept == [figures(line) for line in published]
 
 
+def test_published_self_tests_are_judged_as_they_lie_there(capsys: pytest.CaptureFixture[str]) -> None:
+    # They are committed without the files that are made of the raw ones.
+    assert judge_verb(["tables", str(PUBLISHED / SELFTESTS[0])]) == 0
+    printed = capsys.readouterr().out
+    (wall,) = re.findall(rf"^{SELFTESTS[0]}: (\d+) s of wall time", printed, re.M)
+    called = next(line for line in printed.splitlines() if line.startswith("| 5 % |")).split("|")
+    assert int(wall) > 30 and int(called[5]) > 0
+
+
 def test_the_machine_of_each_row_is_that_of_its_runs() -> None:
     rows = [line.strip("|").split("|") for line in (PUBLISHED / "README.md").read_text().splitlines() if "](" in line]
     rows = [row for row in rows if len(row) > 2]
