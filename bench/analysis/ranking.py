@@ -74,7 +74,8 @@ class Ranking:
     are compared where servers do not wait; empty else. `cheapest` says which services need the least CPU per request,
     by intervals of their own. `late`: responses from after the services' turns are in its figures, as in all runs made
     before that was mended. `bias` says how far taking turns may move its ratios. `beside` says of the pairs without a
-    called difference which one would have been called.
+    called difference which one would have been called. `connections_kept` says whether the load tool asked for
+    connections that stay open, and `workers` how many each service has; None where that is not known.
     """
 
     scenario: str
@@ -95,6 +96,8 @@ class Ranking:
     late: bool = False
     bias: str = ""
     beside: tuple[str, ...] = ()
+    connections_kept: bool | None = None
+    workers: int | None = None
 
     @property
     def table(self) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from bench.analysis.conclusions import Coordinates
 from bench.analysis.order_words import Told
 from bench.analysis.ranking import Ranking, Row
+from bench.analysis.table_words import only_gunicorn, under
 from bench.core.files import items, mapping
 from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
@@ -60,6 +61,8 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Mapping[str, 
         lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
         why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
         words = "; ".join(why) or _order(ranking, pair, {name: _name(places[name], several) for name in pair})
+        if not why and base.server != head.server and only_gunicorn((base, head)):
+            words += under(ranking, (base, head))
         found.append(f"{against}: {words}.")
     more = (f"{len(found) - MOST} more are in verdicts.jsonl.",) if len(found) > MOST else ()
     return (*found[:MOST], *more)

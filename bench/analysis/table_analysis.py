@@ -23,6 +23,7 @@ from bench.analysis.table_observations import (
     TableRecords,
     by_table,
     causes_against,
+    connections_kept,
     figure,
     idle_words,
     left_out,
@@ -37,6 +38,7 @@ from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
 from bench.core.formats import number as digits
 from bench.records.record import MEASURED, Record
+from bench.records.resource_usage import whole
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
@@ -222,6 +224,8 @@ def _ranking(
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
         cheapest=cheapest,
+        connections_kept=connections_kept(measured.records),
+        workers=whole(knobs.get("WORKERS")),
         late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
     )
 

@@ -28,6 +28,8 @@ BUSY = 0.85
 """A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
 """Of the interval of a service's own figure."""
+_NEW_CONNECTIONS = frozenset({"-disable-keepalive", "-keepalive=false"})
+"""What hey and vegeta are given for a new connection for each request; wrk cannot do that, and ab does unless told."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.SPEED: frozenset({"host", "loadgen-bound"}),
     Metric.CPU: frozenset({"host", "loadgen-bound"}),
@@ -189,6 +191,13 @@ def idle_words(records: Sequence[Record]) -> list[str]:
     each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
     takes = f": each response takes {1000 * fmean(each):.3g} ms" if each else ""
     return [f"busy for {100 * busy:.0f} % of its turns{takes}, in which it mostly waits"]
+
+
+def connections_kept(records: Iterable[Record]) -> bool | None:
+    """Whether the load tool asks for connections that stay open; None if that is not known or not the same for all."""
+    commands = [record.command for record in records if record.command]
+    kept = {"-k" in command if command[0] == "ab" else not _NEW_CONNECTIONS & {*command} for command in commands}
+    return kept.pop() if len(kept) == 1 else None
 
 
 def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:

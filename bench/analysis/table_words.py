@@ -125,7 +125,7 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
             )
         elif swept:
             found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
-        elif _only_workers(topic, services, places):
+        elif topic.by == "server" and only_gunicorn([places[name] for name in services]):
             found += _workers(told, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
@@ -153,22 +153,34 @@ def _sweep(told: Told, services: Sequence[str], places: Places, differs: set[str
     return sweep_sentence(told, ordered, varied[0], settings, who)
 
 
-def _only_workers(topic: Question, services: Iterable[str], places: Places) -> bool:
-    return topic.by == "server" and {places[name].server.partition("-")[0] for name in services} == {WORKERS}
+def only_gunicorn(places: Iterable[Coordinates]) -> bool:
+    """Whether these differ in nothing but gunicorn's worker model, as far as their servers go."""
+    return {place.server.partition("-")[0] for place in places} == {WORKERS}
 
 
 def _workers(told: Told, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
     """The worker models of one app, each against the synchronous one."""
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
-    waits = wait_words(told.ranking.scenario)
-    after = f", with {waits} to wait for" if waits else ""
     for other in services:
         if other != reference:
             models = {name: _worker(places[name]) for name in (other, reference)}
+            after = under(told.ranking, (places[other], places[reference]))
             model = models[other]
             bare = places[other].framework in BARE
             rank = (not bare, number, MODELS.index(model) if model in MODELS else len(MODELS))
             yield _Answer("workers", rank, _sentence(context, told.workers(other, reference, models) + after))
+
+
+def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
+    """The conditions on which the order of gunicorn's worker models depends, as the end of a sentence."""
+    waits, kept = wait_words(ranking.scenario), ranking.connections_kept
+    found = [f"with {waits} to wait for"] if waits else []
+    if kept is not None:
+        closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
+        found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
+    varied = any("WORKERS" in settings_of(place.settings) for place in pair)
+    found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
+    return "".join(f", {words}" for words in found)
 
 
 def _most_important(found: Sequence[_Answer]) -> list[_Answer]:

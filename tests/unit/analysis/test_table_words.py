@@ -14,8 +14,10 @@ from bench.analysis.conclusions import Coordinates, conclusions
 from bench.analysis.metric import Metric
 from bench.analysis.order_words import Gap, Told
 from bench.analysis.ranking import Contrast, Ranking
+from bench.analysis.ref_words import ref_sentences
 from bench.analysis.scenario_words import explained
 from bench.analysis.table_analysis import judge_tables
+from bench.analysis.table_observations import connections_kept
 from bench.analysis.table_words import labels, sentences, table_question
 from bench.records.record import Record
 
@@ -198,6 +200,45 @@ def test_the_worker_models_come_first_with_what_they_wait_for() -> None:
     assert rest[3].startswith("On gunicorn-sync, a bare WSGI app served 16 % more requests per second than Flask")
     assert rest[4].startswith("With a bare WSGI app, gunicorn-gevent and gunicorn-gthread are fastest")
     assert len(rest) == 5
+
+
+@pytest.mark.parametrize(
+    ("kept", "workers", "words"),
+    [
+        (None, None, ""),
+        (True, 1, ", on kept connections (which sync closes)"),
+        (False, 4, ", with a new connection for each request, with 4 workers each"),
+    ],
+)
+def test_worker_models_are_compared_under_a_condition(kept: bool | None, workers: int | None, words: str) -> None:
+    # gunicorn-gevent is ahead where connections are kept, and behind where each request has a new one.
+    places = {name: place(name) for name in FLASKS}
+    speeds = {"gunicorn-sync": 1000, "gunicorn-gevent": 1900, "gunicorn-gthread": 1005}
+    found = replace(ranking(speeds, Metric.GOODPUT), connections_kept=kept, workers=workers)
+    _, *rest = sentences(found, places)
+    assert rest and all(one.endswith(f"){words}.") for one in rest)
+    refs = {name: replace(place(name), settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
+    (one,) = ref_sentences(found, [("gunicorn-sync", "gunicorn-gevent")], refs)
+    assert one.startswith("gevent against sync") and one.endswith(f"){words}.")
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        (("wrk", "-t", "1"), True),
+        (("ab", "-q", "-k"), True),
+        (("ab", "-q"), False),
+        (("hey", "-c", "8"), True),
+        (("hey", "-disable-keepalive"), False),
+        (("vegeta", "attack", "-keepalive=false"), False),
+        (None, None),
+    ],
+)
+def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
+    one = measured({"aiohttp": 1000}, 1)[0]
+    nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}
+    record = replace(one, command=command, nulls=nulls)
+    assert connections_kept([record]) is kept
 
 
 def test_two_worker_models_have_one_sentence() -> None:
