@@ -6,6 +6,7 @@ of one run alternate over its services within minutes; the two runs should follo
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,9 +15,11 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, quantiles, variance
 
+from bench.analysis.order_words import listed
 from bench.analysis.table_observations import BUSY
-from bench.analysis.turn_bias import kind_of, turn_bias
+from bench.analysis.turn_bias import turn_bias
 from bench.core.errors import UserError
+from bench.core.files import mapping
 from bench.records.record import Record, load
 
 LEAST_ROUNDS = 3
@@ -101,6 +104,10 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): how far ratios in turns are from those alone, beside what reports state."""
     records = [one for folder in folders for one in load(Path(folder, "records.jsonl").read_text().split("\n"))]
     every, holds = biases(records), True
+    cpus = {_cpu(folder) for folder in folders}
+    if len(cpus) > 1:
+        raise UserError(f"these runs are of several machines: {listed(sorted(map(str, cpus)))}")
+    (cpu,) = cpus
     if not every:
         raise UserError("no two services were measured both in turns and alone, in three rounds or more each")
     heads = (
@@ -115,7 +122,7 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
     )
     rows = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 2) + " --- |"]
     for scenario in dict.fromkeys(one.scenario for one in every):
-        stated = math.log1p(turn_bias(kind_of(scenario)).share)
+        stated = math.log1p(turn_bias(scenario, cpu).share)
         seen = [one for one in every if one.scenario == scenario]
         own = [one for one in seen if one.half <= stated]
         if not own:
@@ -132,6 +139,11 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
         words += [_percent(stated), f"{inside} of {len(own)}", "holds" if fine else "MISSED"]
         rows.append(f"| {' | '.join(words)} |")
     return "\n".join([*rows, "", *left_out(records)]), holds
+
+
+def _cpu(folder: str) -> str | None:
+    run = Path(folder, "run.json")
+    return mapping(mapping(json.loads(run.read_bytes()) if run.exists() else {}).get("host")).get("cpu")
 
 
 def _percent(logarithm: float) -> str:

@@ -19,7 +19,6 @@ from bench.analysis.ranking import Bounds, Contrast, Figure, Ranking, Row
 from bench.analysis.ref_words import Pair, pairs_of, ref_question, ref_sentences
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.table_observations import (
-    PlannedTable,
     TableRecords,
     by_table,
     causes_against,
@@ -32,7 +31,6 @@ from bench.analysis.table_observations import (
     tables_of,
 )
 from bench.analysis.table_words import Places, labels, places_of, sentences, table_question
-from bench.analysis.turn_bias import bias_words, kind_of, turn_bias
 from bench.analysis.visible_words import beside_words
 from bench.analysis.worker_spread import spread_of
 from bench.core.files import mapping
@@ -74,14 +72,10 @@ def judge_tables(
     """
     every = list(records)
     places = places_of(facts, every)
-    cpu = mapping(facts.get("host")).get("cpu")
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(
         _with_words(
-            replace(
-                _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
-                bias=_bias_words(measured.table, cpu if isinstance(cpu, str) else None),
-            ),
+            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
             places,
             reference,
             knobs,
@@ -135,8 +129,7 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     if len({one.service for one in seen}) < 2:
         return _Look(reached, level, None, {})
     fit = fit_table(seen)
-    bias = math.log1p(turn_bias(kind_of(table.scenario)).share)
-    found = differences(fit, level, systematic=lambda i, j: bias if table.unlike(i, j) else 0.0)
+    found = differences(fit, level, systematic=table.systematic)
     if metric is Metric.SPEED:
         found = at_least(found, limited_services(counted))
     if metric is Metric.CPU and metric is measured.metric:
@@ -224,6 +217,7 @@ def _ranking(
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
         cheapest=cheapest,
+        bias=table.bias_words,
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
@@ -292,11 +286,6 @@ def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
     if not causes:
         return "too few responses in every window"
     return f"{causes[0].cause}: {causes[0].detail}"
-
-
-def _bias_words(table: PlannedTable, cpu: str | None) -> str:
-    """How far taking turns may move its ratios; nothing where all its services are alike."""
-    return bias_words(table.scenario, cpu) if len(set(table.stacks.values())) > 1 else ""
 
 
 def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:

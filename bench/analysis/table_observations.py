@@ -15,6 +15,7 @@ from typing import Any
 
 from bench.analysis.metric import Metric
 from bench.analysis.ranking import Figure
+from bench.analysis.turn_bias import TurnBias, turn_bias
 from bench.core.files import items, mapping
 from bench.plan.interim_looks import looks_before
 from bench.records.make import NOT_RUN
@@ -52,10 +53,18 @@ class PlannedTable:
     """The numbers of rounds after which it may be settled."""
     stacks: Mapping[str, str] = field(default_factory=dict)
     """The server and framework of each service."""
+    bias: TurnBias | None = None
+    """What taking turns does to ratios of unlike services."""
 
-    def unlike(self, a: str, b: str) -> bool:
-        """Whether two services differ in more than a version, a setting or a commit."""
-        return a in self.stacks and b in self.stacks and self.stacks[a] != self.stacks[b]
+    def systematic(self, a: str, b: str) -> float:
+        """By how much the logarithm of a ratio of two services may be off; 0 of those that are of one stack."""
+        unlike = a in self.stacks and b in self.stacks and self.stacks[a] != self.stacks[b]
+        return math.log1p(self.bias.share) if self.bias and unlike else 0.0
+
+    @property
+    def bias_words(self) -> str:
+        """What a report says of it; nothing where all services are of one stack."""
+        return self.bias.words if self.bias and len(set(self.stacks.values())) > 1 else ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -65,7 +74,7 @@ class PlannedTable:
 
 def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
     """The tables that run.json lists; malformed entries are left out."""
-    found = []
+    found, cpu = [], mapping(facts.get("host")).get("cpu")
     for entry in map(mapping, items(facts.get("tables_in_turns"))):
         names, rounds = items(entry.get("services")), entry.get("rounds")
         words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
@@ -74,7 +83,18 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
             waits = entry.get("waits") is True
             planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
             looks = tuple(sorted(set(planned))) or looks_before(rounds)
-            found.append(PlannedTable(scenario, tool, level, waits, tuple(dict.fromkeys(services)), rounds, looks))
+            found.append(
+                PlannedTable(
+                    scenario,
+                    tool,
+                    level,
+                    waits,
+                    tuple(dict.fromkeys(services)),
+                    rounds,
+                    looks,
+                    bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
+                )
+            )
     return tuple(found)
 
 
