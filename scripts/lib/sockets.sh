@@ -14,8 +14,8 @@ read_sockets() {
 		--read-only --tmpfs /tmp --volume "$root:/bench:ro" --workdir /bench --entrypoint '' bench/loadgen python3 -m bench sockets 2>&1); then
 		printf '%s\n' "$words"
 	else
-		words=${words//[^[:alnum:] .:,()_\/-]/ }
-		printf '{"unreadable": "no container can look into the service: %s"}\n' "${words##*$'\n'}"
+		words=${words##*$'\n'}
+		printf '{"unreadable": "no container can look into the service: %s"}\n' "${words//[^[:alnum:] .:,()_\/-]/ }"
 	fi
 }
 
