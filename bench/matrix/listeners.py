@@ -23,6 +23,8 @@ class Differs:
     is_: int | str
     """A number, or the name of a setting (`$BACKLOG`)."""
     why: str
+    several: bool = False
+    """Whether that is so with several workers alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class OwnBind:
 
     def wanted(self, settings: Mapping[str, str]) -> dict[str, int]:
         """What each option of a service has to be; ValueError where a setting that it names is no number."""
-        named = {name: one.is_ for name, one in self.differs.items()}
+        several = settings.get("WORKERS", "1") != "1"
+        named = {name: one.is_ for name, one in self.differs.items() if several or not one.several}
         return {name: _number(named.get(name, own), settings) for name, own in self.options.items()}
 
 
@@ -84,7 +87,7 @@ def _own_bind(one: Mapping[str, Any], every: Mapping[str, Differs]) -> OwnBind:
 
 
 def _differs(table: Mapping[str, Any]) -> dict[str, Differs]:
-    found = {name: Differs(value["is"], value["why"]) for name, value in table.items()}
+    found = {name: Differs(value["is"], value["why"], value.get("several", False)) for name, value in table.items()}
     for name, value in found.items():
         if not isinstance(value.is_, (int, str)) or not value.why.strip():
             raise ValueError(f"{name} needs `is`, a number or a setting, and `why`, the reason")

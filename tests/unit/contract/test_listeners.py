@@ -36,6 +36,13 @@ OURS = {"backlog": 2048, "nodelay": 1, "reuseport": 0}
 SETTINGS = {"BACKLOG": "2048"}
 
 
+def test_a_reason_may_be_one_of_several_workers_alone() -> None:
+    text = TABLE.replace("is = 0, why", "is = 0, several = true, why")
+    own = parse_listeners(text)["plain"]
+    one, several = (own.wanted(SETTINGS | {"WORKERS": workers})["reuseport"] for workers in ("1", "4"))
+    assert (one, several) == (1, 0)
+
+
 def outcome(options: dict[str, int]) -> Outcome:
     found = compare({"options": options}, OWN, SETTINGS)
     assert isinstance(found, Outcome)
