@@ -34,6 +34,8 @@ class OwnBind:
     start: str
     options: Mapping[str, int]
     differs: Mapping[str, Differs]
+    waits: str = ""
+    """Why its services wait on a route that waits for nothing, if that is the server's own."""
 
     def wanted(self, settings: Mapping[str, str]) -> dict[str, int]:
         """What each option of a service has to be; ValueError where a setting that it names is no number."""
@@ -83,7 +85,7 @@ def _own_bind(one: Mapping[str, Any], every: Mapping[str, Differs]) -> OwnBind:
     unknown = sorted(differs.keys() - own.keys())
     if unknown and own:
         raise ValueError(f"no option is called {', '.join(unknown)}")
-    return OwnBind(one["start"], own, differs)
+    return OwnBind(one["start"], own, differs, one.get("waits", ""))
 
 
 def _differs(table: Mapping[str, Any]) -> dict[str, Differs]:
