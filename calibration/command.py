@@ -21,6 +21,7 @@ from calibration.lengths import lengths
 from calibration.parts import parts
 from calibration.quick import quick
 from calibration.tables import tables
+from calibration.waits import waits
 
 CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
@@ -29,6 +30,7 @@ CHECKS = {
     "alone": (alone, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),
+    "waits": (waits, "records.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
 PACKED = "raw.tar.xz"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|tables|hog|quick [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick RUN...
+#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick|waits RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -19,7 +19,10 @@
 #   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
 #               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
 #               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100; quick:
-#               how many differences above 10 % of the first, quiet run are called in the last
+#               how many differences above 10 % of the first, quiet run are called in the last; waits: which services
+#               wait for what nobody asked for, such as Nagle's algorithm, of runs of scripts/matrix.sh with --mode solo
+#               --scenario json --tool wrk --level 1,16 --duration 1: a median beyond three times the CPU time of the
+#               requests in it, in every round
 #   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that

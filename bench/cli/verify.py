@@ -21,6 +21,8 @@ from bench.contract.verify import verify
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.matrix.listeners import load_listeners
+from bench.matrix.load import load_matrix
 from bench.run.folder import find_run
 
 PASSED, FAILED, LATE, INTERRUPTED = 0, 1, 3, 130
@@ -58,7 +60,7 @@ def summary_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(argv)
     folder = find_run(options.run)
-    services = results.read_services(folder)
+    services = results.read_services(folder, load_listeners(), load_matrix().default_python)
     for service in services:
         for line in results.lines(service, quiet=options.quiet):
             print(line)
@@ -66,6 +68,9 @@ def summary_verb(argv: Sequence[str]) -> int:
     skipped = Counter(skip["cause"] for skip in json.loads((folder / "run.json").read_text()).get("skipped", ()))
     for cause, count in skipped.items():
         print(f"skipped: {count} ({cause})")
+    unread = Counter(skip.line() for service in services for skip in service.skipped)
+    for line, count in unread.items():
+        print(f"{line} ({count} services)")
     failed = sum(bool(service.cause) for service in services)
     if failed:
         print(results.table(services))

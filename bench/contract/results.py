@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from bench.contract.listeners import Skipped, compare
 from bench.contract.outcomes import Outcome
+from bench.matrix.listeners import OwnBind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,7 @@ class ServiceChecks:
     service: str
     checks: tuple[Outcome, ...]
     cause: str
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -27,10 +30,17 @@ class ServiceChecks:
         return tuple(check for check in self.checks if not check.ok)
 
 
-def read_services(run: Path) -> tuple[ServiceChecks, ...]:
-    """Every service of the run, also those that were never checked."""
-    names = json.loads((run / "run.json").read_text())["services"]
-    return tuple(_read(name, run / "raw/services" / name) for name in names)
+def read_services(run: Path, own_binds: Mapping[str, OwnBind], python: str) -> tuple[ServiceChecks, ...]:
+    """Every service of the run, also those that were never checked; the own binds were read on this Python."""
+    facts = json.loads((run / "run.json").read_text())
+    knobs = facts.get("knobs", {})
+    found = []
+    for name, described in facts["services"].items():
+        folder, service = run / "raw/services" / name, described or {}
+        own = own_binds.get(service.get("server", ""))
+        sockets = _socket_check(folder, own, knobs, "" if service.get("python") == python else python)
+        found.append(_read(name, folder, sockets))
+    return tuple(found)
 
 
 def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
@@ -40,6 +50,8 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
     for check in service.checks:
         if not (check.ok and quiet):
             yield _printable(check.line())
+    for skipped in () if quiet else service.skipped:
+        yield _printable(skipped.line())
     if service.cause and not service.failed:
         yield _printable(f"not ok - {service.cause}")
     if not quiet:
@@ -65,9 +77,10 @@ def junit(name: str, services: Sequence[ServiceChecks]) -> str:
             root,
             "testsuite",
             name=one.service,
-            tests=str(len(one.checks) + unchecked),
+            tests=str(len(one.checks) + len(one.skipped) + unchecked),
             failures=str(len(one.failed)),
             errors=str(int(unchecked)),
+            skipped=str(len(one.skipped)),
             time=f"{sum(check.seconds for check in one.checks):.3f}",
         )
         for check in one.checks:
@@ -80,6 +93,9 @@ def junit(name: str, services: Sequence[ServiceChecks]) -> str:
             )
             if not check.ok:
                 ElementTree.SubElement(case, "failure", message=_printable(check.line()))
+        for skipped in one.skipped:
+            case = ElementTree.SubElement(suite, "testcase", classname=one.service, name=skipped.check)
+            ElementTree.SubElement(case, "skipped", message=_printable(skipped.reason))
         if unchecked:
             case = ElementTree.SubElement(suite, "testcase", classname=one.service, name="can be checked")
             ElementTree.SubElement(case, "error", message=_printable(one.cause))
@@ -87,8 +103,9 @@ def junit(name: str, services: Sequence[ServiceChecks]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _read(service: str, folder: Path) -> ServiceChecks:
+def _read(service: str, folder: Path, sockets: Outcome | Skipped | None) -> ServiceChecks:
     checks = tuple(Outcome(**entry) for entry in _object(folder / "verify.json").get("checks", ()))
+    checks += (sockets,) if isinstance(sockets, Outcome) else ()
     checks += tuple(_stop_check(folder))
     failure = _object(folder / "failure.json")
     cause = f"{failure.get('outcome')}: {failure.get('detail')}" if failure else ""
@@ -97,7 +114,20 @@ def _read(service: str, folder: Path) -> ServiceChecks:
         cause = f"failed verification: {failed[0].line()}"
     if not cause and not checks:
         cause = "not verified"
-    return ServiceChecks(service=service, checks=checks, cause=cause)
+    skipped = (sockets,) if isinstance(sockets, Skipped) else ()
+    return ServiceChecks(service=service, checks=checks, cause=cause, skipped=skipped)
+
+
+def _socket_check(
+    folder: Path, own: OwnBind | None, knobs: Mapping[str, str], other_python: str
+) -> Outcome | Skipped | None:
+    """The check of its sockets, which were read from outside its container; None where it did not come to that."""
+    read = _object(folder / "sockets.json")
+    if not read:
+        return None
+    if other_python:
+        return Skipped("sockets", f"own binds were read on Python {other_python}; other Pythons have other versions")
+    return compare(read, own, knobs)
 
 
 def _stop_check(folder: Path) -> Iterator[Outcome]:

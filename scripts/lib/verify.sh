@@ -11,6 +11,8 @@ source "${BASH_SOURCE[0]%/*}/jobs.sh"
 source "${BASH_SOURCE[0]%/*}/ready.sh"
 # shellcheck source=scripts/lib/retry_timeouts.sh
 source "${BASH_SOURCE[0]%/*}/retry_timeouts.sh"
+# shellcheck source=scripts/lib/sockets.sh
+source "${BASH_SOURCE[0]%/*}/sockets.sh"
 # shellcheck source=scripts/lib/state.sh
 source "${BASH_SOURCE[0]%/*}/state.sh"
 
@@ -23,7 +25,7 @@ service_failed() {
 
 # verify_services JOBS [--contract]: the contract, once a service and run, JOBS at a time; what fails is not loaded. What was
 # only late beside others is verified once more, alone, as that may be the machine's fault; a wrong answer is not. With
-# --contract nothing will be measured: what only figures need is left out, and how the service ends is checked too.
+# --contract nothing will be measured: what only figures need is left out, and its sockets and how it ends are checked too.
 verify_services() {
 	local name crowd=crowd asked=() try
 	((${#SERVICES[@]} > 1 && $1 > 1)) || crowd=''
@@ -65,7 +67,10 @@ verify_service() {
 		[[ ! $OWN_APP ]] || save "$folder/started.txt" <<<"$started_ns $(now_ns)"
 		[[ $3 ]] || save_facts_of "$name"
 		if [[ $OWN_APP ]]; then check_own_answers "$name"; else check_contract "$name" "$2"; fi
-		[[ ! $3 || ! -e $folder/verify.json ]] || end_under_load "$name" "$2"
+		if [[ $3 && -e $folder/verify.json ]]; then
+			check_sockets "$name"
+			end_under_load "$name" "$2"
+		fi
 	fi
 	stop_service "$name"
 }

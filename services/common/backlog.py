@@ -1,7 +1,8 @@
-"""The accept queue of servers that hard-code its length in compiled code."""
+"""The accept queue of servers that hard-code its length."""
 
 import os
 import socket
+from typing import Any
 
 
 def widen() -> None:
@@ -15,3 +16,15 @@ def widen() -> None:
         with copy:
             if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 copy.listen(int(os.environ["BACKLOG"]))
+
+
+def widen_when_listening(worker: Any) -> None:
+    """Widen it once a gunicorn worker that listens again, with a length of its own, has done so: it then notifies."""
+    notify = worker.notify
+
+    def first() -> None:
+        widen()
+        worker.notify = notify
+        notify()
+
+    worker.notify = first

@@ -1,0 +1,89 @@
+"""Services that wait for something which nobody asked for: each alone, a route that waits for nothing, few connections.
+
+With one connection a response takes the CPU time of server and load generator; with N connections it waits for the
+others', N times that. A median well above it is a timer or a poll: Nagle's algorithm against a delayed acknowledgement
+(40 ms), a loop that sleeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.core.errors import UserError
+from bench.matrix.listeners import load_listeners
+from bench.records.record import Record, load
+
+MOST = 3.0
+"""How many times the server's CPU time of the requests before it, and its own, a median may take unexplained."""
+LEAST_S = 1e-3
+"""Below this median nothing waits for a timer: it is the way to the server and back, and wrk's own work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """A service's median response time with so many connections, and its CPU time of a request, in one round."""
+
+    service: str
+    connections: int
+    p50_s: float
+    cpu_s: float
+
+    @property
+    def ratio(self) -> float:
+        """The median as a multiple of the CPU time of as many requests as there are connections."""
+        return self.p50_s / (self.connections * self.cpu_s)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for something that CPU time does not explain."""
+        return self.ratio > MOST and self.p50_s > LEAST_S
+
+
+def waits(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether no service waits for something that neither CPU time nor services/listeners.toml explains)."""
+    found = [(median, server) for folder in folders for median, server in _medians(folder)]
+    if not found:
+        raise UserError(f"{folders[0]} has no closed loop with a median and CPU time")
+    return report(found, {name: one.waits for name, one in load_listeners().items()})
+
+
+def report(medians: Iterable[tuple[Median, str]], explained: Mapping[str, str]) -> tuple[str, bool]:
+    """As `waits`, of medians with their servers. The largest multiple comes first.
+
+    The round with the least counts: a wait of the service's own is in all of them, and noise of the machine is not.
+    """
+    least: dict[tuple[str, int], tuple[Median, str]] = {}
+    for median, server in medians:
+        key = (median.service, median.connections)
+        if key not in least or median.ratio < least[key][0].ratio:
+            least[key] = (median, server)
+    rows = [
+        "| service | connections | p50 | CPU per request | multiple | |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    holds = True
+    for one, server in sorted(least.values(), key=lambda found: -found[0].ratio):
+        why = explained.get(server, "") if one.waits else ""
+        holds &= not one.waits or bool(why)
+        rows.append(
+            f"| {one.service} | {one.connections} | {1e3 * one.p50_s:.2f} ms | {1e6 * one.cpu_s:.0f} us |"
+            f" {one.ratio:.1f} | {(why or 'WAITS') if one.waits else ''} |"
+        )
+    return "\n".join(rows), holds
+
+
+def _medians(folder: str) -> Iterator[tuple[Median, str]]:
+    with Path(folder, "records.jsonl").open(encoding="utf-8") as file:
+        for record in load(file):
+            median = _median(record)
+            if median:
+                yield median, record.server
+
+
+def _median(record: Record) -> Median | None:
+    p50_s, cpu_s, connections = record.latency_s.get("p50"), record.cpu_per_success_s, record.connections
+    if not p50_s or not cpu_s or not connections or record.mode != "solo":
+        return None
+    return Median(record.service, connections, p50_s, cpu_s)
