@@ -15,6 +15,7 @@ from calibration.lengths import lengths
 from calibration.parts import parts
 from calibration.quick import quick
 from calibration.tables import tables
+from calibration.truths import truths
 
 CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
@@ -23,6 +24,7 @@ CHECKS = {
     "alone": (alone, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),
+    "truths": (truths, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
 HEADS = (

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|hog|quick [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick RUN...
+# Usage: scripts/selftest.sh latency|tables|hog|quick|truths [--hog] [SELECTION...]
+#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick|truths RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -30,7 +30,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog) kind=$1 preset=selftest-$1 ;;
+latency | tables | hog | truths) kind=$1 preset=selftest-$1 ;;
 quick) kind=quick preset=quick ;;
 judge)
 	need_tools
