@@ -32,7 +32,13 @@ KNOWN = {truth.scenario: truth for truth in TRUTHS}
 
 def window(role: str, goodput: float, scenario: str = "alone-20", **changes: Any) -> Record:
     line = entry("uvicorn-asgi", scenario, level="c16") | {"service": NAMES[role]}
-    used = {"speed": goodput, "server_cpu_s": 0.01, "loadgen_cpu_s": 0.01, "server_busy_ratio": 0.1}
+    used = {
+        "speed": goodput,
+        "server_cpu_s": 0.01,
+        "loadgen_cpu_s": 0.01,
+        "server_busy_ratio": 0.1,
+        "foreign_ratio": 0.01,
+    }
     return record("uvicorn-asgi", line=line, goodput=goodput, **{**used, **changes})
 
 
@@ -69,7 +75,7 @@ def test_what_is_true_holds() -> None:
     text, holds = report(RIGHT)
     assert holds and "MISSED" not in text
     assert "| alone-20 | one request at a time, 20 ms each: at most 50/s" in text
-    assert "| first 47.0 to 50.0/s; second 46.0 to 46.0/s | 3 in 1 | 0 | 0 | 0 | 0 | 0 | 0 s | holds |" in text
+    assert "| first 47.0 to 50.0/s; second 46.0 to 46.0/s | 3 in 1 | 0 | 0 | 0 of 3 | 0 | 0 | 0 s | holds |" in text
     assert "0 of 2 tables of services that are the same have a false word (95 % interval 0.0%" in text
 
 
@@ -127,6 +133,13 @@ def test_the_least_allows_for_timer_and_cpu_of_server_and_tool() -> None:
     assert not Result(KNOWN["at-least-20"], (table_of([slow], []),)).too_low
 
 
+@pytest.mark.parametrize(("foreign", "low"), [(0.01, 1), (0.4, 0), (None, 0)])
+def test_beside_other_programs_a_service_may_serve_less_and_never_more(foreign: float | None, low: int) -> None:
+    windows = [window(FIRST, rate, "at-least-20", foreign_ratio=foreign) for rate in (300.0, 801.0)]
+    found = Result(KNOWN["at-least-20"], (table_of(windows, []),))
+    assert (found.too_low, found.impossible) == (low, 1)
+
+
 def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
     refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, where 50 can be")])
     assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
@@ -155,7 +168,7 @@ def test_several_runs_are_one_answer(
     monkeypatch.setattr("calibration.truths.read_facts", runs.__getitem__)
     text, holds = truths([*runs])
     assert holds
-    assert "| 4 in 2 | 0 | 0 | 0 | 0 | 0 | 6 s | holds |" in text
+    assert "| 4 in 2 | 0 | 0 | 0 of 4 | 0 | 0 | 6 s | holds |" in text
     assert "0 of 2 tables of services" in text
     assert "json" not in text
     assert "one: 0 s of wall time in turns" in text
