@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -37,6 +37,8 @@ TIMER_S = 0.002
 """How much longer than asked a wait of an event loop may take."""
 LEAST = 0.9
 """What a service serves at least, of what it can."""
+MOST_LINES = 20
+"""The most windows that are named one by one."""
 IDLES = "busy for"
 """How the remark on a service begins that idles under load."""
 
@@ -156,6 +158,7 @@ class Window:
     speed: float
     cpu_each_s: float
     quiet: bool
+    id: str = ""
 
     def impossible(self, serves: Serves) -> bool:
         """Whether requests/s are above what can be."""
@@ -181,6 +184,7 @@ class Table:
     contrasts: tuple[tuple[str, str, str], ...]
     remarks: Mapping[str, str]
     load_s: float = 0.0
+    run: str = ""
 
     def called(self) -> set[str]:
         """The roles that are called faster than another one."""
@@ -247,6 +251,16 @@ class Result:
         """Whether nothing is impossible, too low or missing, and nothing false that chance does not explain."""
         faults = self.impossible + self.inflated + self.too_low + self.missing
         return not faults and (self.truth.same is Same.BY_CHANCE or not self.false)
+
+    def excesses(self) -> Iterator[tuple[bool, str]]:
+        """Each window with more than can be: whether that is its speed alone, and a line on it."""
+        for table in self.tables:
+            for one in table.windows:
+                known = self.truth.serves.get(one.role)
+                if known and (one.impossible(known) or one.inflated(known)):
+                    rates = f"{number(one.goodput)} requests/s, ranked as {number(one.speed)}/s"
+                    line = f"- {table.run} {one.id}: {rates}, where {number(known.most)}/s can be"
+                    yield not one.impossible(known), line
 
     def row(self) -> str:
         """Its row in the table."""
@@ -321,6 +335,9 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
         rows += ["", f"{words} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})"]
         rows[-1] += ": holds." if few else ": MISSED."
         holds &= few
+    wrong = [line for _, line in sorted((found for one in results for found in one.excesses()), key=lambda one: one[0])]
+    rows += [""] * bool(wrong) + wrong[:MOST_LINES]
+    rows += [f"- and {len(wrong) - MOST_LINES} more windows"] * (len(wrong) > MOST_LINES)
     return "\n".join(rows), holds
 
 
@@ -334,7 +351,7 @@ def tables_of_run(folder: str) -> Iterable[tuple[str, Table]]:
         if name:
             own = [line for line in lines if line["scenario"] == planned.scenario]
             records = [one for one in facts.records if one.mode == "turns" and one.scenario == planned.scenario]
-            yield name, table_of(records, own, load_s(folder, planned.scenario))
+            yield name, table_of(records, own, load_s(folder, planned.scenario), Path(folder).name)
 
 
 def truth_of(scenario: str) -> str:
@@ -343,13 +360,15 @@ def truth_of(scenario: str) -> str:
     return next((name for name in (scenario, re.sub(r"-\d+\Z", "", scenario)) if name in names), "")
 
 
-def table_of(records: Iterable[Record], lines: Iterable[Mapping[str, Any]], load_s: float = 0.0) -> Table:
+def table_of(
+    records: Iterable[Record], lines: Iterable[Mapping[str, Any]], load_s: float = 0.0, run: str = ""
+) -> Table:
     """The table of these records and lines of verdicts.jsonl."""
     every = list(lines)
     contrasts = [(role_of(one["a"]), role_of(one["b"]), one["verdict"]) for one in every if one["kind"] == "contrast"]
     remarks = {role_of(one["service"]): str(one.get("note") or "") for one in every if one["kind"] == "service"}
     windows = [window_of(record) for record in records if record.outcome == MEASURED and record.goodput]
-    return Table(tuple(windows), tuple(contrasts), remarks, load_s)
+    return Table(tuple(windows), tuple(contrasts), remarks, load_s, run)
 
 
 def window_of(record: Record) -> Window:
@@ -357,7 +376,7 @@ def window_of(record: Record) -> Window:
     used, goodput = (record.server_cpu_s, record.loadgen_cpu_s), record.goodput or 0.0
     each = sum(one or 0.0 for one in used) / (record.successes or 1)
     quiet = record.foreign_ratio is not None and record.foreign_ratio <= NoiseLimits().foreign
-    return Window(role_of(record.service), goodput, record.speed or 0.0, each, quiet)
+    return Window(role_of(record.service), goodput, record.speed or 0.0, each, quiet, record.id)
 
 
 def role_of(service: str) -> str:

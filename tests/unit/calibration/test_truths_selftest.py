@@ -109,6 +109,17 @@ def test_what_is_not_true_is_missed(name: str) -> None:
     assert text.count("MISSED") == 1
 
 
+def test_windows_with_more_than_can_be_are_named() -> None:
+    text, _ = report([LIES["its speed above what can be"], LIES["one window above what can be"]])
+    assert "r01-b1-1-" in text
+    assert text.index("51.2 requests/s, ranked as 51.2/s") < text.index("47.0 requests/s, ranked as 51.2/s")
+    assert "51.2 requests/s, ranked as 51.2/s, where 50.0/s can be" in text
+    many = result("alone-20", {FIRST: [51.2] * 25, SECOND: [46.0]}, "not enough data")
+    text, _ = report([many])
+    assert text.count("where 50.0/s can be") == 20
+    assert text.endswith("- and 5 more windows")
+
+
 def test_each_truth_can_be_missed() -> None:
     assert {one.truth.scenario for one in LIES.values()} == KNOWN.keys() - {"one-coin"}
 
