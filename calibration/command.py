@@ -21,6 +21,7 @@ from calibration.lengths import lengths
 from calibration.parts import parts
 from calibration.quick import quick
 from calibration.tables import tables
+from calibration.truths import truths
 from calibration.waits import waits
 
 CHECKS = {
@@ -31,6 +32,7 @@ CHECKS = {
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),
     "waits": (waits, "records.jsonl"),
+    "truths": (truths, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file of a run that it needs)."""
 PACKED = "raw.tar.xz"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|hog|quick [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick|waits RUN...
+# Usage: scripts/selftest.sh latency|tables|hog|quick|truths [--hog] [SELECTION...]
+#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick|truths|waits RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -12,6 +12,9 @@
 #               one that answers 900 requests/s: its knee
 #   tables      a table in turns of eight services, three of them the same as another and the others slower by
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
+#   truths      tables whose answers are known: what each service can serve at most, which one serves more whatever
+#               its CPU per request, which are the same (in bursts and one by one; 5 % more CPU or not by a coin of
+#               each container), and which one idles
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
@@ -33,7 +36,7 @@ source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog) kind=$1 preset=selftest-$1 ;;
+latency | tables | hog | truths) kind=$1 preset=selftest-$1 ;;
 quick) kind=quick preset=quick ;;
 judge)
 	need_tools

@@ -73,7 +73,7 @@ class Matrix:
             path = route.match(scenario)
             if path is not None:
                 return route, path
-        raise unknown("scenario", scenario, [r.scenario for r in self.routes.values()])
+        raise unknown("scenario", scenario, [r.scenario for r in self.routes.values() if not r.selftest])
 
     def skip_cause(self, name: str, server: Server) -> str | None:
         """Why the service of this name is not run; None if it is."""

@@ -1,4 +1,4 @@
-"""An ASGI app of known behaviour, to test the harness: the request says what the figures should be.
+"""An app of known behaviour, to test the harness: the request says what the figures should be.
 
 It has the contract's basic routes and `/synthetic?...`, where each parameter is one behaviour; they add up:
 
@@ -8,25 +8,39 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
     errors=PERCENT          this share of the responses is a 500
     capacity=N              each worker serves at most N requests a second, in the order of their arrival
     hang=MS                 one of the workers, the first to be asked, waits so long with every other request
+    alone=MS                each worker serves one request at a time, and waits so long for each
+    at_least=MS             waits so long
+    body=MS                 sends the head of the response at once, and its body so long after it
+    group=N                 with `capacity`: N consecutive responses are sent together, when the last of them is due
+    coin_us=A:B             A or B microseconds of CPU, as a coin falls once for each process and query
+    database_ms=MS          each worker has one statement at a time keep the database's CPU busy for so long
+    nagle=1                 switches TCP_NODELAY off (gunicorn sends head and body in two segments)
 
-SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
+`first.busy_us=N` is for the service with ROLE=first in its environment alone: one query gives each service of a table a
+behaviour of its own. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
+
+`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for WSGI alone.
 
 Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
-The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested.
+The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested. It may also end a
+fraction of a millisecond early, but for `capacity`, `alone`, `at_least` and `body`: these limit what can be served.
 """
 
 import asyncio
 import os
+import random
+import socket
 import tempfile
+import threading
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple, Optional
 from urllib.parse import parse_qs, parse_qsl
 
-from common import contract
+from common import contract, settings
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -37,24 +51,45 @@ GREETING = contract.GREETING.encode()
 # The fractional parts of its multiples cover 0..1 more evenly than random numbers do.
 GOLDEN = 0.6180339887498949
 SLOWER_US = int(os.environ.get("SLOWER_US", "0"))
+ROLE = os.environ.get("ROLE", "")
+INTERFACE = os.environ.get("INTERFACE", "asgi")
+COMMON = {"busy_us", "sleep", "stall", "errors", "capacity", "hang", "alone", "at_least", "group", "coin_us"}
+OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"body", "database_ms"})
+# A wait that would be shorter than this would not be one: event loops round it to 0, and spin.
+SHORTEST_S = 0.001
+# In CPU time of the database: a DO block is one transaction, which now() is the beginning of.
+STATEMENT = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '{} ms' LOOP END LOOP; END $$"
 
 
 class Behaviour:
     """The behaviour that one query string asks for; raises ValueError if it is malformed."""
 
     def __init__(self, query: str) -> None:
-        words = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
-        if unknown := words.keys() - {"busy_us", "sleep", "stall", "errors", "capacity", "hang"}:
+        words = _own_words(query)
+        if unknown := words.keys() - OFFERED:
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
         busy_us = int(words.get("busy_us", 0))
         self.busy_ns = 1000 * (busy_us + SLOWER_US) if busy_us else 0
+        if "coin_us" in words:
+            self.busy_ns += 1000 * int(random.SystemRandom().choice(_pairs(words["coin_us"])[0]))
         self.errors = float(words.get("errors", 0)) / 100
         self.sleeps = _pairs(words.get("sleep", ""))
         stalls = _pairs(words.get("stall", ""))
         self.stall_s, self.every_s = (stalls[0][0] / 1000, stalls[0][1] / 1000) if stalls else (0.0, 1.0)
         self.slot_s = 1 / float(words["capacity"]) if "capacity" in words else 0.0
         self.hang_s = float(words.get("hang", 0)) / 1000
-        self.asked, self.free_at = 0, 0.0
+        self.alone_s = float(words.get("alone", 0)) / 1000
+        self.at_least_s = float(words.get("at_least", 0)) / 1000
+        self.body_s = float(words.get("body", 0)) / 1000
+        self.database_ms = float(words.get("database_ms", 0))
+        self.nagle = words.get("nagle") == "1"
+        self.group = int(words.get("group", 1))
+        if self.group < 1:
+            raise ValueError("group is at least 1")
+        self.never_early = bool(self.slot_s or self.at_least_s)
+        self.asked, self.free_at, self.queued = 0, 0.0, 0
+        # A worker has one event loop, or threads: never both.
+        self.turn, self.thread_turn = asyncio.Lock(), threading.Lock()
 
     def next(self) -> float:
         """The next request's place in the sequence, 0..1."""
@@ -63,7 +98,7 @@ class Behaviour:
 
     def wait_s(self, place: float, now: float) -> float:
         """Seconds to wait for the request at this place that arrived at `now`."""
-        wait = 0.0
+        wait = self.at_least_s
         mark = place * sum(share for _, share in self.sleeps)
         for ms, share in self.sleeps:
             if mark < share:
@@ -73,13 +108,21 @@ class Behaviour:
         if self.hang_s and self.asked % 2 and is_the_hanging_worker():
             wait += self.hang_s
         if self.slot_s:
+            self.queued = self.queued + 1 if self.free_at > now else 1
             self.free_at = max(self.free_at, now) + self.slot_s
-            wait += self.free_at - now
+            wait += self.free_at - now + -self.queued % self.group * self.slot_s
         return wait + max(0.0, self.stall_s - (now + wait) % self.every_s)
 
     def fails(self, place: float) -> bool:
         """Whether the request at this place gets a 500."""
         return place < self.errors
+
+
+def _own_words(query: str) -> dict[str, str]:
+    """The parameters that are for every service, and those that are for this one, without its role."""
+    words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    named = ((name.rpartition("."), value) for name, value in words)
+    return {name: value for (role, dot, name), value in named if not dot or role == ROLE}
 
 
 def _pairs(text: str) -> list[tuple[float, float]]:
@@ -106,49 +149,115 @@ def burn(nanoseconds: int) -> None:
         pass
 
 
-async def synthetic(query: str) -> tuple[int, bytes, bytes]:
+async def pause(seconds: float) -> None:
+    """Wait so long, and never less."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        await asyncio.sleep(max(left, SHORTEST_S))
+
+
+class Answer(NamedTuple):
+    """A response; `body_s`: its head is sent that many seconds before its body."""
+
+    status: int
+    content_type: bytes
+    body: bytes
+    body_s: float = 0.0
+
+
+async def synthetic(query: str) -> Answer:
     try:
         asked = behaviour(query)
-    except (ValueError, ArithmeticError) as fault:
+    except (ValueError, ArithmeticError, IndexError) as fault:
         return error(HTTPStatus.BAD_REQUEST, str(fault))
     place = asked.next()
     if wait := asked.wait_s(place, time.monotonic()):
-        await asyncio.sleep(wait)
+        await (pause if asked.never_early else asyncio.sleep)(wait)
+    if asked.alone_s:
+        async with asked.turn:
+            await pause(asked.alone_s)
+    if asked.database_ms:
+        async with asked.turn:
+            await (await database()).execute(STATEMENT.format(asked.database_ms))
+    return answered(asked, place)
+
+
+def synthetic_in_thread(query: str, connection: socket.socket) -> Answer:
+    try:
+        asked = behaviour(query)
+    except (ValueError, ArithmeticError, IndexError) as fault:
+        return error(HTTPStatus.BAD_REQUEST, str(fault))
+    with asked.thread_turn:
+        place = asked.next()
+        wait = asked.wait_s(place, time.monotonic())
+    if asked.nagle:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+    if wait:
+        time.sleep(wait)
+    if asked.alone_s:
+        with asked.thread_turn:
+            time.sleep(asked.alone_s)
+    return answered(asked, place)
+
+
+def answered(asked: Behaviour, place: float) -> Answer:
+    """What remains when all waits are over."""
     if asked.busy_ns:
         burn(asked.busy_ns)
     if asked.fails(place):
         return error(HTTPStatus.INTERNAL_SERVER_ERROR, "as asked")
-    return 200, TEXT, GREETING
+    return Answer(200, TEXT, GREETING, asked.body_s)
 
 
-async def root(query: str) -> tuple[int, bytes, bytes]:
+connections: list[Any] = []
+
+
+async def database() -> Any:
+    """The only connection to the database of this worker; whoever asks for it has the turn."""
+    if not connections:
+        import asyncpg  # only images of async servers have it
+
+        where = settings.Database.from_environment()
+        connections.append(
+            await asyncpg.connect(
+                host=where.host,
+                port=where.port,
+                database=where.name,
+                user=where.user,
+                password=settings.database_password(),
+            )
+        )
+    return connections[0]
+
+
+async def root(query: str) -> Answer:
     duration = contract.clamp_duration(parse_qs(query).get("duration", [None])[0])
     if duration:
         await asyncio.sleep(duration / 1000)
     return json_answer({"duration": duration})
 
 
-async def plaintext(query: str) -> tuple[int, bytes, bytes]:
-    return 200, TEXT, GREETING
+async def plaintext(query: str) -> Answer:
+    return Answer(200, TEXT, GREETING)
 
 
-async def greeting(query: str) -> tuple[int, bytes, bytes]:
+async def greeting(query: str) -> Answer:
     return json_answer({"message": contract.GREETING})
 
 
-async def route_example(query: str) -> tuple[int, bytes, bytes]:
-    return 200, TEXT, contract.ROUTE_RESPONSE.encode()
+async def route_example(query: str) -> Answer:
+    return Answer(200, TEXT, contract.ROUTE_RESPONSE.encode())
 
 
-def json_answer(value: Any, status: int = 200) -> tuple[int, bytes, bytes]:
-    return status, JSON, contract.to_json(value).encode()
+def json_answer(value: Any, status: int = 200) -> Answer:
+    return Answer(status, JSON, contract.to_json(value).encode())
 
 
-def error(status: HTTPStatus, text: str) -> tuple[int, bytes, bytes]:
+def error(status: HTTPStatus, text: str) -> Answer:
     return json_answer({"error": text}, status)
 
 
-ROUTES: dict[str, Callable[[str], Awaitable[tuple[int, bytes, bytes]]]] = {
+ROUTES: dict[str, Callable[[str], Awaitable[Answer]]] = {
     "/": root,
     "/plaintext": plaintext,
     "/json": greeting,
@@ -158,21 +267,45 @@ ROUTES: dict[str, Callable[[str], Awaitable[tuple[int, bytes, bytes]]]] = {
 }
 
 
-async def app(scope: Message, receive: Receive, send: Send) -> None:
+async def asgi_app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
         return
-    route, headers = ROUTES.get(scope["path"]), []
-    if route is None:
-        status, content_type, body = error(HTTPStatus.NOT_FOUND, f"there is no {scope['path']}")
-    elif scope["method"] not in ("GET", "HEAD"):
-        status, content_type, body = error(HTTPStatus.METHOD_NOT_ALLOWED, f"{scope['path']} takes GET")
-        headers = [(b"allow", b"GET")]
-    else:
-        status, content_type, body = await route(scope["query_string"].decode("latin-1"))
-    headers += [(b"content-type", content_type), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    answer, headers = refused(scope["path"], scope["method"])
+    if answer is None:
+        answer = await ROUTES[scope["path"]](scope["query_string"].decode("latin-1"))
+    headers += [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    if answer.body_s:
+        await pause(answer.body_s)
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def wsgi_app(
+    environ: dict[str, Any], start_response: Callable[[str, list[tuple[str, str]]], object]
+) -> Iterable[bytes]:
+    path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
+    answer, headers = refused(path, environ["REQUEST_METHOD"])
+    if answer is None and path == "/synthetic":
+        answer = synthetic_in_thread(query, environ["gunicorn.socket"])
+    elif answer is None:
+        answer = asyncio.run(ROUTES[path](query))
+    headers += [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
+    status = HTTPStatus(answer.status)
+    start_response(f"{status.value} {status.phrase}", [(name.decode(), value.decode()) for name, value in headers])
+    return [answer.body]
+
+
+def refused(path: str, method: str) -> tuple[Optional[Answer], list[tuple[bytes, bytes]]]:
+    """The response to a request for nothing that is here, with headers of its own; None where there is a route."""
+    if path not in ROUTES:
+        return error(HTTPStatus.NOT_FOUND, f"there is no {path}"), []
+    if method not in ("GET", "HEAD"):
+        return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes GET"), [(b"allow", b"GET")]
+    return None, []
+
+
+app = wsgi_app if INTERFACE == "wsgi" else asgi_app

@@ -71,6 +71,150 @@ def test_capacity_is_a_queue_of_one(app: dict[str, Any]) -> None:
     assert waits(app, "capacity=10", [5.0, 5.0, 5.0, 9.0]) == pytest.approx([0.1, 0.2, 0.3, 0.1])
 
 
+def test_a_group_is_answered_when_its_last_is_due_and_a_new_queue_begins_a_new_one(app: dict[str, Any]) -> None:
+    times = [5.0, 5.0, 5.0, 5.0, 9.0, 9.05]
+    found = [now + wait for now, wait in zip(times, waits(app, "capacity=10&group=3", times), strict=True)]
+    assert found == pytest.approx([5.3, 5.3, 5.3, 5.6, 9.3, 9.3])
+
+
+def test_groups_are_of_the_same_rate_as_one_by_one(app: dict[str, Any]) -> None:
+    """Two groups of connections that ask again as soon as they are answered: the queue never ends."""
+
+    def served(query: str, until: float = 10.0) -> int:
+        asked, answers, answered = app["Behaviour"](query), [0.0] * 16, 0
+        while (now := min(answers)) < until:
+            answers[answers.index(now)] = now + 0.001 + asked.wait_s(0.0, now + 0.001)
+            answered += 1
+        return answered
+
+    single, grouped = served("capacity=800"), served("capacity=800&group=8")
+    assert single == pytest.approx(8000, rel=0.005)
+    assert grouped == pytest.approx(single, rel=0.005)
+
+
+@pytest.mark.parametrize("query", ["at_least=20", "alone=20", "body=20", "capacity=50"])
+def test_what_limits_the_rate_never_ends_early(query: str, app: dict[str, Any]) -> None:
+    for _ in range(5):
+        began = time.monotonic()
+        assert ask(app, "/synthetic", query)[0] == 200
+        assert time.monotonic() - began >= 0.020
+
+
+def test_the_head_comes_before_a_late_body(app: dict[str, Any]) -> None:
+    sent: list[tuple[float, str]] = []
+
+    async def send(message: Any) -> None:
+        sent.append((time.monotonic(), message["type"]))
+
+    scope = {"type": "http", "path": "/synthetic", "query_string": b"body=30", "method": "GET"}
+    asyncio.run(app["app"](scope, None, send))
+    (head, first), (body, second) = sent
+    assert (first, second) == ("http.response.start", "http.response.body")
+    assert body - head >= 0.030
+
+
+def test_alone_is_one_after_the_other(app: dict[str, Any]) -> None:
+    async def all_at_once() -> None:
+        await asyncio.gather(*(app["synthetic"]("alone=10") for _ in range(4)))
+
+    began = time.monotonic()
+    asyncio.run(all_at_once())
+    assert time.monotonic() - began >= 0.040
+
+
+def test_a_coin_falls_once_for_each_container_and_query(app: dict[str, Any]) -> None:
+    queries = [f"busy_us={number}&coin_us=0:20" for number in range(300, 400)]
+    extra = [app["behaviour"](query).busy_ns // 1000 - number for number, query in enumerate(queries, 300)]
+    assert set(extra) == {0, 20}
+    assert 20 <= extra.count(20) <= 80  # 1 in 10**9 by chance
+    assert [app["behaviour"](query).busy_ns // 1000 - 399 for query in [queries[-1]] * 5] == [extra[-1]] * 5
+    assert app["Behaviour"]("busy_us=300&coin_us=10:10").busy_ns == 310_000
+
+
+@pytest.fixture
+def role(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    for name, value in request.param.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(str(ROOT / "services"))
+    return runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
+
+
+@pytest.mark.parametrize(
+    ("role", "busy_ns", "alone_s"),
+    [({"ROLE": "first"}, 500_000, 0.0), ({"ROLE": "second"}, 0, 0.002), ({}, 0, 0.0)],
+    indirect=["role"],
+)
+def test_a_parameter_for_a_role_is_for_no_other(role: dict[str, Any], busy_ns: int, alone_s: float) -> None:
+    asked = role["Behaviour"]("first.busy_us=500&second.alone=2")
+    assert (asked.busy_ns, asked.alone_s) == (busy_ns, alone_s)
+
+
+class Connection:
+    """Of gunicorn to a client, as `nagle` uses it."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[int, int, int]] = []
+
+    def setsockopt(self, *option: int) -> None:
+        self.options.append(option)  # type: ignore[arg-type]
+
+
+WSGI = {"ROLE": "first", "INTERFACE": "wsgi"}
+
+
+def ask_wsgi(
+    role: dict[str, Any], path: str, query: str = "", connection: Connection | None = None, method: str = "GET"
+) -> tuple[str, bytes]:
+    said: list[tuple[str, list[tuple[str, str]]]] = []
+    environ = {"PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": method, "gunicorn.socket": connection}
+    body = b"".join(role["app"](environ, lambda status, headers: said.append((status, headers))))
+    assert dict(said[0][1])["content-length"] == str(len(body))
+    return said[0][0], body
+
+
+@pytest.mark.parametrize("role", [WSGI], indirect=True)
+def test_it_speaks_wsgi_too(role: dict[str, Any]) -> None:
+    assert ask_wsgi(role, "/json") == ("200 OK", b'{"message":"Hello, World!"}')
+    assert ask_wsgi(role, "/", "duration=1") == ("200 OK", b'{"duration":1}')
+    assert ask_wsgi(role, "/nope")[0] == "404 Not Found"
+    assert ask_wsgi(role, "/json", method="POST")[0] == "405 Method Not Allowed"
+    assert ask_wsgi(role, "/synthetic", "body=1")[0] == "400 Bad Request"
+    began = time.monotonic()
+    assert ask_wsgi(role, "/synthetic", "alone=20&at_least=10") == ("200 OK", b"Hello, World!")
+    assert time.monotonic() - began >= 0.030
+
+
+@pytest.mark.parametrize("role", [WSGI], indirect=True)
+def test_nagle_switches_tcp_nodelay_off_where_it_is_asked_to(role: dict[str, Any]) -> None:
+    for query, options in (("first.nagle=1", [(6, 1, 0)]), ("second.nagle=1", []), ("first.nagle=0", [])):
+        connection = Connection()
+        assert ask_wsgi(role, "/synthetic", query, connection)[0] == "200 OK"
+        assert connection.options == options, query
+
+
+def test_the_database_has_one_statement_at_a_time(app: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    running, seen = 0, []
+
+    class Database:
+        async def execute(self, statement: str) -> None:
+            nonlocal running
+            running += 1
+            seen.append((running, statement))
+            await asyncio.sleep(0.001)
+            running -= 1
+
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(app["synthetic"]("database_ms=8") for _ in range(4)))
+
+    app["connections"].append(Database())
+    try:
+        assert [answer.status for answer in asyncio.run(all_at_once())] == [200] * 4
+    finally:
+        app["connections"].clear()
+    assert [number for number, _ in seen] == [1] * 4
+    assert "interval '8.0 ms'" in seen[0][1]
+
+
 def test_one_worker_hangs_with_every_other_request(
     app: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +248,9 @@ def test_the_basic_routes_are_the_contracts(app: dict[str, Any]) -> None:
     assert [ask(app, "/nope")[0], ask(app, "/json", method="POST")[0]] == [404, 405]
 
 
-@pytest.mark.parametrize("query", ["busy_us=x", "sleep=1", "nothing=1", "capacity=0", "stall=5", "a"])
+@pytest.mark.parametrize(
+    "query", ["busy_us=x", "sleep=1", "nothing=1", "capacity=0", "stall=5", "a", "group=0", "nagle=1", "first.x=1x&y"]
+)
 def test_a_query_that_is_none_is_a_400_and_no_500(query: str, app: dict[str, Any]) -> None:
     assert ask(app, "/synthetic", query)[0] == 400
 
@@ -139,6 +285,10 @@ def test_its_exact_name_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     both = plan(stacks=("uvicorn-synthetic", "aiohttp"), pythons=("3.13",), scenarios=("json",))
     assert {s.name for s in both.services} == {NAME, "aiohttp-py313-debian"}
+    spoken = {
+        s.server.name for s in plan(stacks=("gunicorn-sync-synthetic-wsgi-first",), scenarios=("nagle",)).services
+    }
+    assert spoken == {"gunicorn-sync"}
     servers = {s.server.name for s in plan(frameworks=("synthetic",)).services}
     assert servers == {server.name for server in MATRIX.servers.values() if "asgi" in server.serves}
     assert f"\n  {NAME}:\n" in run_services(MATRIX, made.services)

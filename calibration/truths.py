@@ -1,0 +1,395 @@
+"""Tables whose answers are known: what each service can serve at most and at least, which one serves more, which are
+the same, and which one idles.
+
+What a service can serve follows from what the request asks of it (services/frameworks/synthetic/app.py): one that
+serves N requests at once, and takes W for each, cannot serve more than N / W a second, in any window, on any machine.
+It serves nine tenths of that at least, if the timer's 2 ms and the CPU time of N requests, in the server and in the
+tool, are added to W; but only in a window in which other programs took next to nothing, since what they take of the
+CPU delays every response.
+
+Two services are the same where both do the same, or where a coin decides for each container and scenario whether a
+request costs 5 % more CPU time: chance alone may then show a difference, in 5 % of the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.run_facts import read_facts
+from bench.analysis.table_observations import tables_of
+from bench.core.errors import UserError
+from bench.core.formats import number
+from bench.records.record import MEASURED, Record
+from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.validity.run_rules import NoiseLimits
+from calibration.tables import WRONG, wall_s
+
+FIRST, SECOND = "first", "second"
+"""The roles of the two services of a table."""
+TIMER_S = 0.002
+"""How much longer than asked a wait of an event loop may take."""
+LEAST = 0.9
+"""What a service serves at least, of what it can."""
+MOST_LINES = 20
+"""The most windows that are named one by one."""
+IDLES = "busy for"
+"""How the remark on a service begins that idles under load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serves:
+    """A service that serves `at_once` requests at a time and takes `wait_s` for each; `least`: all it does is wait."""
+
+    at_once: int
+    wait_s: float
+    least: bool = True
+
+    @property
+    def most(self) -> float:
+        """Requests/s that it cannot exceed."""
+        return self.at_once / self.wait_s
+
+    def at_least(self, cpu_each_s: float) -> float:
+        """Requests/s that it reaches where each takes so much CPU time in the server and the tool; 0 if not known."""
+        return LEAST * self.at_once / (self.wait_s + TIMER_S + self.at_once * cpu_each_s) if self.least else 0.0
+
+
+class Same(Enum):
+    """What a called difference of two services that are the same means."""
+
+    NEVER = "a clock gives their rates: none may be called"
+    BY_CHANCE = "chance may call one in 5 % of the tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a table must show. `scenario` is its name, before its number if that is any; `words` say the truth.
+
+    `faster` is the role of the service that must be called faster; `idles` that of the one of which the report must say
+    that it idles.
+    """
+
+    scenario: str
+    words: str
+    serves: Mapping[str, Serves] = field(default_factory=dict)
+    faster: str = ""
+    same: Same | None = None
+    idles: str = ""
+
+
+def both(serves: Serves) -> dict[str, Serves]:
+    """The same for both roles."""
+    return {FIRST: serves, SECOND: serves}
+
+
+TRUTHS = (
+    Truth(
+        "alone-20",
+        "one request at a time, 20 ms each: at most 50/s, and nearer to each other than the bias of turns",
+        both(Serves(1, 0.020)),
+        same=Same.NEVER,
+    ),
+    Truth(
+        "at-least-20", "16 at once, 20 ms each: at most 800/s; the same", both(Serves(16, 0.020)), same=Same.BY_CHANCE
+    ),
+    Truth(
+        "body-late-90",
+        "head after 20 ms, body 90 ms later, 16 at once: at most 145/s; the same",
+        both(Serves(16, 0.110)),
+        same=Same.BY_CHANCE,
+    ),
+    Truth(
+        "bursts-800",
+        "responses in bursts of 8 against one by one, 800/s by the clock: the same",
+        both(Serves(16, 0.020)),
+        same=Same.NEVER,
+    ),
+    Truth(
+        "busy-against-idle",
+        "500 µs of CPU (at most 2,000/s) against 2 ms of waiting, one at a time (at most 500/s): the first is faster",
+        {FIRST: Serves(1, 500e-6, least=False), SECOND: Serves(1, 0.002, least=False)},
+        faster=FIRST,
+    ),
+    Truth(
+        "idle-against-busy",
+        "8 ms of CPU (at most 125/s) against 2 ms of waiting, one at a time: the second is faster",
+        {FIRST: Serves(1, 0.008, least=False), SECOND: Serves(1, 0.002, least=False)},
+        faster=SECOND,
+    ),
+    Truth(
+        "database-against-busy",
+        "2 ms of the database's CPU, one at a time, against 8 ms of its own (at most 125/s): the first is faster",
+        {FIRST: Serves(1, 0.002, least=False), SECOND: Serves(1, 0.008, least=False)},
+        faster=FIRST,
+    ),
+    Truth(
+        "busy-against-database",
+        "2 ms of its own CPU against 8 ms of the database's, one at a time (at most 125/s): the first is faster",
+        {FIRST: Serves(1, 0.002, least=False), SECOND: Serves(1, 0.008, least=False)},
+        faster=FIRST,
+    ),
+    Truth("coin", "5 % more CPU or not, by a coin of each container: the same", same=Same.BY_CHANCE),
+    Truth("one-coin", "5 % more CPU or not by a coin, against 2.5 % more: the same", same=Same.BY_CHANCE),
+    Truth(
+        "nagle",
+        "head and body in two segments, without TCP_NODELAY and with it: the first idles, and the second is faster",
+        faster=SECOND,
+        idles=FIRST,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of one role: requests/s, the speed that ranks it, and the CPU time of a request in server and tool.
+
+    `quiet`: other programs took so little of the host's CPUs that requests/s are the service's own.
+    """
+
+    role: str
+    goodput: float
+    speed: float
+    cpu_each_s: float
+    quiet: bool
+    id: str = ""
+
+    def impossible(self, serves: Serves) -> bool:
+        """Whether requests/s are above what can be."""
+        return self.goodput > serves.most
+
+    def inflated(self, serves: Serves) -> bool:
+        """Whether its speed is: what other programs took of its turns can have been no more than that."""
+        return self.speed > serves.most
+
+    def too_low(self, serves: Serves) -> bool:
+        """Whether requests/s of a quiet window are below what the service serves at least."""
+        return self.quiet and self.goodput < serves.at_least(self.cpu_each_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What one run says of one table: its windows, its contrasts as (role, role, verdict of the second), its remarks.
+
+    `load_s` is the wall time of its windows; 0 where the raw files are not there.
+    """
+
+    windows: tuple[Window, ...]
+    contrasts: tuple[tuple[str, str, str], ...]
+    remarks: Mapping[str, str]
+    load_s: float = 0.0
+    run: str = ""
+
+    def called(self) -> set[str]:
+        """The roles that are called faster than another one."""
+        found = {b if verdict == FASTER else a for a, b, verdict in self.contrasts if verdict in (FASTER, SLOWER)}
+        return found - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What all runs say of one truth."""
+
+    truth: Truth
+    tables: tuple[Table, ...]
+
+    @property
+    def windows(self) -> list[Window]:
+        """Of all of its tables."""
+        return [window for table in self.tables for window in table.windows]
+
+    @property
+    def impossible(self) -> int:
+        """Windows above what can be."""
+        known = self.truth.serves
+        return sum(one.impossible(known[one.role]) for one in self.windows if one.role in known)
+
+    @property
+    def inflated(self) -> int:
+        """Windows whose speed is above what can be."""
+        known = self.truth.serves
+        return sum(one.inflated(known[one.role]) for one in self.windows if one.role in known)
+
+    @property
+    def too_low(self) -> int:
+        """Windows below what is served at least."""
+        known = self.truth.serves
+        return sum(one.too_low(known[one.role]) for one in self.windows if one.role in known)
+
+    @property
+    def quiet(self) -> int:
+        """Windows that must not be below it."""
+        known = self.truth.serves
+        return sum(one.quiet and known[one.role].least for one in self.windows if one.role in known)
+
+    @property
+    def false(self) -> int:
+        """Tables with a false word: the wrong one called, or one of two that are the same."""
+        if self.truth.same is None and not self.truth.faster:
+            return 0
+        return sum(bool(table.called() - {self.truth.faster}) for table in self.tables)
+
+    @property
+    def missing(self) -> int:
+        """Tables without a word that must be there: what is faster, what idles, or any window at all."""
+        return sum(self._lacks(table) for table in self.tables)
+
+    def _lacks(self, table: Table) -> bool:
+        truth = self.truth
+        silent = bool(truth.faster) and truth.faster not in table.called()
+        idle = bool(truth.idles) and IDLES not in table.remarks.get(truth.idles, "")
+        return silent or idle or {one.role for one in table.windows} != {FIRST, SECOND}
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is impossible, too low or missing, and nothing false that chance does not explain."""
+        faults = self.impossible + self.inflated + self.too_low + self.missing
+        return not faults and (self.truth.same is Same.BY_CHANCE or not self.false)
+
+    def excesses(self) -> Iterator[tuple[bool, str]]:
+        """Each window with more than can be: whether that is its speed alone, and a line on it."""
+        for table in self.tables:
+            for one in table.windows:
+                known = self.truth.serves.get(one.role)
+                if known and (one.impossible(known) or one.inflated(known)):
+                    rates = f"{number(one.goodput)} requests/s, ranked as {number(one.speed)}/s"
+                    line = f"- {table.run} {one.id}: {rates}, where {number(known.most)}/s can be"
+                    yield not one.impossible(known), line
+
+    def row(self) -> str:
+        """Its row in the table."""
+        known = bool(self.truth.serves)
+        words = [
+            self.truth.scenario,
+            self.truth.words,
+            "; ".join(filter(None, map(self._range, (FIRST, SECOND)))),
+            f"{len(self.windows)} in {len(self.tables)}",
+            str(self.impossible) if known else "",
+            str(self.inflated) if known else "",
+            f"{self.too_low} of {self.quiet}" if any(one.least for one in self.truth.serves.values()) else "",
+            str(self.false) if self.truth.same or self.truth.faster else "",
+            str(self.missing),
+            f"{sum(table.load_s for table in self.tables):.0f} s",
+            "holds" if self.holds else "MISSED",
+        ]
+        return f"| {' | '.join(words)} |"
+
+    def _range(self, role: str) -> str:
+        rates = [one.goodput for one in self.windows if one.role == role]
+        return f"{role} {number(min(rates))} to {number(max(rates))}/s" if rates else ""
+
+
+HEADS = (
+    "table",
+    "truth",
+    "requests/s of windows",
+    "windows in tables",
+    "requests/s above what can be",
+    "speed above what can be",
+    "requests/s too low, in quiet windows",
+    "tables with a false word",
+    "without a word that must be there",
+    "under load",
+    "",
+)
+
+
+def truths(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether it holds): each truth against the windows and verdicts of all runs."""
+    found: dict[str, list[Table]] = defaultdict(list)
+    for folder in folders:
+        for scenario, table in tables_of_run(folder):
+            found[scenario].append(table)
+    results = [Result(truth, tuple(found[truth.scenario])) for truth in TRUTHS if found[truth.scenario]]
+    if not results:
+        raise UserError(f"{folders[0]} has none of the tables of this self-test")
+    text, holds = report(results)
+    return "\n".join(
+        [text, *(f"{Path(one).name}: {wall_s(one):.0f} s of wall time in turns." for one in folders)]
+    ), holds
+
+
+def report(results: Sequence[Result]) -> tuple[str, bool]:
+    """As `truths`, of the results.
+
+    A few tables do not determine a share of 5 %: false words about services that are the same are too many only if the
+    exact (Clopper-Pearson) interval lies above it.
+    """
+    from scipy.stats import binomtest
+
+    rows = [f"| {' | '.join(HEADS)} |", "| --- | --- | --- " + "| ---: " * (len(HEADS) - 4) + "| --- |"]
+    rows += [one.row() for one in results]
+    holds = all(one.holds for one in results)
+    same = [one for one in results if one.truth.same is Same.BY_CHANCE]
+    if tables := sum(len(one.tables) for one in same):
+        false = sum(one.false for one in same)
+        interval = binomtest(false, tables).proportion_ci(0.95, "exact")
+        few = bool(interval.low <= WRONG)
+        words = f"{false} of {tables} tables of services that are the same have a false word"
+        rows += ["", f"{words} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})"]
+        rows[-1] += ": holds." if few else ": MISSED."
+        holds &= few
+    wrong = [line for _, line in sorted((found for one in results for found in one.excesses()), key=lambda one: one[0])]
+    rows += [""] * bool(wrong) + wrong[:MOST_LINES]
+    rows += [f"- and {len(wrong) - MOST_LINES} more windows"] * (len(wrong) > MOST_LINES)
+    return "\n".join(rows), holds
+
+
+def tables_of_run(folder: str) -> Iterable[tuple[str, Table]]:
+    """The tables of a run whose truth is known, each with the name of its truth."""
+    facts = read_facts(folder)
+    path = Path(folder, "verdicts.jsonl")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for planned in tables_of(facts.run):
+        name = truth_of(planned.scenario)
+        if name:
+            own = [line for line in lines if line["scenario"] == planned.scenario]
+            records = [one for one in facts.records if one.mode == "turns" and one.scenario == planned.scenario]
+            yield name, table_of(records, own, load_s(folder, planned.scenario), Path(folder).name)
+
+
+def truth_of(scenario: str) -> str:
+    """The name of the truth of a scenario; empty where there is none."""
+    names = [truth.scenario for truth in TRUTHS]
+    return next((name for name in (scenario, re.sub(r"-\d+\Z", "", scenario)) if name in names), "")
+
+
+def table_of(
+    records: Iterable[Record], lines: Iterable[Mapping[str, Any]], load_s: float = 0.0, run: str = ""
+) -> Table:
+    """The table of these records and lines of verdicts.jsonl."""
+    every = list(lines)
+    contrasts = [(role_of(one["a"]), role_of(one["b"]), one["verdict"]) for one in every if one["kind"] == "contrast"]
+    remarks = {role_of(one["service"]): str(one.get("note") or "") for one in every if one["kind"] == "service"}
+    windows = [window_of(record) for record in records if record.outcome == MEASURED and record.goodput]
+    return Table(tuple(windows), tuple(contrasts), remarks, load_s, run)
+
+
+def window_of(record: Record) -> Window:
+    """A window with a rate; whether the gate refused it does not matter."""
+    used, goodput = (record.server_cpu_s, record.loadgen_cpu_s), record.goodput or 0.0
+    each = sum(one or 0.0 for one in used) / (record.successes or 1)
+    quiet = record.foreign_ratio is not None and record.foreign_ratio <= NoiseLimits().foreign
+    return Window(role_of(record.service), goodput, record.speed or 0.0, each, quiet, record.id)
+
+
+def role_of(service: str) -> str:
+    """The role that a service's name tells; empty where it tells none."""
+    found = re.search(rf"-({FIRST}|{SECOND})-py", service)
+    return found[1] if found else ""
+
+
+def load_s(folder: str, scenario: str) -> float:
+    """Wall time of the windows of a scenario over all rounds, in seconds; 0 where the raw files are not there."""
+    spans: dict[Path, list[tuple[int, int]]] = defaultdict(list)
+    for path in Path(folder).glob(f"raw/*/blocks/*/{scenario}/*/*/*/tool.json"):
+        tool = json.loads(path.read_bytes())
+        if tool.get("start_ns") and tool.get("end_ns"):
+            spans[path.parent.parent].append((tool["start_ns"], tool["end_ns"]))
+    return sum(max(end for _, end in group) - min(start for start, _ in group) for group in spans.values()) / 1e9

@@ -1,0 +1,263 @@
+"""The self-test of known answers: what each table must show, and that each of its promises can be missed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry
+from places import ROOT
+from turns_runs import facts_of, record, table
+
+from bench.analysis.run_facts import RunFacts
+from bench.analysis.table_analysis import judge_tables
+from bench.core.errors import UserError
+from bench.matrix.load import load_matrix
+from bench.plan.make import make_plan
+from bench.plan.selection import Selection
+from bench.records.record import Cause, Record
+from calibration.command import judge_verb
+from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}
+IDLE = "busy for 12 % of its turns: each response takes 40 ms, in which it mostly waits"
+KNOWN = {truth.scenario: truth for truth in TRUTHS}
+
+
+def window(role: str, goodput: float, scenario: str = "alone-20", **changes: Any) -> Record:
+    line = entry("uvicorn-asgi", scenario, level="c16") | {"service": NAMES[role]}
+    used = {
+        "speed": goodput,
+        "server_cpu_s": 0.01,
+        "loadgen_cpu_s": 0.01,
+        "server_busy_ratio": 0.1,
+        "foreign_ratio": 0.01,
+    }
+    return record("uvicorn-asgi", line=line, goodput=goodput, **{**used, **changes})
+
+
+def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, Any]]:
+    b = SECOND if a == FIRST else FIRST
+    services: list[dict[str, Any]] = [
+        {"kind": "service", "service": NAMES[FIRST], "note": first_note},
+        {"kind": "service", "service": NAMES[SECOND], "note": None},
+    ]
+    return [*services, {"kind": "contrast", "a": NAMES[a], "b": NAMES[b], "verdict": verdict}]
+
+
+def result(scenario: str, rates: Mapping[str, Sequence[float]], verdict: str, note: str = "", **how: Any) -> Result:
+    """One table with windows of these rates by role."""
+    changes = how.pop("changes", {})
+    windows = [window(role, rate, scenario, **changes) for role, group in rates.items() for rate in group]
+    return Result(KNOWN[scenario], (table_of(windows, lines(verdict, note, **how)),))
+
+
+RIGHT = (
+    result("alone-20", {FIRST: [47.0, 50.0], SECOND: [46.0]}, "not enough data"),
+    result("at-least-20", {FIRST: [720.0, 741.0], SECOND: [800.0]}, "no difference shown"),
+    result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "no difference shown"),
+    result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "slower"),
+    result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "faster"),
+    result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "slower"),
+    result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster", a=SECOND),
+    result("coin", {FIRST: [2500.0], SECOND: [2400.0]}, "not enough data"),
+    result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster", IDLE),
+)
+
+
+def test_what_is_true_holds() -> None:
+    text, holds = report(RIGHT)
+    assert holds and "MISSED" not in text
+    assert "| alone-20 | one request at a time, 20 ms each: at most 50/s" in text
+    assert "| first 47.0 to 50.0/s; second 46.0 to 46.0/s | 3 in 1 | 0 | 0 | 0 of 3 | 0 | 0 | 0 s | holds |" in text
+    assert "0 of 2 tables of services that are the same have a false word (95 % interval 0.0%" in text
+
+
+LIES = {
+    "one window above what can be": result("alone-20", {FIRST: [47.0, 51.2], SECOND: [46.0]}, "not enough data"),
+    "its speed above what can be": result(
+        "alone-20", {FIRST: [47.0], SECOND: [46.0]}, "not enough data", changes={"speed": 51.2}
+    ),
+    "too few": result("alone-20", {FIRST: [38.0], SECOND: [46.0]}, "not enough data"),
+    "called within the bias of turns": result("alone-20", {FIRST: [47.0], SECOND: [46.0]}, "slower"),
+    "16 at once above 800/s": result("at-least-20", {FIRST: [801.0], SECOND: [740.0]}, "no difference shown"),
+    "16 at once below 90 %": result("at-least-20", {FIRST: [640.0], SECOND: [740.0]}, "no difference shown"),
+    "a late body above": result("body-late-90", {FIRST: [145.6], SECOND: [140.0]}, "no difference shown"),
+    "bursts called": result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "faster"),
+    "the idle one called faster": result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "faster"),
+    "nobody called": result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "not enough data"),
+    "busy faster than it can be": result("idle-against-busy", {FIRST: [126.0], SECOND: [390.0]}, "faster"),
+    "called by its own CPU alone": result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster"),
+    "denied": result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "no difference shown"),
+    "no remark on the idle one": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster"),
+    "the idle one ranks above": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "slower", IDLE),
+    "a service without windows": result("coin", {FIRST: [2500.0]}, "not enough data"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_what_is_not_true_is_missed(name: str) -> None:
+    assert not LIES[name].holds
+    text, holds = report([*RIGHT, LIES[name]])
+    assert not holds
+    assert text.count("MISSED") == 1
+
+
+def test_windows_with_more_than_can_be_are_named() -> None:
+    text, _ = report([LIES["its speed above what can be"], LIES["one window above what can be"]])
+    assert "r01-b1-1-" in text
+    assert text.index("51.2 requests/s, ranked as 51.2/s") < text.index("47.0 requests/s, ranked as 51.2/s")
+    assert "51.2 requests/s, ranked as 51.2/s, where 50.0/s can be" in text
+    many = result("alone-20", {FIRST: [51.2] * 25, SECOND: [46.0]}, "not enough data")
+    text, _ = report([many])
+    assert text.count("where 50.0/s can be") == 20
+    assert text.endswith("- and 5 more windows")
+
+
+def test_each_truth_can_be_missed() -> None:
+    assert {one.truth.scenario for one in LIES.values()} == KNOWN.keys() - {"one-coin"}
+
+
+@pytest.mark.parametrize(("false", "tables", "few"), [(1, 20, True), (5, 60, True), (8, 60, False), (2, 2, False)])
+def test_false_words_by_chance_are_counted_over_all_tables(false: int, tables: int, few: bool) -> None:
+    right, wrong = (table_of([window(r, 2500.0) for r in NAMES], lines(word)) for word in ("not enough data", "faster"))
+    found = Result(KNOWN["one-coin"], (*[wrong] * false, *[right] * (tables - false)))
+    assert found.false == false and found.holds
+    text, holds = report([found])
+    assert holds is few
+    assert f"{false} of {tables} tables of services that are the same have a false word" in text
+
+
+def test_the_least_allows_for_timer_and_cpu_of_server_and_tool() -> None:
+    serves = KNOWN["at-least-20"].serves[FIRST]
+    assert serves.most == pytest.approx(800)
+    assert serves.at_least(0.0) == pytest.approx(0.9 * 16 / 0.022)
+    assert serves.at_least(500e-6) == pytest.approx(0.9 * 16 / 0.030)
+    assert KNOWN["busy-against-idle"].serves[FIRST].at_least(0.0) == 0
+    slow = window(FIRST, 500.0, "at-least-20", server_cpu_s=0.5, loadgen_cpu_s=0.5, successes=2000)
+    assert not Result(KNOWN["at-least-20"], (table_of([slow], []),)).too_low
+
+
+@pytest.mark.parametrize(("foreign", "low"), [(0.01, 1), (0.4, 0), (None, 0)])
+def test_beside_other_programs_a_service_may_serve_less_and_never_more(foreign: float | None, low: int) -> None:
+    windows = [window(FIRST, rate, "at-least-20", foreign_ratio=foreign) for rate in (300.0, 801.0)]
+    found = Result(KNOWN["at-least-20"], (table_of(windows, []),))
+    assert (found.too_low, found.impossible) == (low, 1)
+
+
+def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
+    refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, where 50 can be")])
+    assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
+
+
+def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[str, RunFacts]:
+    folder.mkdir()
+    (folder / "run.json").write_text("{}")
+    planned = [table(NAMES.values(), rounds=6, scenario=name) for name in names]
+    records = [window(role, 47.0, name) for name in names for role in NAMES]
+    words = [line | {"scenario": name} for name in names for line in lines(verdict)]
+    (folder / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in words))
+    for number, one in enumerate(records):
+        place = folder / f"raw/r01/blocks/b1/{one.scenario}/wrk-c16/w1/{one.service}"
+        place.mkdir(parents=True)
+        (place / "tool.json").write_text(json.dumps({"start_ns": 10**9, "end_ns": (3 + number) * 10**9}))
+    return str(folder), RunFacts(run=facts_of(*planned), plan=(), records=records, services={})
+
+
+def test_several_runs_are_one_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = dict(
+        [a_run(tmp_path / "one", "alone-20", "json"), a_run(tmp_path / "two", "alone-20", "coin-301", "coin-7")]
+    )
+    monkeypatch.setattr("calibration.truths.read_facts", runs.__getitem__)
+    text, holds = truths([*runs])
+    assert holds
+    assert "| 4 in 2 | 0 | 0 | 0 of 4 | 0 | 0 | 6 s | holds |" in text
+    assert "0 of 2 tables of services" in text
+    assert "json" not in text
+    assert "one: 0 s of wall time in turns" in text
+    assert judge_verb(["truths", *runs]) == 0
+    assert capsys.readouterr().out.startswith(text)
+
+
+def test_a_false_word_of_one_run_is_the_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = dict([a_run(tmp_path / "one", "alone-20"), a_run(tmp_path / "two", "alone-20", verdict="slower")])
+    monkeypatch.setattr("calibration.truths.read_facts", runs.__getitem__)
+    assert judge_verb(["truths", *runs]) == 1
+
+
+def test_a_run_of_something_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, facts = a_run(tmp_path / "one", "json")
+    monkeypatch.setattr("calibration.truths.read_facts", lambda _: facts)
+    with pytest.raises(UserError, match="none of the tables"):
+        truths([folder])
+
+
+@pytest.mark.parametrize(("goodput", "holds"), [((5000.0, 400.0), False), ((400.0, 5000.0), True)])
+def test_the_harness_own_verdict_on_an_idle_service_is_judged(goodput: tuple[float, float], holds: bool) -> None:
+    # Needs little CPU time and waits, or not: what its report says decides.
+    rates = dict(zip((FIRST, SECOND), goodput, strict=True))
+    rng = random.Random(7)
+    records = [
+        replace(window(role, rate * rng.gauss(1, 0.02), "nagle", server_busy_ratio=rate / 5050), round=number)
+        for number in range(1, 7)
+        for role, rate in rates.items()
+    ]
+    (ranking,) = judge_tables(facts_of(table(NAMES.values(), rounds=6, scenario="nagle")), records)
+    said = [{"kind": "service", "service": row.service, "note": row.note} for row in ranking.rows]
+    said += [{"kind": "contrast", "a": one.a, "b": one.b, "verdict": one.verdict} for one in ranking.contrasts]
+    assert Result(KNOWN["nagle"], (table_of(records, said),)).holds is holds
+
+
+def test_roles_and_truths_are_told_by_names() -> None:
+    assert [role_of(name) for name in (*NAMES.values(), "aiohttp-py313-debian")] == [FIRST, SECOND, ""]
+    assert [truth_of(name) for name in ("coin-301", "one-coin-7", "alone-20", "alone-30", "json")] == [
+        "coin",
+        "one-coin",
+        "alone-20",
+        "",
+        "",
+    ]
+
+
+def test_the_preset_measures_every_truth_with_both_roles() -> None:
+    made = make_plan(MATRIX, Selection(preset="selftest-truths"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    assert {truth_of(one.first.scenario) for one in made.tables} == KNOWN.keys()
+    for one in made.tables:
+        assert {role_of(cell.service.name) for cell in one.cells} == {FIRST, SECOND}
+        assert len(one.cells) == 2 and one.first.level.connections == 16
+    assert made.turn_rounds == 6
+
+
+def asked(scenario: str) -> str:
+    return MATRIX.route_of(scenario)[1]
+
+
+def test_truths_are_those_of_the_queries() -> None:
+    def most(truth: Truth, role: str) -> float:
+        return round(truth.serves[role].most, 6)
+
+    assert asked("alone-20") == "/synthetic?alone=20" and most(KNOWN["alone-20"], FIRST) == 50
+    assert asked("at-least-20") == "/synthetic?at_least=20" and most(KNOWN["at-least-20"], SECOND) == 16 / 0.020
+    assert asked("body-late-90") == "/synthetic?at_least=20&body=90"
+    assert KNOWN["body-late-90"].serves[FIRST].wait_s == pytest.approx(0.020 + 0.090)
+    assert "capacity=800" in asked("bursts-800") and most(KNOWN["bursts-800"], FIRST) == 800
+    for name, parts in {
+        "busy-against-idle": ("first.busy_us=500", "second.alone=2"),
+        "idle-against-busy": ("first.busy_us=8000", "second.alone=2"),
+        "database-against-busy": ("first.database_ms=2", "second.busy_us=8000"),
+        "busy-against-database": ("first.busy_us=2000", "second.database_ms=8"),
+    }.items():
+        assert asked(name) == f"/synthetic?{'&'.join(parts)}"
+        for part in parts:
+            role, what = part.split(".")
+            word, _, size = what.partition("=")
+            assert KNOWN[name].serves[role].wait_s == pytest.approx(int(size) / (1e6 if word == "busy_us" else 1e3))
+    assert KNOWN["coin"].same is KNOWN["one-coin"].same is Same.BY_CHANCE
