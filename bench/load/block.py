@@ -25,7 +25,7 @@ from bench.load.far_counters import FarCounters, far_reader
 from bench.load.freezer import Freezer, freezer_of
 from bench.load.held_tool import HeldTool
 from bench.load.noisy_windows import retries_of
-from bench.load.one_answer import one_answer_s, quiet_s
+from bench.load.one_answer import one_answer, quiet_s, rest_s
 from bench.load.turns import Runner, Turns, run_window
 from bench.load.turns_file import Load, Span, save_turns
 from bench.plan.cpus import parse_list
@@ -189,11 +189,12 @@ def _load_window(
                 (folder / "request-body").write_text(load.planned.body)
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
-            answer = one_answer_s(load.planned, load.peer) or said.get("answer")
+            one = one_answer(load.planned, load.peer)
+            answer = one.all_s if one else said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
             frozen = load.planned.tool in ENDS_FROZEN and not load.planned.url
-            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen))
+            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen, rest_s(one)))
         began, clock = time.time_ns(), time.monotonic_ns()
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]

@@ -25,19 +25,22 @@ _STATE_AT, _PORT_AT, _ADDRESS_AT, _QUEUE_AT = 1, 6, 24, 56
 _MESSAGE_BYTES = 72
 _INFO = 2
 """INET_DIAG_INFO, the attribute with the connection's tcp_info, which is asked for by bit `_INFO - 1`."""
-_LAST_SENT_AT, _LAST_RECEIVED_AT, _DATA_SEGMENTS_OUT_AT = 44, 52, 156
-"""In tcp_info: milliseconds since data was last sent and received, and how many segments with data were sent."""
+_LAST_SENT_AT, _LAST_RECEIVED_AT, _RECEIVED_AT, _DATA_SEGMENTS_OUT_AT = 44, 52, 128, 156
+"""In tcp_info: milliseconds since data was last sent and received, bytes received, and segments with data sent."""
+_RECEIVED = struct.Struct("=Q")
 
 
 class Connections(NamedTuple):
     """Connections of a stopped tool: `waiting` for an answer, and those where the server may wait for the tool.
 
-    These are `unasked`: nothing was ever sent on them; or `unclosed`: the server has closed its side.
+    These are `unasked`: nothing was ever sent on them; or `unclosed`: the server has closed its side. `received` are
+    the bytes that have come on all of them so far; 0 without sock_diag.
     """
 
     waiting: int
     unasked: int = 0
     unclosed: int = 0
+    received: int = 0
 
 
 def connections_to(peer: tuple[str, int]) -> Connections:
@@ -85,21 +88,24 @@ def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:
 
 def _by_sock_diag(peer: tuple[str, int]) -> Connections:
     address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
-    waiting = unasked = unclosed = 0
+    waiting = unasked = unclosed = received = 0
     for entry in _connections():
         theirs = entry[_PORT_AT : _PORT_AT + 2] == port and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address
-        state = entry[_STATE_AT]
-        if theirs and state == _CLOSE_WAIT:
+        if not theirs:
+            continue
+        state, info = entry[_STATE_AT], _tcp_info(entry)
+        # The end of a stream counts as a byte.
+        received += _RECEIVED.unpack_from(info, _RECEIVED_AT)[0] - (state == _CLOSE_WAIT) if info else 0
+        if state == _CLOSE_WAIT:
             unclosed += 1
-        elif theirs and struct.unpack_from("=I", entry, _QUEUE_AT)[0] == 0:
-            info = _tcp_info(entry)
+        elif struct.unpack_from("=I", entry, _QUEUE_AT)[0] == 0:
             if info is None or state == _SYN_SENT:
                 waiting += 1
             elif not _number(info, _DATA_SEGMENTS_OUT_AT):
                 unasked += 1
             else:
                 waiting += _number(info, _LAST_RECEIVED_AT) >= _number(info, _LAST_SENT_AT)
-    return Connections(waiting, unasked, unclosed)
+    return Connections(waiting, unasked, unclosed, received)
 
 
 def _tcp_info(entry: bytes) -> bytes | None:

@@ -15,16 +15,19 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.freezer import Freezer
 from bench.load.held_tool import HeldTool
 from bench.load.sockets import connections_to, received_bytes, unread_connections
+from bench.records.turns import RAN, WAITED
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
+LEAST_REST_S = 0.05
+"""A delayed acknowledgement, for which a server may hold back the rest of a response, takes 40 ms."""
 _POLL_S = 0.0005
 _IDLE_CPU_NS, _IDLE_SHARE = 500_000, 0.03
 """CPU time that an idle server may use: it wakes now and then (uvicorn ten times a second), the longer the more."""
@@ -40,7 +43,8 @@ class Runner:
 
     It is under load for `seconds`. `quiet_s` is longer than it takes for answers to all of the tool's connections, and
     `one_quiet_s` for one answer, when it has nothing else to do. `ends_frozen`: the tool exits while the service is
-    frozen; hey would wait for the responses under way.
+    frozen; hey would wait for the responses under way. Where a response begins long before its end, nothing more of it
+    comes after `rest_s`.
     """
 
     service: str
@@ -50,6 +54,7 @@ class Runner:
     one_quiet_s: float = 0.02
     seconds: float = 1.0
     ends_frozen: bool = True
+    rest_s: float = 0.0
 
 
 class Part(NamedTuple):
@@ -64,7 +69,9 @@ class Part(NamedTuple):
 class Turns:
     """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat.
 
-    `end` is FROZEN or INTERRUPTED; empty where the tool has ended by itself.
+    `end` is FROZEN or INTERRUPTED; empty where the tool has ended by itself. After `late` turns something came that the
+    turn had not waited for: it is in the counts, and not in the time. From then on `rest_s` is waited for more;
+    `received` are the bytes that had come when the last turn ended.
     """
 
     count: int = 0
@@ -76,6 +83,15 @@ class Turns:
     each_ns: list[tuple[int, int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     end: str = ""
+    late: int = 0
+    rest_s: float = 0.0
+    received: int = 0
+
+    def look_back(self, received: int) -> None:
+        """Before a turn: whether anything has come since the last one."""
+        if self.count and received > self.received:
+            self.late += 1
+            self.rest_s = min(LONGEST_DRAIN_S / 2, max(LEAST_REST_S, 2 * self.rest_s))
 
     def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
         """A turn: when it began, when its load ended, and when the last answer had come."""
@@ -87,7 +103,8 @@ class Turns:
         self.each_ns.append((began, done))
         for name, used in after.cpu_ns.items():
             if name in before.cpu_ns:
-                self.cpu_ns[name] = self.cpu_ns.get(name, 0) + used - before.cpu_ns[name]
+                # Of threads that have ended nothing is known any more.
+                self.cpu_ns[name] = self.cpu_ns.get(name, 0) + max(0, used - before.cpu_ns[name])
         self.host_ticks = [
             sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
         ]
@@ -110,8 +127,8 @@ def run_window(
     turn is charged to it. Without a `freezer` each tool ends within its last turn.
     With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
-    turns = {runner.service: Turns() for runner in runners}
-    watch = _Watch(counters, tuple(shared), clock, mark_s)
+    turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
+    watch = _Watch(counters, tuple(shared), clock, mark_s, freezer)
     # As many as it takes, but none more for what only the arithmetic leaves over.
     wanted = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
     # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
@@ -156,6 +173,15 @@ class _Watch:
     shared: tuple[str, ...]
     clock: Callable[[], int]
     mark_s: float | None
+    host: Freezer | None
+
+    def read(self, service: str) -> Reading:
+        """The counters now, and how long the service's threads ran and waited for a CPU, where the host tells that."""
+        reading = self.counters.read(service, *self.shared)
+        threads_ns = self.host.ran_and_waited_ns(service) if self.host else None
+        if threads_ns is None:
+            return reading
+        return replace(reading, cpu_ns={**reading.cpu_ns, RAN: threads_ns[0], WAITED: threads_ns[1]})
 
     def moment(self, service: str) -> tuple[int, int, int]:
         """The time and the service's CPU time in ns, and the bytes that the load generator has received."""
@@ -163,7 +189,8 @@ class _Watch:
 
 
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
-    before = watch.counters.read(runner.service, *watch.shared)
+    turns.look_back(connections_to(runner.peer).received)
+    before = watch.read(runner.service)
     began = watch.clock()
     if watch.mark_s is None:
         runner.tool.resume()
@@ -173,7 +200,10 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> No
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
-    turns.add((began, held, done), before, watch.counters.read(runner.service, *watch.shared), cut=cut)
+    if turns.rest_s and not cut:
+        done, cut = _wait_for_the_rest(runner.peer, turns.rest_s, held, done, watch.clock)
+    turns.add((began, held, done), before, watch.read(runner.service), cut=cut)
+    turns.received = connections_to(runner.peer).received
 
 
 def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
@@ -181,7 +211,8 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
 
     Up to one request for each connection is then under way and in no count.
     """
-    before = watch.counters.read(runner.service, *watch.shared)
+    turns.look_back(connections_to(runner.peer).received)
+    before = watch.read(runner.service)
     began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s)
@@ -189,7 +220,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     runner.tool.interrupt()
     runner.tool.end()
     ended = watch.clock()
-    turns.add((began, told, ended), before, watch.counters.read(runner.service, *watch.shared), cut=False)
+    turns.add((began, told, ended), before, watch.read(runner.service), cut=False)
     turns.end = INTERRUPTED
     _settle(runner, watch.counters, ended, watch.clock)
 
@@ -233,6 +264,23 @@ def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[],
             return last_change, False
         time.sleep(_POLL_S)
     return clock(), False
+
+
+def _wait_for_the_rest(
+    peer: tuple[str, int], rest_s: float, held: int, done: int, clock: Callable[[], int]
+) -> tuple[int, bool]:
+    """When the last byte had come, after which none came for `rest_s`, and whether that was given up.
+
+    The kernel takes the first bytes of a response for an answer; only time tells whether there is more.
+    """
+    last, received = done, connections_to(peer).received
+    while (now := clock()) - last < rest_s * 1e9:
+        if now - held > LONGEST_DRAIN_S * 1e9:
+            return now, True
+        time.sleep(_POLL_S)
+        if (came := connections_to(peer).received) > received:
+            last, received = clock(), came
+    return last, False
 
 
 def _change(before: Sequence[int], after: Sequence[int]) -> list[int]:

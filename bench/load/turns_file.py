@@ -91,6 +91,7 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
         "load_ns": turns.load_ns,
         "drain_ns": turns.drain_ns,
         "drains_cut": turns.drains_cut,
+        "late": turns.late,
         "cpu_ns": turns.cpu_ns,
         "host_ticks": turns.host_ticks,
         "each_ns": turns.each_ns,

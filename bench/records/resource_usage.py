@@ -144,11 +144,11 @@ def _speed(
 ) -> Figures:
     """Successes per second of the turns without what other programs took of it, and how busy the service was.
 
-    Other programs take from a service only what it would have used: of the time that they had, the share in which it
-    was ready to run, and of that the share in which the kernel did not give it the CPU at once. Both grow with how busy
-    it is, so that their time counts by the square of that: all of it for a busy service, next to nothing for one that
-    sleeps. Beside a program that took 40 % of the CPU, four busy and eight waiting servers kept their speeds relative
-    to each other to 1.5 and 0.45 % (1.4 and 1.6 % by its first power, 4.4 and 0.8 % uncorrected).
+    What others take from a service is the time that its threads were ready to run and had no CPU, as the kernel counts
+    it, and no more than others ran: threads of one service wait for each other too. Where that was not read, it is
+    estimated: of the time that others had, the share in which the service was ready to run, and of that the share in
+    which the kernel did not give it the CPU at once. Both grow with how busy it is. Beside one other program, whoever
+    is always ready to run has half of the CPU; one that had less was not.
     """
     turns, planned = evidence.turns, evidence.planned
     if turns is None:
@@ -164,8 +164,14 @@ def _speed(
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
     there_s = turns.seconds * cpus
     others_s = max(0.0, min(others_s, there_s - cpu_s))
-    busy = min(1.0, cpu_s / (there_s - others_s)) if there_s > others_s else 1.0
-    left_s = turns.seconds - others_s * busy**2 / cpus
+    waited_s = turns.waited_s(cpu_s)
+    if waited_s is None:
+        ready = min(1.0, 2 * cpu_s / there_s, cpu_s / max(there_s - others_s, 1e-9))
+        lost_s = others_s * ready**2
+    else:
+        lost_s = min(waited_s, others_s)
+    busy = min(1.0, cpu_s / (there_s - lost_s)) if there_s > lost_s else 1.0
+    left_s = turns.seconds - lost_s / cpus
     known = successes is not None and left_s > 0
     return {
         "speed": (

@@ -14,7 +14,11 @@ ALL_TASKS = "host"
 """Stands beside the containers' CPU times for all tasks of the host, the containers' included."""
 SERVER_CPUS, OURS_THERE = "server CPUs", "ours on server CPUs"
 """And for all tasks on the CPUs of the services, and for the containers of the run there."""
-NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE})
+RAN, WAITED = "the service's threads ran", "the service's threads waited for a CPU"
+"""And for the threads of the service that were there before and after a turn; this is no CPU time of its own."""
+NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE, RAN, WAITED})
+LEAST_RAN = 0.9
+"""The share of a service's CPU time that its threads must have used for their waiting to be the service's."""
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 
@@ -23,8 +27,9 @@ class Turns:
     """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
 
     `drain_s` is the part in which no new requests were sent and the answers under way were waited for; it was given up
-    `drains_cut` times. `end` says how the tool was ended (see `bench.load.turns`); None in runs made before that was
-    saved, whose tools counted responses from after their turns. `missing` says why a container's CPU time is not known.
+    `drains_cut` times. After `late` turns something came that the turn had not waited for. `end` says how the tool was
+    ended (see `bench.load.turns`); None in runs made before that was saved, whose tools counted responses from after
+    their turns. `missing` says why a container's CPU time is not known.
     """
 
     count: int
@@ -35,6 +40,15 @@ class Turns:
     host_ticks: tuple[int, ...]
     missing: Mapping[str, str]
     end: str | None = None
+    late: int = 0
+
+    def waited_s(self, cpu_s: float) -> float | None:
+        """Seconds that the service's threads were ready to run and had no CPU, its CPU time being `cpu_s`.
+
+        None where that was not read, or where threads that have ended used most of the CPU time.
+        """
+        ran_s, waited_s = (self.cpu_s.get(name) for name in (RAN, WAITED))
+        return None if ran_s is None or ran_s < LEAST_RAN * cpu_s else waited_s
 
     @property
     def containers_s(self) -> float:
@@ -71,6 +85,7 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
         host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,
         missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
         end=end if isinstance(end := told.get("end"), str) else None,
+        late=late if type(late := told.get("late")) is int else 0,
     )
 
 

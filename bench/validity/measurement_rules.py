@@ -31,6 +31,9 @@ KILLED = (124, 137)
 MAX_LITTLE = 0.20
 """The largest relative difference between connections / goodput and the mean latency."""
 
+MAX_LATE = 0.1
+"""The largest share of turns after which responses came in other services' time."""
+
 # Half a unit of the last digit that each tool prints of its duration and of its mean latency, in seconds.
 _DURATION_DIGIT = {"wrk": 0.005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
 _LATENCY_DIGIT = {"wrk": 0.000005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
@@ -66,6 +69,7 @@ def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
         *_clock(evidence),
         *_arithmetic(evidence),
         *_output(evidence),
+        *_late(evidence),
         *_changed(evidence),
     )
 
@@ -274,6 +278,13 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"the tool ended with exit status {evidence.exit_status}{killed}")
     if details:
         yield Cause("output", "; ".join(details))
+
+
+def _late(evidence: Evidence) -> Iterator[Cause]:
+    turns = evidence.turns
+    if turns and turns.late > MAX_LATE * turns.count:
+        words = f"after {turns.late} of {turns.count} turns responses came that the turn had not waited for"
+        yield Cause("late responses", f"{words}: they are in its counts, and not in its time")
 
 
 def _changed(evidence: Evidence) -> Iterator[Cause]:

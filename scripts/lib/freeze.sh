@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Freezes the services of a block while their load tools end, so that no response from after their turns is counted
-# (bench/load/freezer.py asks for it). Only declares; many.sh sets block_pid.
+# Freezes the services of a block while their load tools end, so that no response from after their turns is counted, and says how
+# long their threads waited for a CPU (bench/load/freezer.py asks for both). Only declares; many.sh sets block_pid.
 
 # shellcheck source=scripts/lib/cgroups.sh
 source "${BASH_SOURCE[0]%/*}/cgroups.sh"
@@ -41,6 +41,7 @@ serve_freezer() {
 			case $verb in
 			freeze) if freeze "$name"; then frozen[$name]=yes && done_for+=" $name"; fi ;;
 			thaw) if thaw "$name"; then unset "frozen[$name]" && done_for+=" $name"; fi ;;
+			threads) if read_threads "$name"; then done_for+=" $name $ran_ns $waited_ns"; fi ;;
 			esac
 		done
 		printf '%s\n' "$done_for" >&"$told"
@@ -67,6 +68,32 @@ thaw() {
 	local file
 	file=$(freezer_file "$1") || return 1
 	if [[ -w $file ]]; then set_freezer "$file" 0; else at server unpause "$project-$1-1" >/dev/null 2>&1; fi
+}
+
+# read_threads NAME: sets ran_ns and waited_ns, over all threads of its container: on a CPU, and ready to run without one (the
+# first two fields of schedstat). Asked around each turn, hence without a process of its own. Fails where the kernel has no schedstat.
+read_threads() {
+	local pid list=() thread ran waited known=''
+	ran_ns=0 waited_ns=0
+	[[ ${procs_file[$1]:-} ]] || procs_file[$1]=$(cgroup_procs "$1") || return 1
+	{ mapfile -t list <"${procs_file[$1]}"; } 2>/dev/null || return 1
+	for pid in "${list[@]}"; do
+		for thread in "$proc_root/$pid/task"/*/schedstat; do
+			{ read -r ran waited _ <"$thread"; } 2>/dev/null || continue
+			known=yes ran_ns=$((ran_ns + ran)) waited_ns=$((waited_ns + waited))
+		done
+	done
+	[[ $known ]]
+}
+declare -gA procs_file=()
+ran_ns=0 waited_ns=0
+
+# cgroup_procs NAME: the file with its container's processes; fails without a cgroup of its own.
+cgroup_procs() {
+	local folder
+	! is_target "$1" || return 1
+	folder=$(freezer_file "$1") || return 1
+	printf '%s/cgroup.procs' "${folder%/*}"
 }
 
 # freezer_file NAME: that of its container's cgroup; fails without a cgroup of its own.

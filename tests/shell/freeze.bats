@@ -93,3 +93,33 @@ ask() {
 	wait
 	[[ $(<calls) == 'pause bench-one-1'$'\n''unpause bench-one-1' ]]
 }
+
+# thread PID TID RAN WAITED
+thread() {
+	mkdir -p "proc/$1/task/$2"
+	echo "$3 $4 17" >"proc/$1/task/$2/schedstat"
+}
+
+@test "how long the threads of a service have run and waited for a CPU, over all of its processes" {
+	v1 one 11
+	thread 11 11 1000 10
+	thread 11 12 2000 20
+	thread 13 13 4000 40
+	printf '11\n13\n14\n' >cgroup/freezer/docker/one/cgroup.procs
+	bash holder &
+	[[ $(ask 'threads one') == 'threads one 7000 70' ]]
+	thread 13 13 4500 90
+	[[ $(ask 'threads one') == 'threads one 7500 120' ]]
+	[[ $(ask 'threads two') == 'threads' ]]
+	touch stop
+	wait
+}
+
+@test "a kernel without schedstat tells nothing" {
+	v1 one 11
+	echo 11 >cgroup/freezer/docker/one/cgroup.procs
+	bash holder &
+	[[ $(ask 'threads one') == 'threads' ]]
+	touch stop
+	wait
+}

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from loop_runs import block
 
-from bench.load.one_answer import one_answer_s
+from bench.load.one_answer import SLOW_BODY_S, OneAnswer, one_answer, rest_s
 from bench.plan.measurement import Measurement, measurement_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -93,7 +93,7 @@ def asked() -> Measurement:
 def test_a_service_that_never_ends_an_answer_gives_none_in_time(behaviour: str) -> None:
     began = time.monotonic()
     with port(HOSTILE[behaviour]) as peer:
-        assert one_answer_s(asked(), peer) is None
+        assert one_answer(asked(), peer) is None
     assert time.monotonic() - began < TIMEOUT_S + 2
 
 
@@ -103,6 +103,24 @@ def test_a_whole_answer_has_its_time() -> None:
         connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
 
     with port(late) as peer:
-        found = one_answer_s(asked(), peer)
+        found = one_answer(asked(), peer)
     assert found is not None
-    assert 0.1 <= found < TIMEOUT_S
+    assert 0.1 <= found.all_s < TIMEOUT_S
+    assert found.body_s < 0.1
+
+
+def test_a_body_that_comes_after_its_headers_is_waited_for_longer() -> None:
+    def late(connection: socket.socket) -> None:
+        connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n")
+        time.sleep(0.1)
+        connection.sendall(b"{}")
+
+    with port(late) as peer:
+        found = one_answer(asked(), peer)
+    assert found is not None and SLOW_BODY_S < found.body_s <= found.all_s and found.all_s >= 0.1
+    assert rest_s(found) == pytest.approx(1.5 * found.body_s)
+
+
+def test_whole_responses_need_no_such_wait() -> None:
+    assert rest_s(None) == rest_s(OneAnswer(1.0, SLOW_BODY_S / 2)) == 0.0
+    assert rest_s(OneAnswer(9.0, 9.0)) == 0.5

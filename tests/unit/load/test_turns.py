@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
 from bench.load.sockets import Connections, connections_to, received_bytes
-from bench.load.turns import FROZEN, INTERRUPTED, Runner, Turns, run_window
+from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, Runner, Turns, run_window
+from bench.records.turns import RAN, WAITED
 
 COUNTS = """
 n=0
@@ -59,10 +60,17 @@ class Ticks:
 class Frozen:
     """A freezer that freezes nothing, and says so of all services but some; `asked` is what it was asked."""
 
-    def __init__(self, *refused: str) -> None:
+    def __init__(self, *refused: str, threads_ns: tuple[int, int] | None = None) -> None:
         self.refused = refused
         self.asked: list[tuple[str, ...]] = []
         self.thawed = 0
+        self.threads_ns = threads_ns
+        self.readings = 0
+
+    def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
+        """As of threads whose times have grown by `threads_ns` with each reading."""
+        self.readings += 1
+        return self.threads_ns and (self.readings * self.threads_ns[0], self.readings * self.threads_ns[1])
 
     @contextmanager
     def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
@@ -228,6 +236,19 @@ while True:
     assert taken.cpu_ns["a"] == 7 * taken.count
 
 
+def test_how_long_the_services_threads_waited_for_a_cpu_is_read_around_each_turn(
+    tmp_path: Path, nothing_under_way: None
+) -> None:
+    runners = [Runner(name, tool(tmp_path / name), NOWHERE, seconds=0.2) for name in ("a", "b")]
+    for turns in run(runners, Ticks(), [], turn_s=0.1, freezer=Frozen(threads_ns=(5, 3))).values():
+        assert turns.count == 2 and (turns.cpu_ns[RAN], turns.cpu_ns[WAITED]) == (10, 6)
+
+
+def test_a_host_that_does_not_tell_leaves_it_out(tmp_path: Path, nothing_under_way: None) -> None:
+    taken = run([Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)], Ticks(), [], turn_s=0.1)["a"]
+    assert not {RAN, WAITED} & taken.cpu_ns.keys()
+
+
 def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path, nothing_under_way: None) -> None:
     freezer = Frozen()
     runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2, ends_frozen=False)
@@ -299,6 +320,75 @@ def answer_late(listener: socket.socket, late_s: float, asked: threading.Event) 
     accepted.sendall(b"200")
 
 
+def drip(listener: socket.socket, after_s: Sequence[float], ended: threading.Event) -> None:
+    """To each request of one connection: a byte at once, and one more after each of so many seconds."""
+    accepted, _ = listener.accept()
+    with accepted, suppress(OSError):
+        while accepted.recv(3) and not ended.is_set():
+            accepted.sendall(b"2")
+            for seconds in after_s:
+                time.sleep(seconds)
+                accepted.sendall(b"0")
+
+
+ASKS_AGAIN = """
+import socket, time
+s = socket.create_connection(("127.0.0.1", {port}))
+while True:
+    s.sendall(b"GET")
+    for _ in range({parts}):
+        s.recv(1)
+    time.sleep(0.01)
+"""
+
+
+@contextmanager
+def dripping(after_s: Sequence[float]) -> Iterator[tuple[tuple[str, int], str]]:
+    """The address of such a server, and the code of a tool for it."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener, after_s, ended), daemon=True)
+        thread.start()
+        peer = listener.getsockname()
+        yield peer, ASKS_AGAIN.format(port=peer[1], parts=1 + len(after_s))
+        ended.set()
+
+
+def test_a_turn_waits_for_the_rest_of_a_response_that_begins_before_its_end(tmp_path: Path) -> None:
+    with dripping([0.1, 0.1]) as (peer, code):
+        runner = Runner("a", tool(tmp_path / "a", code), peer, seconds=1.6, rest_s=0.3)
+        other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=1.6)
+        taken = run([runner, other], Ticks(), [], turn_s=0.4)["a"]
+    assert (taken.count, taken.late, taken.drains_cut) == (4, 0, 0)
+
+
+def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(tmp_path: Path) -> None:
+    with dripping([0.02, 0.02]) as (peer, code):
+        runner = Runner("a", tool(tmp_path / "a", code), peer, seconds=4.0)
+        other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=4.0)
+        taken = run([runner, other], Ticks(), [], turn_s=0.4)["a"]
+    # Where the tool sleeps or reads at the end of a turn, it has read all that came: that is not told from the first.
+    assert taken.count == 10 and 1 <= taken.late <= 3
+    assert taken.rest_s >= LEAST_REST_S
+
+
+def test_a_connection_that_closes_between_turns_is_no_late_response(
+    server: tuple[socket.socket, tuple[str, int]],
+) -> None:
+    listener, peer = server
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"GET")
+        accepted, _ = listener.accept()
+        accepted.recv(3)
+        accepted.sendall(b"200")
+        time.sleep(0.05)
+        assert connections_to(peer).received == 3
+        accepted.shutdown(socket.SHUT_WR)
+        time.sleep(0.05)
+        assert connections_to(peer).received == 3
+        accepted.close()
+
+
 def client_of(listener: socket.socket, sends: str = "") -> str:
     """A tool that opens one connection, and sends something if told to."""
     port = listener.getsockname()[1]
@@ -341,10 +431,10 @@ def test_an_answer_that_was_read_is_not_waited_for_again(server: tuple[socket.so
             time.sleep(0.05)
             accepted.sendall(b"200")
             client.recv(3)
-            assert connections_to(peer) == Connections(0), "the next request has not left yet"
+            assert connections_to(peer) == Connections(0, received=3), "the next request has not left yet"
             time.sleep(0.05)
             client.sendall(b"GET")
-            assert connections_to(peer) == Connections(1)
+            assert connections_to(peer) == Connections(1, received=3)
 
 
 class Waking(Ticks):
@@ -381,7 +471,7 @@ def test_a_connection_that_the_server_has_closed_waits_for_the_tool(
         accepted.sendall(b"200")
         accepted.shutdown(socket.SHUT_WR)
         time.sleep(0.05)
-        assert connections_to(peer) == Connections(0, unclosed=1)
+        assert connections_to(peer) == Connections(0, unclosed=1, received=3)
         accepted.close()
 
 

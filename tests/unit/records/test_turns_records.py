@@ -12,7 +12,7 @@ from make_run import write_run
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
-from bench.records.turns import NO_LATENCY, read_turns
+from bench.records.turns import NO_LATENCY, OURS_THERE, RAN, SERVER_CPUS, WAITED, read_turns
 
 STACKS = ("aiohttp", "tornado")
 LINE = block(1, STACKS)[0]
@@ -67,6 +67,50 @@ def test_the_shared_database_is_charged_by_turn(tmp_path: Path) -> None:
     record = judged(tmp_path, line, turns={"cpu_ns": cpu_ns})
     assert record.database_cpu_s == 0.3
     assert record.cpu_per_success_s == pytest.approx(0.9 / 3000)
+
+
+def speed_of(folder: Path, used_s: float, others_s: float, ran_s: float | None = None, waited_s: float = 0.0) -> Record:
+    """A window of one second with 3,000 responses, on one CPU, beside other programs."""
+    ns = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s + others_s, OURS_THERE: used_s}
+    ns |= {RAN: ran_s, WAITED: waited_s} if ran_s is not None else {}
+    return judged(folder, turns={"cpu_ns": {name: round(value * 1e9) for name, value in ns.items()}})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "speed", "busy"),
+    [
+        ((0.6, 0.4, 0.4), 5000, 1.0),  # always ready to run: all of the others' time was its own
+        ((0.15, 0.85, 0.0), 3000, 0.15),  # sleeps: others had what it left over
+        ((0.15, 0.85, 0.1), 3333, 0.167),
+        ((0.9, 0.1, 2.5), 3333, 1.0),  # many threads that wait for each other
+        ((0.9, 0.0, 0.0), 3000, 0.9),
+    ],
+)
+def test_what_other_programs_took_is_the_time_that_the_service_waited_for_a_cpu(
+    seconds: tuple[float, float, float], speed: float, busy: float, tmp_path: Path
+) -> None:
+    used_s, others_s, waited_s = seconds
+    record = speed_of(tmp_path, used_s, others_s, used_s, waited_s)
+    assert record.speed == pytest.approx(speed, rel=0.001)
+    assert record.server_busy_ratio == pytest.approx(busy, rel=0.01)
+
+
+@pytest.mark.parametrize("ran_s", [None, 0.1], ids=["not read", "of threads that have ended"])
+def test_where_its_waiting_is_not_known_others_time_counts_by_how_busy_it_can_have_been(
+    ran_s: float | None, tmp_path: Path
+) -> None:
+    busy = speed_of(tmp_path / "busy", 0.6, 0.4, ran_s)
+    assert busy.speed == pytest.approx(5000, rel=0.001) and busy.server_busy_ratio == pytest.approx(1.0)
+    # Without what remains of the CPU idle, a service that sleeps looks as busy as one that others keep from running.
+    idle = speed_of(tmp_path / "idle", 0.15, 0.85, ran_s)
+    assert idle.speed is not None and 3000 < idle.speed < 1.1 * 3000
+    assert idle.server_busy_ratio is not None and idle.server_busy_ratio < 0.2
+
+
+@pytest.mark.parametrize(("late", "refused"), [(0, False), (1, False), (2, True)])
+def test_responses_from_outside_its_turns_refuse_a_window(late: int, refused: bool, tmp_path: Path) -> None:
+    record = judged(tmp_path, turns={"count": 10, "late": late})
+    assert ("late responses" in causes(record)) == refused
 
 
 def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:

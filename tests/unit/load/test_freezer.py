@@ -1,0 +1,74 @@
+"""What the load generator asks the host for, through two pipes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bench.load import freezer as freezer_module
+from bench.load.freezer import ASK, TOLD, freezer_of
+
+
+@contextmanager
+def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[list[str]]:
+    """A host that answers each line by what `says` makes of it; the lines."""
+    for name in (ASK, TOLD):
+        os.mkfifo(folder / name)
+    asked: list[str] = []
+
+    def serve() -> None:
+        with (folder / ASK).open() as ask, (folder / TOLD).open("w") as told:
+            for line in ask:
+                asked.append(line.strip())
+                if asked[-1] == "end":
+                    return
+                if (words := says(asked[-1])) is not None:
+                    told.write(f"{words}\n")
+                    told.flush()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    # Both ends of each, so that neither open waits.
+    ends = [os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD)]
+    yield asked
+    os.write(ends[0], b"end\n")
+    thread.join()
+    for end in ends:
+        os.close(end)
+
+
+def test_without_pipes_nobody_is_asked(tmp_path: Path) -> None:
+    assert freezer_of(tmp_path) is None
+
+
+def test_services_are_frozen_meanwhile(tmp_path: Path) -> None:
+    with host(tmp_path, lambda line: line.removesuffix(" two")) as asked:
+        freezer = freezer_of(tmp_path)
+        assert freezer is not None
+        with freezer.frozen(["one", "two"]) as names:
+            assert names == {"one"}
+        assert asked == ["freeze one two", "thaw one two"]
+
+
+def test_how_long_threads_waited_for_a_cpu(tmp_path: Path) -> None:
+    with host(tmp_path, lambda line: f"{line} 7000 300"):
+        freezer = freezer_of(tmp_path)
+        assert freezer is not None and freezer.ran_and_waited_ns("one") == (7000, 300)
+
+
+@pytest.mark.parametrize("says", ["threads", None, "freeze one 3 4"], ids=["unknown", "silent", "something else"])
+def test_a_host_that_does_not_tell_is_asked_once(
+    tmp_path: Path, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freezer_module, "PATIENCE_S", 0.2)
+    with host(tmp_path, lambda line: says) as asked:
+        freezer = freezer_of(tmp_path)
+        assert freezer is not None
+        assert freezer.ran_and_waited_ns("one") is None
+        assert freezer.ran_and_waited_ns("one") is None
+        assert asked == ["threads one"]
