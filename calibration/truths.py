@@ -45,11 +45,16 @@ IDLES = "busy for"
 
 @dataclass(frozen=True, slots=True)
 class Serves:
-    """A service that serves `at_once` requests at a time and takes `wait_s` for each; `least`: all it does is wait."""
+    """A service that serves `at_once` requests at a time and takes `wait_s` for each; `least`: all it does is wait.
+
+    `by_clock`: its responses have their times. Kept from the CPU it makes up for it, so that its speed, which leaves
+    out what others took, may be above its rate; that is no fault, as long as nothing is called.
+    """
 
     at_once: int
     wait_s: float
     least: bool = True
+    by_clock: bool = False
 
     @property
     def most(self) -> float:
@@ -108,7 +113,7 @@ TRUTHS = (
     Truth(
         "bursts-800",
         "responses in bursts of 8 against one by one, 800/s by the clock: the same",
-        both(Serves(16, 0.020)),
+        both(Serves(16, 0.020, by_clock=True)),
         same=Same.NEVER,
     ),
     Truth(
@@ -166,7 +171,7 @@ class Window:
 
     def inflated(self, serves: Serves) -> bool:
         """Whether its speed is: what other programs took of its turns can have been no more than that."""
-        return self.speed > serves.most
+        return self.speed > serves.most and not serves.by_clock
 
     def too_low(self, serves: Serves) -> bool:
         """Whether requests/s of a quiet window are below what the service serves at least."""

@@ -11,7 +11,7 @@ import random
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,8 @@ ENDS_FROZEN = ("wrk", "ab")
 """The tools that exit while the service is frozen; hey waits for responses under way, and counts them."""
 CLOCK_RETRIES = 2
 """How often a window is measured again because the time of day was set in it."""
+LATE_RETRIES = 2
+"""How often one is because responses came after their turns: by then it is known how long they take."""
 NOWHERE = "/not-found"
 """No cgroup's folder."""
 _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
@@ -116,17 +118,23 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
     """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
     counters, retries = CpuCounters(_cgroups(block), server_cpus=server_cpus_of(block.run)), retries_of(block.run)
     freezer = freezer_of(block.run)
+    rests_s: dict[str, float] = {}
     for window in block.windows:
         steps: list[bool] = []
+        late = 0
         _prepare(block, "prepare", block.still(window))
         while loads := _loads(block, block.still(window)):
             rng = random.Random(f"{seed} {loads[0].planned.id}")
-            taken, stepped = _load_window(block, loads, counters, rng, freezer=freezer, mark_s=mark_s)
+            taken, stepped = _load_window(block, loads, counters, rng, rests_s=rests_s, freezer=freezer, mark_s=mark_s)
             steps.append(stepped)
+            too_late = any(turns.too_late for turns in taken.values())
+            late += too_late
+            rests_s |= {name: turns.rest_s for name, turns in taken.items() if turns.late}
             # The CPU time of a server outside of all containers cannot be told from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
             noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
-            if not noisy and not (stepped and sum(steps) <= CLOCK_RETRIES):
+            again = too_late and late <= LATE_RETRIES
+            if not noisy and not again and not (stepped and sum(steps) <= CLOCK_RETRIES):
                 break
             set_aside((block.run / window[0].dir).parent)
 
@@ -175,6 +183,7 @@ def _load_window(
     counters: CpuCounters,
     rng: random.Random,
     *,
+    rests_s: Mapping[str, float],
     freezer: Freezer | None,
     mark_s: float | None,
 ) -> tuple[dict[str, Turns], bool]:
@@ -194,7 +203,8 @@ def _load_window(
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
             frozen = load.planned.tool in ENDS_FROZEN and not load.planned.url
-            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen, rest_s(one)))
+            rest = max(rest_s(one), rests_s.get(load.planned.service, 0.0))
+            runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen, rest))
         began, clock = time.time_ns(), time.monotonic_ns()
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]

@@ -22,7 +22,7 @@ from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.freezer import Freezer
 from bench.load.held_tool import HeldTool
 from bench.load.sockets import connections_to, received_bytes, unread_connections
-from bench.records.turns import RAN, WAITED
+from bench.records.turns import MAX_LATE, RAN, WAITED
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
@@ -86,6 +86,11 @@ class Turns:
     late: int = 0
     rest_s: float = 0.0
     received: int = 0
+
+    @property
+    def too_late(self) -> bool:
+        """Whether so much came outside its turns that the window is worth nothing."""
+        return self.late > MAX_LATE * self.count
 
     def look_back(self, received: int) -> None:
         """Before a turn: whether anything has come since the last one."""
@@ -200,9 +205,10 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> No
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
+    after = watch.read(runner.service)
     if turns.rest_s and not cut:
-        done, cut = _wait_for_the_rest(runner.peer, turns.rest_s, held, done, watch.clock)
-    turns.add((began, held, done), before, watch.read(runner.service), cut=cut)
+        done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (held, done), after)
+    turns.add((began, held, done), before, after, cut=cut)
     turns.received = connections_to(runner.peer).received
 
 
@@ -267,20 +273,21 @@ def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[],
 
 
 def _wait_for_the_rest(
-    peer: tuple[str, int], rest_s: float, held: int, done: int, clock: Callable[[], int]
-) -> tuple[int, bool]:
-    """When the last byte had come, after which none came for `rest_s`, and whether that was given up.
+    runner: Runner, rest_s: float, watch: _Watch, times_ns: tuple[int, int], after: Reading
+) -> tuple[int, bool, Reading]:
+    """When the last byte had come, after which none came for `rest_s`; whether that was given up; the counters then.
 
-    The kernel takes the first bytes of a response for an answer; only time tells whether there is more.
+    The kernel takes the first bytes of a response for an answer; only time tells whether there is more. `times_ns` are
+    when the load ended and when the last response had begun, and `after` are the counters then.
     """
-    last, received = done, connections_to(peer).received
-    while (now := clock()) - last < rest_s * 1e9:
+    (held, last), received = times_ns, connections_to(runner.peer).received
+    while (now := watch.clock()) - last < rest_s * 1e9:
         if now - held > LONGEST_DRAIN_S * 1e9:
-            return now, True
+            return now, True, watch.read(runner.service)
         time.sleep(_POLL_S)
-        if (came := connections_to(peer).received) > received:
-            last, received = clock(), came
-    return last, False
+        if (came := connections_to(runner.peer).received) > received:
+            last, received, after = watch.clock(), came, watch.read(runner.service)
+    return last, False, after
 
 
 def _change(before: Sequence[int], after: Sequence[int]) -> list[int]:

@@ -17,6 +17,8 @@ SERVER_CPUS, OURS_THERE = "server CPUs", "ours on server CPUs"
 RAN, WAITED = "the service's threads ran", "the service's threads waited for a CPU"
 """And for the threads of the service that were there before and after a turn; this is no CPU time of its own."""
 NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE, RAN, WAITED})
+MAX_LATE = 0.1
+"""The largest share of turns after which responses may come in other services' time."""
 LEAST_RAN = 0.9
 """The share of a service's CPU time that its threads must have used for their waiting to be the service's."""
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"

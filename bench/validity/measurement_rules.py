@@ -22,6 +22,7 @@ from bench.plan.measurement import Measurement, settings_of
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
+from bench.records.turns import MAX_LATE
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that are told by no figure of the tool: the kernel's and the clocks'."""
@@ -30,9 +31,6 @@ KILLED = (124, 137)
 
 MAX_LITTLE = 0.20
 """The largest relative difference between connections / goodput and the mean latency."""
-
-MAX_LATE = 0.1
-"""The largest share of turns after which responses came in other services' time."""
 
 # Half a unit of the last digit that each tool prints of its duration and of its mean latency, in seconds.
 _DURATION_DIGIT = {"wrk": 0.005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}

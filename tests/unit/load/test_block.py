@@ -21,6 +21,7 @@ from bench.load import turns as turns_module
 from bench.load.block import load_block, read_block, seconds_for, wait_until_ready
 from bench.load.one_answer import quiet_s
 from bench.load.sockets import Connections
+from bench.load.turns import Runner, Turns
 from bench.plan.measurement import Measurement, measurement_of
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
@@ -389,6 +390,27 @@ def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
     window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.spoiled-1", "w1.spoiled-2"]
     assert fake.status(NAMES[0]) == "0"
+
+
+@pytest.mark.parametrize(("late", "spoiled"), [(0, 0), (1, 1), (9, 2)])
+def test_a_window_whose_responses_came_after_its_turns_is_loaded_again_and_waits_for_them(
+    late: int, spoiled: int, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, rests, real = make(), list[float](), block_module.run_window
+
+    def run_window(runners: Sequence[Runner], *args: Any, **options: Any) -> dict[str, Turns]:
+        rests.append(runners[0].rest_s)
+        taken = real(runners, *args, **options)
+        if len(rests) <= late:
+            taken[runners[0].service].late = taken[runners[0].service].count
+            taken[runners[0].service].rest_s = 0.07
+        return taken
+
+    monkeypatch.setattr(block_module, "run_window", run_window)
+    fake.measure()
+    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    assert len([*window.glob("w1.spoiled-*")]) == spoiled
+    assert rests == [0.0, *[0.07] * spoiled]
 
 
 def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
