@@ -121,8 +121,10 @@ def test_windows_with_more_than_can_be_are_named() -> None:
 
 
 def test_the_speed_of_what_a_clock_gives_may_be_above_its_rate_and_its_requests_may_not() -> None:
-    caught_up, impossible = (table_of([window(r, rate, "bursts-800", speed=880.0) for r in NAMES], lines("not enough data"))
-                             for rate in (786.0, 801.0))  # fmt: skip
+    word = lines("not enough data")
+    caught_up, impossible = (
+        table_of([window(role, rate, "bursts-800", speed=880.0) for role in NAMES], word) for rate in (786.0, 801.0)
+    )
     assert Result(KNOWN["bursts-800"], (caught_up,)).holds
     assert not Result(KNOWN["bursts-800"], (impossible,)).holds
 
