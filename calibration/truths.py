@@ -209,29 +209,29 @@ class Result:
         """Of all of its tables."""
         return [window for table in self.tables for window in table.windows]
 
+    def _count(self, holds: Callable[[Window, Serves], bool]) -> int:
+        known = self.truth.serves
+        return sum(holds(one, known[one.role]) for one in self.windows if one.role in known)
+
     @property
     def impossible(self) -> int:
         """Windows above what can be."""
-        known = self.truth.serves
-        return sum(one.impossible(known[one.role]) for one in self.windows if one.role in known)
+        return self._count(Window.impossible)
 
     @property
     def inflated(self) -> int:
         """Windows whose speed is above what can be."""
-        known = self.truth.serves
-        return sum(one.inflated(known[one.role]) for one in self.windows if one.role in known)
+        return self._count(Window.inflated)
 
     @property
     def too_low(self) -> int:
         """Windows below what is served at least."""
-        known = self.truth.serves
-        return sum(one.too_low(known[one.role]) for one in self.windows if one.role in known)
+        return self._count(Window.too_low)
 
     @property
     def quiet(self) -> int:
         """Windows that must not be below it."""
-        known = self.truth.serves
-        return sum(one.quiet and known[one.role].least for one in self.windows if one.role in known)
+        return self._count(lambda window, serves: window.quiet and serves.least)
 
     @property
     def false(self) -> int:
