@@ -83,7 +83,7 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
     rest = len(every) - len(reachable)
-    why = _why_open([one for one, _ in every])
+    why = _why_open(one for one, look in every if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS)
     if not reachable:
         return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
     rounds = f"--rounds {reachable[-1]} would most likely settle"
@@ -92,14 +92,17 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
     return f"{rounds} {len(reachable)} of them; the rest {why}"
 
 
-def _why_open(every: Sequence[Contrast]) -> str:
-    """Why the most rounds would not call all of these."""
-    if any((one.smallest_visible or 0) - one.systematic > NOISY for one in every):
-        return "needs a quieter machine"
-    biased = [one.systematic > 0 for one in every if one.more_rounds is None]
-    if biased and all(biased):
-        return "lies within the bias of turns, which --mode solo does not have"
-    return "lies within the bias of turns or is too close to call" if any(biased) else "is too close to call"
+def _why_open(left: Iterable[Contrast]) -> str:
+    """Why the most rounds would not call these."""
+    biased, others = 0, list[Contrast]()
+    for one in left:
+        if one.systematic and one.more_rounds is None:
+            biased += 1
+        else:
+            others.append(one)
+    noisy = any((one.smallest_visible or 0) - one.systematic > NOISY for one in others)
+    why = ["lies within the bias of turns" + (", which --mode solo does not have" * (not others))] * bool(biased)
+    return " or ".join([*why, *["needs a quieter machine" if noisy else "is too close to call"] * bool(others)])
 
 
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:

@@ -60,6 +60,14 @@ def test_the_bias_of_turns_is_named_where_it_is_the_reason() -> None:
     assert line.endswith("each lies within the bias of turns, which --mode solo does not have.")
 
 
+def test_what_is_open_for_two_reasons_has_both() -> None:
+    found = with_open(ranking_of(SPEEDS, 6, 6), None, None, bias=0.13)
+    first = replace(found.contrasts[0], systematic=0.0, smallest_visible=0.4)
+    mixed = replace(found, contrasts=(first, *found.contrasts[1:]))
+    (line,) = lines(mixed)
+    assert line.endswith("each lies within the bias of turns or needs a quieter machine.")
+
+
 def test_tables_share_a_line() -> None:
     ranking = with_open(ranking_of(SPEEDS, 6, 6), 3)
     (line,) = advice({}, (ranking, ranking), [])

@@ -65,10 +65,12 @@ def test_how_long_threads_waited_for_a_cpu(tmp_path: Path) -> None:
 def test_a_host_that_does_not_tell_is_asked_once(
     tmp_path: Path, says: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(freezer_module, "PATIENCE_S", 0.2)
+    if says is None:
+        monkeypatch.setattr(freezer_module, "PATIENCE_S", 0.2)
     with host(tmp_path, lambda line: says) as asked:
         freezer = freezer_of(tmp_path)
         assert freezer is not None
         assert freezer.ran_and_waited_ns("one") is None
         assert freezer.ran_and_waited_ns("one") is None
-        assert asked == ["threads one"]
+    # Asked of a host that has ended: on a busy machine it may read a line after it was given up.
+    assert asked == ["threads one", "end"]
