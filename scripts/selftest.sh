@@ -14,7 +14,7 @@
 #               3 to 15 %: how many differences are called, and in how many tables a word is false
 #   truths      tables whose answers are known: what each service can serve at most, which one serves more whatever
 #               its CPU per request, which are the same (in bursts and one by one; 5 % more CPU or not by a coin of
-#               each container), and which one idles
+#               each container), which one idles, and that Cheroot loses nothing by the start of the matrix
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures

@@ -162,7 +162,8 @@ def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:
     ceiling = ceilings.of(record)
     if ceiling and record.goodput is not None and record.goodput > MAX_OF_CEILING * ceiling[0]:
         share = record.goodput / ceiling[0]
-        yield f"{share:.0%} of the {ceiling[0]:,.0f}/s that {record.tool} reaches against the null server ({ceiling[1]})"
+        most = f"{ceiling[0]:,.0f}/s that {record.tool} reaches against the null server ({ceiling[1]})"
+        yield f"{share:.0%} of the {most}"
 
 
 def _starved(record: Record, limits: NoiseLimits) -> Iterator[str]:

@@ -19,7 +19,9 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
 `first.busy_us=N` is for the service with ROLE=first in its environment alone: one query gives each service of a table a
 behaviour of its own. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
 
-`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for WSGI alone.
+`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for gunicorn alone.
+With OWN_BIND=cheroot, importing this module serves, on a socket that Cheroot binds itself: the start of the matrix, which
+imports it, is left out.
 
 Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
 The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested. It may also end a
@@ -53,6 +55,7 @@ GOLDEN = 0.6180339887498949
 SLOWER_US = int(os.environ.get("SLOWER_US", "0"))
 ROLE = os.environ.get("ROLE", "")
 INTERFACE = os.environ.get("INTERFACE", "asgi")
+OWN_BIND = os.environ.get("OWN_BIND") == "cheroot"
 COMMON = {"busy_us", "sleep", "stall", "errors", "capacity", "hang", "alone", "at_least", "group", "coin_us"}
 OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"body", "database_ms"})
 # A wait that would be shorter than this would not be one: event loops round it to 0, and spin.
@@ -182,7 +185,7 @@ async def synthetic(query: str) -> Answer:
     return answered(asked, place)
 
 
-def synthetic_in_thread(query: str, connection: socket.socket) -> Answer:
+def synthetic_in_thread(query: str, connection: Optional[socket.socket]) -> Answer:
     try:
         asked = behaviour(query)
     except (ValueError, ArithmeticError, IndexError) as fault:
@@ -190,7 +193,7 @@ def synthetic_in_thread(query: str, connection: socket.socket) -> Answer:
     with asked.thread_turn:
         place = asked.next()
         wait = asked.wait_s(place, time.monotonic())
-    if asked.nagle:
+    if asked.nagle and connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
     if wait:
         time.sleep(wait)
@@ -290,7 +293,7 @@ def wsgi_app(
     path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
     answer, headers = refused(path, environ["REQUEST_METHOD"])
     if answer is None and path == "/synthetic":
-        answer = synthetic_in_thread(query, environ["gunicorn.socket"])
+        answer = synthetic_in_thread(query, environ.get("gunicorn.socket"))
     elif answer is None:
         answer = asyncio.run(ROUTES[path](query))
     headers += [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
@@ -309,3 +312,11 @@ def refused(path: str, method: str) -> tuple[Optional[Answer], list[tuple[bytes,
 
 
 app = wsgi_app if INTERFACE == "wsgi" else asgi_app
+
+if OWN_BIND:
+    from cheroot import wsgi  # only images of cheroot have it
+
+    server = wsgi.Server(("0.0.0.0", int(os.environ["PORT"])), app)
+    # As under the start of the matrix: what is compared is the socket.
+    server.keep_alive_conn_limit = None
+    server.start()

@@ -68,6 +68,7 @@ RIGHT = (
     result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster", a=SECOND),
     result("coin", {FIRST: [2500.0], SECOND: [2400.0]}, "not enough data"),
     result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster", IDLE),
+    result("own-bind", {FIRST: [9000.0, 10000.0], SECOND: [9100.0, 9300.0]}, "not enough data"),
 )
 
 
@@ -97,6 +98,8 @@ LIES = {
     "denied": result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "no difference shown"),
     "no remark on the idle one": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster"),
     "the idle one ranks above": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "slower", IDLE),
+    "less than by its own bind": result("own-bind", {FIRST: [9000.0], SECOND: [8500.0]}, "not enough data"),
+    "nothing beside its own bind": result("own-bind", {SECOND: [8500.0]}, "not enough data"),
     "a service without windows": result("coin", {FIRST: [2500.0]}, "not enough data"),
 }
 
