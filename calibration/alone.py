@@ -150,11 +150,8 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
     if len(cpus) > 1:
         raise UserError(f"these runs are of several machines: {listed(sorted(map(str, cpus)))}")
     (cpu,) = cpus
-    rows, holds, none = (
-        [f"| {' | '.join(HEADS)} |", "| --- | --- |" + " ---: |" * (len(HEADS) - 3) + " --- |"],
-        True,
-        True,
-    )
+    rows = [f"| {' | '.join(HEADS)} |", "| --- | --- |" + " ---: |" * (len(HEADS) - 3) + " --- |"]
+    holds, none = True, True
     for turns, records in by_turns.items():
         every = biases(records)
         for scenario in dict.fromkeys(one.scenario for one in every):

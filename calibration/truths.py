@@ -152,7 +152,7 @@ TRUTHS = (
     ),
     Truth(
         "own-bind",
-        "Cheroot on a socket of its own bind against the start of the matrix: the second serves 95 % of the first or more",
+        "Cheroot on a socket that it binds itself against the start of the matrix: the second serves 95 % of it",
         share=0.95,
     ),
 )
@@ -260,7 +260,7 @@ class Result:
 
     @property
     def share(self) -> float:
-        """What the second serves of what the first serves: the ratio of the medians of their speeds; 0 without windows."""
+        """What the second serves of what the first serves, by the medians of their speeds; 0 without windows."""
         first, second = ([one.speed for one in self.windows if one.role == role] for role in (FIRST, SECOND))
         return median(second) / median(first) if first and second else 0.0
 

@@ -19,9 +19,9 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
 `first.busy_us=N` is for the service with ROLE=first in its environment alone: one query gives each service of a table a
 behaviour of its own. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
 
-`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for gunicorn alone.
-With OWN_BIND=cheroot, importing this module serves, on a socket that Cheroot binds itself: the start of the matrix, which
-imports it, is left out.
+`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for gunicorn
+alone. With OWN_BIND=cheroot, importing this module serves, on a socket that Cheroot binds itself: the start of the
+matrix, which imports it, does not come to its own.
 
 Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
 The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested. It may also end a
