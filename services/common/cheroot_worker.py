@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 from typing import Any
 
 from cheroot import wsgi
@@ -25,8 +24,4 @@ def serve(listener: socket.socket, app: Any) -> None:
     try:
         server.serve()
     except SystemExit:
-        # stop() waits for busy threads without limit, and so does Python at exit: give them one second.
-        stop = threading.Thread(target=server.stop, daemon=True)
-        stop.start()
-        stop.join(1)
-        os._exit(0)
+        server.stop()

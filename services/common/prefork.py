@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -43,13 +42,6 @@ def run(serve: Callable[[socket.socket], object]) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGTERM)
     sys.exit(status)
-
-
-def end_in_a_second() -> None:
-    """Exit within a second, for servers whose shutdown waits for requests without limit."""
-    timer = threading.Timer(1, os._exit, [0])
-    timer.daemon = True
-    timer.start()
 
 
 def _fork(serve: Callable[[socket.socket], object], listener: socket.socket) -> int:
