@@ -23,6 +23,7 @@ from bench.analysis.table_observations import (
     by_table,
     causes_against,
     connections_kept,
+    credits,
     figure,
     idle_words,
     left_out,
@@ -40,7 +41,18 @@ from bench.records.resource_usage import whole
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
-from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, RankedService, differences, rank, settled
+from bench.stats.table_verdicts import (
+    FASTER,
+    MARGIN,
+    NO_DIFFERENCE,
+    NOT_ENOUGH,
+    SLOWER,
+    Difference,
+    RankedService,
+    differences,
+    rank,
+    settled,
+)
 
 MICROSECONDS = 1e6
 LATE = (
@@ -49,6 +61,8 @@ LATE = (
 )
 CONTRADICTED = 1.05
 """Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
+LEAST_CREDIT = 0.01
+"""From here on it is said that services may have lost requests to other programs."""
 ALONE = "there is nothing to compare it with"
 APART = "it was never in one window with the others"
 
@@ -61,6 +75,8 @@ class _Look:
     level: float
     fit: TableFit | None
     found: Mapping[tuple[str, str], Difference]
+    credits: Mapping[str, float]
+    """Of services that idle: see `credits`."""
 
 
 def judge_tables(
@@ -127,15 +143,16 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     counted = [record for record in measured.records if record.round in kept]
     seen = observations(counted, metric)
     if len({one.service for one in seen}) < 2:
-        return _Look(reached, level, None, {})
+        return _Look(reached, level, None, {}, {})
     fit = fit_table(seen)
     found = differences(fit, level, systematic=table.systematic)
+    given = credits(counted) if metric is Metric.SPEED else {}
     if metric is Metric.SPEED:
-        found = at_least(found, limited_services(counted))
+        found = at_least(uncredited(found, given), limited_services(counted))
     if metric is Metric.CPU and metric is measured.metric:
         served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
         found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
-    return _Look(reached, level, fit, found)
+    return _Look(reached, level, fit, found, given)
 
 
 def uncontradicted(
@@ -153,6 +170,25 @@ def uncontradicted(
             return one
         opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
         return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
+
+    return {pair: told(one) for pair, one in found.items()}
+
+
+def uncredited(
+    found: Mapping[tuple[str, str], Difference], given: Mapping[str, float]
+) -> Mapping[tuple[str, str], Difference]:
+    """With intervals that hold whether or not services that idle lost what they were credited with (logarithms)."""
+
+    def told(one: Difference) -> Difference:
+        less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
+        if not less and not more:
+            return one
+        wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
+        # The bias of turns is no part of what `no difference shown` rests on.
+        plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
+        kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
+        wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
+        return wider if kept else replace(wider, word=NOT_ENOUGH, more_rounds=math.inf)
 
     return {pair: told(one) for pair, one in found.items()}
 
@@ -217,11 +253,17 @@ def _ranking(
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
         cheapest=cheapest,
-        bias=table.bias_words,
+        bias=" ".join(filter(None, (table.bias_words, _credit_words(look.credits)))),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
     )
+
+
+def _credit_words(given: Mapping[str, float]) -> str:
+    most = math.expm1(max(given.values(), default=0.0))
+    taken = f"Without other programs, services that idle may have served up to {100 * most:.0f} % more requests/s"
+    return f"{taken}; their intervals include it." if most >= LEAST_CREDIT else ""
 
 
 def _row(

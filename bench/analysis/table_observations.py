@@ -200,6 +200,21 @@ def limited_services(records: Iterable[Record]) -> frozenset[str]:
     return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
 
 
+def credits(records: Iterable[Record]) -> dict[str, float]:
+    """By how much the logarithm of an idle service's speed exceeds that of its requests/s: the mean of the windows.
+
+    That is the time in which it was ready to run and other programs had the CPU. A busy server has lost that. One that
+    idles may have caught up, as one whose responses have their times does.
+    """
+    gained: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for record in records:
+        speed = value_of(record, Metric.SPEED)
+        if speed is not None and record.goodput:
+            gained[record.service].append((speed - math.log(record.goodput), record.server_busy_ratio or 0.0))
+    means = {service: (fmean(by for by, _ in own), fmean(busy for _, busy in own)) for service, own in gained.items()}
+    return {service: max(0.0, by) for service, (by, busy) in means.items() if busy < BUSY}
+
+
 def idle_words(records: Sequence[Record]) -> list[str]:
     """Says of a service that it idles under load, where nothing that the load generator does explains it."""
     seen = [record for record in records if value_of(record, Metric.SPEED) is not None]

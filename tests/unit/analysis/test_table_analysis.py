@@ -17,12 +17,13 @@ from turns_runs import facts_of, measured, ranking_of, record, service_of, table
 from bench.analysis.judged_run import judge_run
 from bench.analysis.metric import Metric
 from bench.analysis.ranking import Ranking, Row
-from bench.analysis.table_analysis import judge_tables, settled_tables
+from bench.analysis.table_analysis import judge_tables, settled_tables, uncredited
 from bench.analysis.table_observations import PlannedTable, tables_of
 from bench.plan.interim_looks import table_looks
 from bench.records.record import Cause, Record
+from bench.stats.estimates import Interval
 from bench.stats.table_fit import TableFit
-from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Difference, differences
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
@@ -347,6 +348,35 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
     (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
     assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}
+
+
+def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_intervals() -> None:
+    # Both serve 800/s by the clock; one of them waits longer for the CPU that another program has, and catches up.
+    names, waited = ("aiohttp", "tornado"), {"aiohttp": 1.03, "tornado": 1.08}
+    facts = facts_of(table(map(service_of, names)))
+
+    def called(busy: float) -> Ranking:
+        records = [
+            with_speed(one, (one.goodput or 0.0) * waited[one.service.split("-py")[0]], busy)
+            for one in measured({"aiohttp": 800, "tornado": 800}, 6, spread=0.001, noise=0.001)
+        ]
+        (found,) = judge_tables(facts, [replace(one, server="uvicorn", framework="app") for one in records])
+        return found
+
+    (contrast,) = called(0.13).contrasts
+    assert contrast.verdict == NOT_ENOUGH and contrast.interval is not None and contrast.smallest_visible is not None
+    assert contrast.interval[0] < 0 < contrast.interval[1] and contrast.smallest_visible > 0.08
+    assert "up to 8 % more requests/s" in called(0.13).bias
+    # A busy server has lost what others took.
+    assert called(0.95).contrasts[0].verdict == FASTER and called(0.95).bias == ""
+
+
+def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
+    def told(credit: float) -> str:
+        one = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.15, 0.15, 0.95), 0.02, 0.0, 0.05, systematic=0.13)
+        return uncredited({("a", "b"): one}, {"a": credit})["a", "b"].word
+
+    assert [told(credit) for credit in (0.0, 0.005, 0.02)] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
 
 
 def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
