@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.knee import confirmed, doubts
+from bench.analysis.cells.knee import confirmed, doubts
 from bench.core.formats import milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record

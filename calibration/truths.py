@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.analysis.run_facts import read_facts
-from bench.analysis.table_observations import tables_of
+from bench.analysis.runs.facts import read_facts
+from bench.analysis.tables.observations import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import number
 from bench.records.record import MEASURED, Record

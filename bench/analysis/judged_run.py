@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.analysis.ranking import Ranking
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.ranking import Ranking
 from bench.core.files import write_file
 from bench.records.record import Record, dump
 from bench.run.reader import Run, ServiceFacts, read_run, read_service

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.since_then import Layers, Now, Then, since_then
+from bench.analysis.words.runs.since_then import Layers, Now, Then, since_then
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.matrix.model import Matrix

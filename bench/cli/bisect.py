@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench.analysis.bisection import judge, whole_difference, words
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.runs.bisection import judge, whole_difference, words
+from bench.analysis.tables.judge import judge_tables
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.records.file import read_records

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.compare_runs import compare_runs
-from bench.analysis.compatibility import compatibility_of
-from bench.analysis.run_diff import lines
-from bench.analysis.run_facts import read_facts
+from bench.analysis.runs.comparison import compare_runs
+from bench.analysis.runs.compatibility import compatibility_of
+from bench.analysis.runs.differences import lines
+from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.run.folder import RESULTS, find_run

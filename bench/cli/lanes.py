@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.side_by_side import KEY, speed_up_words
+from bench.analysis.runs.side_by_side import KEY, speed_up_words
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file

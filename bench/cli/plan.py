@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.expectations import HostState, Wanted, expectations
+from bench.analysis.runs.expectations import HostState, Wanted, expectations
 from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs

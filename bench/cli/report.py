@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from bench.analysis.cells.latency import merged_latencies
 from bench.analysis.judged_run import judge_run
-from bench.analysis.latency import merged_latencies
-from bench.analysis.profiled import profiles_of
+from bench.analysis.profiles.sampled import profiles_of
 from bench.core.errors import UserError, one_line
 from bench.core.files import write_file
 from bench.render.page.document import html

@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment
 
-from bench.analysis.compare_runs import ComparedRun, RunComparison
-from bench.analysis.run_diff import DIFFERS, CellDifference, CellFigure, Drift, count_words
-from bench.analysis.samples import GOODPUT, PER_CORE
-from bench.analysis.trends import CHANGED, Trend
+from bench.analysis.runs.comparison import ComparedRun, RunComparison
+from bench.analysis.runs.differences import DIFFERS, CellDifference, CellFigure, Drift, count_words
+from bench.analysis.runs.samples import GOODPUT, PER_CORE
+from bench.analysis.runs.trends import CHANGED, Trend
 from bench.core.formats import NOTHING, number
 from bench.core.templates import environment
 from bench.render.table import Table, escape

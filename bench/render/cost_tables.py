@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bench.analysis.framework_costs import SPREAD, Costs, Figure, Group, Reversal, Window
+from bench.analysis.profiles.framework_costs import SPREAD, Costs, Figure, Group, Reversal, Window
 
 
 def table(found: Costs, group: Group, routes: Sequence[str], names: Mapping[str, str], high: Iterable[object]) -> str:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.package_pairs import package_pairs
-from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.ranking import Row as RankedRow
-from bench.analysis.ref_words import against, pairs_of
-from bench.analysis.run_diff import INVALID
-from bench.analysis.table_analysis import judge_tables
-from bench.analysis.table_observations import tables_of
+from bench.analysis.runs.differences import INVALID
+from bench.analysis.runs.package_pairs import package_pairs
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.observations import tables_of
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.analysis.tables.ranking import Row as RankedRow
+from bench.analysis.words.tables.refs import against, pairs_of
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, percent, rounds_words
 from bench.records.file import read_records

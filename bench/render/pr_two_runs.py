@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.compatibility import Compatibility, compatibility_of
-from bench.analysis.run_diff import INVALID
-from bench.analysis.run_facts import read_facts
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.runs.compatibility import Compatibility, compatibility_of
+from bench.analysis.runs.differences import INVALID
+from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.records.file import read_records
 from bench.records.record import Record

@@ -11,29 +11,29 @@ from typing import Any
 
 from jinja2 import Template
 
-from bench.analysis.advice import advice
-from bench.analysis.already_running import already_running
-from bench.analysis.cells import Context
-from bench.analysis.conclusions import by_question, conclusions
-from bench.analysis.latency import Key, Latencies
-from bench.analysis.loadgen_words import loadgen_words
-from bench.analysis.network_cost import network_cost
-from bench.analysis.order_words import listed
-from bench.analysis.own_app_answer import own_app_answers
-from bench.analysis.package_facts import package_facts
-from bench.analysis.profiled import Profile
-from bench.analysis.ranking import Ranking
-from bench.analysis.ref_words import against
+from bench.analysis.cells.cell import Context
+from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import explanations
 from bench.analysis.reference_results import reference_results
-from bench.analysis.side_by_side import side_by_side
-from bench.analysis.table_words import places_of
-from bench.analysis.why import explanations
+from bench.analysis.runs.side_by_side import side_by_side
+from bench.analysis.tables.ranking import Ranking
+from bench.analysis.words.conclusions import by_question, conclusions
+from bench.analysis.words.runs.advice import advice
+from bench.analysis.words.runs.already_running import already_running
+from bench.analysis.words.runs.load_generators import loadgen_words
+from bench.analysis.words.runs.machines import machines_words
+from bench.analysis.words.runs.network_cost import network_cost
+from bench.analysis.words.runs.own_app import own_app_answers
+from bench.analysis.words.runs.package_facts import package_facts
+from bench.analysis.words.tables.answers import places_of
+from bench.analysis.words.tables.order import listed
+from bench.analysis.words.tables.refs import against
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
-from bench.render.machines import machines_words
 from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools

@@ -9,8 +9,8 @@ from typing import Any
 
 from make_run import entry, write_run
 
-from bench.analysis.ranking import Ranking
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.ranking import Ranking
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import markdown, report_content
 from bench.run.reader import read_run, read_service

@@ -13,9 +13,9 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
-from bench.analysis.cells import Cell, natural
-from bench.analysis.knee import confirmed
-from bench.analysis.latency import Key, Latencies, key_of
+from bench.analysis.cells.cell import Cell, natural
+from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.latency import Key, Latencies, key_of
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.plan.levels import SEARCHED

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Template
 from markupsafe import Markup
 
-from bench.analysis.latency import Key, Latencies
+from bench.analysis.cells.latency import Key, Latencies
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from bench.analysis.metric import Metric
-from bench.core.files import items, mapping
-from bench.core.formats import NOTHING, number
-from bench.render.page.ranking_words import (
+from bench.analysis.tables.metric import Metric
+from bench.analysis.words.tables.picture import (
     caption_words,
     certainty_words,
     estimate_words,
@@ -26,6 +24,8 @@ from bench.render.page.ranking_words import (
     rate_words,
     seen_words,
 )
+from bench.core.files import items, mapping
+from bench.core.formats import NOTHING, number
 from bench.render.table import Table
 
 MOST_SENTENCES = 4

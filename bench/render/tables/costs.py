@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
-from bench.analysis.cells import Cell, Context, cells_of, natural
+from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, milliseconds, number
 from bench.records.record import Record
 from bench.render.table import Table

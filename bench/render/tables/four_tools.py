@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, without_empty
-from bench.analysis.tool_agreement import CLIENT, CONFIDENCE, LEAST, SERVER, disagreements, figure_words, figures_of
+from bench.analysis.cells.cell import Cell, Context, cells_of, without_empty
+from bench.analysis.cells.tool_agreement import (
+    CLIENT,
+    CONFIDENCE,
+    LEAST,
+    SERVER,
+    disagreements,
+    figure_words,
+    figures_of,
+)
 from bench.core.formats import NOTHING, number
 from bench.records.record import Record
 from bench.render.table import Table

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.knee import confirmed, doubts
-from bench.analysis.latency import key_of
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.cells.knee import confirmed, doubts
+from bench.analysis.cells.latency import key_of
 from bench.core.formats import NOTHING, milliseconds, number, share
 from bench.drive.knee_search import APART
 from bench.plan.levels import SEARCHED

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from bench.analysis.conclusions import Coordinates
-from bench.analysis.ladder import Ladder, ladders, verdict_of
-from bench.analysis.metric import Metric
-from bench.analysis.order_words import Told
-from bench.analysis.ranking import Ranking, Row
-from bench.analysis.run_diff import CellFigure
-from bench.analysis.scenario_words import explained
-from bench.analysis.trends import CHANGED, Trend, TrendChange
+from bench.analysis.runs.differences import CellFigure
+from bench.analysis.runs.trends import CHANGED, Trend, TrendChange
+from bench.analysis.tables.ladder import Ladder, ladders, verdict_of
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Ranking, Row
+from bench.analysis.words.conclusions import Coordinates
+from bench.analysis.words.scenarios import explained
+from bench.analysis.words.tables.order import Told
 from bench.core.formats import NOTHING, percent
 from bench.render.table import Table
 from bench.render.tables.ranking import figure_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, without_empty
-from bench.analysis.latency import Latencies, key_of
+from bench.analysis.cells.cell import Cell, Context, cells_of, without_empty
+from bench.analysis.cells.latency import Latencies, key_of
 from bench.core.formats import NOTHING, milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, difference_words, natural, without_empty
+from bench.analysis.cells.cell import Cell, Context, cells_of, difference_words, natural, without_empty
 from bench.core.formats import NOTHING, percent
 from bench.matrix.packages import PACKAGE
 from bench.records.record import Record

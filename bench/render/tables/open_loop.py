@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, span, without_empty
-from bench.analysis.tool_agreement import success
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio, span, without_empty
+from bench.analysis.cells.tool_agreement import success
 from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.own_app_answer import own_app_of, price_of, request_words, service_of, workers_of
-from bench.analysis.ranking import Ranking, Row
+from bench.analysis.tables.ranking import Ranking, Row
+from bench.analysis.words.runs.own_app import own_app_of, price_of, request_words, service_of, workers_of
 from bench.core.formats import NOTHING, number
 from bench.records.record import Record
 from bench.render.table import Table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.analysis.cells import Context
-from bench.analysis.quota_words import throttled_words
-from bench.analysis.worker_spread import spread_of
+from bench.analysis.cells.cell import Context
+from bench.analysis.tables.worker_spread import spread_of
+from bench.analysis.words.tables.quotas import throttled_words
 from bench.core.formats import NOTHING
 from bench.records.record import Record
 from bench.render.table import Table

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.published_ratios import Beside, published_beside
-from bench.analysis.ranking import Ranking
 from bench.analysis.reference_results import ReferenceComparison
+from bench.analysis.tables.published_ratios import Beside, published_beside
+from bench.analysis.tables.ranking import Ranking
 from bench.core.formats import NOTHING
 from bench.render.table import Table
 

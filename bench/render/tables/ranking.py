@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.analysis.order_words import percent_words
-from bench.analysis.ranking import Figure, Ranking, Row
-from bench.analysis.scenario_words import explained
+from bench.analysis.tables.ranking import Figure, Ranking, Row
+from bench.analysis.words.scenarios import explained
+from bench.analysis.words.tables.order import percent_words
 from bench.core.formats import NOTHING, number, percent, rounds_words
 from bench.render.table import Table
 from bench.render.tables.costs import MB

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from bench.analysis.cells import (
+from bench.analysis.cells.cell import (
     Cell,
     Context,
     base_of,

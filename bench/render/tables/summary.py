@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, natural
+from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING
 from bench.records.record import Record
 from bench.render.table import Table

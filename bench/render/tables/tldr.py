@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, without_empty
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio, without_empty
 from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table

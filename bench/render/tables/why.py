@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.metric import Metric
-from bench.analysis.profiled import Profile
-from bench.analysis.ranking import Ranking
-from bench.analysis.scenario_words import wait_words
-from bench.analysis.why import Finding, Why
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import Finding, Why
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Ranking
+from bench.analysis.words.scenarios import wait_words
 from bench.core.formats import number
 from bench.render.table import Table
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 
-from bench.analysis.cells import (
+from bench.analysis.cells.cell import (
     Cell,
     Context,
     base_of,

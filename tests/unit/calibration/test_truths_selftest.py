@@ -14,8 +14,8 @@ from make_run import entry
 from places import ROOT
 from turns_runs import facts_of, record, table
 
-from bench.analysis.run_facts import RunFacts
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.runs.facts import RunFacts
+from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan

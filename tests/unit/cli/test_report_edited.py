@@ -16,8 +16,8 @@ from edited_run import write_run_of_each_kind
 from fuzz import as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
 
-from bench.analysis.compatibility import compatibility_of
-from bench.analysis.run_facts import read_facts
+from bench.analysis.runs.compatibility import compatibility_of
+from bench.analysis.runs.facts import read_facts
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.records.record import Record, load

@@ -10,8 +10,8 @@ import pytest
 from loop_runs import ask, finish, solo, step_id
 from make_run import output_of, write_measurement, write_run
 
-from bench.analysis.advice import advice
 from bench.analysis.judged_run import judge_run
+from bench.analysis.words.runs.advice import advice
 from bench.render.report import markdown, report_content
 from bench.validity.bound_cells import BOUND_AFTER
 

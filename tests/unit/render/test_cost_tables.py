@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.framework_costs import Cost, Figure, Group, Reversal, Window
+from bench.analysis.profiles.framework_costs import Cost, Figure, Group, Reversal, Window
 from bench.render.cost_tables import table, to_explain
 
 GROUP = Group("uvicorn", "async", ["bare", "own"], "bare")

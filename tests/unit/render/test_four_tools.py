@@ -11,7 +11,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 from scipy import stats
 
-from bench.analysis.tool_agreement import NO_CAUSE, MeanInterval, interval
+from bench.analysis.cells.tool_agreement import NO_CAUSE, MeanInterval, interval
 from bench.cli.report import build_verb
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan

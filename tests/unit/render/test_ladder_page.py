@@ -8,7 +8,7 @@ from pathlib import Path
 from make_run import entry, write_run
 from turns_runs import measured, table
 
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.tables.judge import judge_tables
 from bench.render.page import document
 from bench.render.report import markdown, report_content
 from bench.run.reader import read_run

@@ -15,7 +15,7 @@ from page_browser import Opened, draw_all
 from playwright.sync_api import Locator, Page
 from ranking_run import SENTENCES, WAITING, many_services, page, ranking, two_tables
 
-from bench.render.page.ranking_words import level_words
+from bench.analysis.words.tables.picture import level_words
 from bench.render.page.rankings import MOST_SENTENCES, rankings_of, tables_of
 
 pytest_plugins = ["page_fixtures"]

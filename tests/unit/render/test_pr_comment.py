@@ -12,9 +12,9 @@ from compared_runs import build_failed, in_turns
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.analysis.metric import Metric
-from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.ranking import Row as RankedRow
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.analysis.tables.ranking import Row as RankedRow
 from bench.cli.report import build_verb
 from bench.render.comment_parts import MOST_BYTES, Policy, code, parse_policy
 from bench.render.pr_comment import Row, verdict_comment
