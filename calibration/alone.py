@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.analysis.tables.observations import BUSY
 from bench.analysis.tables.turn_bias import turn_bias
-from bench.analysis.words.tables.order import listed
 from bench.core.errors import UserError
 from bench.core.files import mapping
+from bench.core.formats import listed
 from bench.records.record import Record, load
 from bench.run.reader import read_raw, read_run
 

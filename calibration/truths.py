@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 
 from bench.analysis.runs.facts import read_facts
-from bench.analysis.tables.observations import tables_of
+from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import number
 from bench.records.record import MEASURED, Record

@@ -9,9 +9,10 @@ from typing import Any
 
 from turns_runs import ranking_of
 
+from bench.analysis.coordinates import Coordinates
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.analysis.words.conclusions import Coordinates
+from bench.words.tables.answers import sentences
 
 SURE = 0.01
 """Half-width of the intervals, as a logarithm."""
@@ -34,5 +35,10 @@ def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: floa
             values: dict[str, Any] = {"difference": math.expm1(d), "interval": bounds, "smallest_visible": None}
             contrasts.append(Contrast(a=a, b=b, verdict=word, **values))
     like = ranking_of({"aiohttp": 5000, "tornado": 3000}, 4)
-    rows = tuple(replace(like.rows[0], service=name, label=name, rank=i) for i, name in enumerate(names, 1))
+    rows = tuple(replace(like.rows[0], service=name, rank=i) for i, name in enumerate(names, 1))
     return replace(like, metric=metric, look=look, rows=rows, contrasts=tuple(contrasts))
+
+
+def sentences_of(found: Ranking, places: Mapping[str, Coordinates] | None = None) -> tuple[str, ...]:
+    """The sentences on a ranking whose services keep their names."""
+    return sentences(found, places or {}, {row.service: row.service for row in found.rows})

@@ -8,18 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.cells.latency import Key, Latencies
 from bench.analysis.reference_results import ReferenceComparison
-from bench.core.formats import NOTHING, number, percent
 from bench.matrix.service import stack_name
 from bench.records.record import MEASURED, Record
 
 FigureOf = Callable[[Record], float | None]
 """Reads one figure of a record."""
-
-
-NOT_AGAINST_CPU = frozenset({"host", "loadgen-bound"})
-"""Causes against a measurement that leave its CPU time per request as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +47,12 @@ class Cell:
     @property
     def noisy(self) -> tuple[Record, ...]:
         """The records that only noise of the host speaks against."""
-        return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == {"host"})
+        return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == HARMLESS_TO_RATES)
 
     @property
     def of_known_cpu(self) -> tuple[Record, ...]:
         """The records whose CPU time per request counts: a cgroup's CPU time leaves out what other programs took."""
-        return tuple(
-            r for r in self.records if r.outcome == MEASURED and {c.cause for c in r.causes} <= NOT_AGAINST_CPU
-        )
+        return tuple(r for r in self.records if r.outcome == MEASURED and not causes_beside(r, HARMLESS_TO_CPU))
 
     @property
     def goodput(self) -> float | None:
@@ -67,50 +61,19 @@ class Cell:
         return fmean(values) if values else None
 
     @property
-    def state(self) -> str:
-        """Why there is no figure: the names of the causes."""
-        causes = dict.fromkeys(cause.cause for record in self.records for cause in record.causes)
-        measured = any(record.outcome == MEASURED for record in self.records)
-        return ("invalid: " if measured else "") + ", ".join(causes)
+    def measured(self) -> bool:
+        """Whether any round was measured at all."""
+        return any(record.outcome == MEASURED for record in self.records)
 
     @property
-    def details(self) -> str:
-        """The causes with their details, each cause once."""
-        facts = {cause.cause: cause.detail for record in self.records for cause in record.causes}
-        return "; ".join(f"{cause}: {detail}" for cause, detail in facts.items())
+    def causes(self) -> dict[str, str]:
+        """The causes against its records, each with the last of its details."""
+        return {cause.cause: cause.detail for record in self.records for cause in record.causes}
 
     def mean_of(self, figure: FigureOf) -> float | None:
         """The mean of one figure over the valid rounds that have it."""
         values = [value for record in self.valid if (value := figure(record)) is not None]
         return fmean(values) if values else None
-
-    def rate_words(self) -> str:
-        """Goodput with its range over the rounds, or why there is none."""
-        mean = self.goodput
-        if mean is None:
-            values = [record.goodput for record in self.noisy if record.goodput is not None]
-            return _noisy_words(values) if values else self.state
-        values = [record.goodput for record in self.valid if record.goodput is not None]
-        words = number(mean)
-        if len(values) > 1:
-            words += f" ({number(min(values))} to {number(max(values))})"
-        if len(values) < len(self.records):
-            words += f" \u2020{len(values)}/{len(self.records)}"
-        return words
-
-
-def _noisy_words(values: Sequence[float]) -> str:
-    """A figure that noise of the host spoiled in every round: shown, and not ranked."""
-    return f"about {number(fmean(values))} (noisy: {number(min(values))} to {number(max(values))})"
-
-
-def span(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
-    """One figure of the records: its value, or lowest to highest (percentiles are never averaged)."""
-    values = [value for record in records if (value := figure(record)) is not None]
-    if not values:
-        return NOTHING
-    low, high = write(min(values)), write(max(values))
-    return low if low == high else f"{low} to {high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +84,6 @@ class Ratio:
     low: float
     high: float
     rounds: int
-
-    def words(self) -> str:
-        """`+3.1 % (-1.0 % to +7.2 %)`; the range over the rounds if there is more than one."""
-        if self.rounds == 1:
-            return percent(self.ratio)
-        return f"{percent(self.ratio)} ({percent(self.low)} to {percent(self.high)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +117,6 @@ def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput)
     return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs))
 
 
-def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:
-    """The same in words."""
-    found = difference(base, cell, figure)
-    return NOTHING if found is None else found.words()
-
-
 def cells_of(records: Iterable[Record], context: Context) -> list[Cell]:
     """The cells in the report's order: scenario, tool, level, service."""
     groups: dict[tuple[str, str, str, str], list[Record]] = {}
@@ -197,16 +148,3 @@ def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> fl
         return None
     found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
     return None if found is None else found[0].ratio(found[1], metric)
-
-
-def without_empty(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Iterable[str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The table without those `optional` columns that are empty."""
-    wanted = set(optional)
-    kept = [
-        index
-        for index, name in enumerate(columns)
-        if name not in wanted or any(row[index] not in ("", NOTHING) for row in rows)
-    ]
-    return tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)

@@ -9,7 +9,7 @@ from itertools import combinations
 from statistics import fmean, stdev
 
 from bench.analysis.cells.cell import Cell, FigureOf, goodput
-from bench.core.formats import NOTHING, milliseconds, number, percent, share
+from bench.core.formats import milliseconds, number, share
 from bench.records.record import Record
 
 CONFIDENCE = 0.95
@@ -17,7 +17,6 @@ LEAST = 0.01
 """Smallest relative difference of two means that is reported; less may be rounding of times and counts."""
 HALF_DIGIT_S = {"ab": 0.0005, "hey": 0.00005}
 """Half a unit in the last digit of a tool's mean latency: a rounding error that is the same in every round."""
-NO_CAUSE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,8 @@ def figures_of(cells: Sequence[Cell]) -> tuple[Compared, ...]:
     return HELD if cells[0].first.rate is not None else PEAK
 
 
-def _interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
+def interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
+    """The figure of a cell; None if no valid round has it."""
     values = [value for record in cell.valid if (value := compared.figure(record)) is not None]
     if not values:
         return None
@@ -149,33 +149,33 @@ def _interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
     return MeanInterval(found.mean, max(0.0, found.low - digit), found.high + digit)
 
 
-def figure_words(cell: Cell, compared: Compared) -> str:
-    """A figure of a cell with its interval, if there is one."""
-    found = _interval_of(cell, compared)
-    if found is None:
-        return NOTHING
-    if found.low is None or found.high is None:
-        return compared.write(found.mean)
-    return f"{compared.write(found.mean)} ({compared.write(found.low)} to {compared.write(found.high)})"
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A figure in which two tools differ beyond their noise: the ratio of `other` to `one`, and the known causes."""
+
+    figure: str
+    one: str
+    other: str
+    ratio: float
+    causes: tuple[Known, ...]
 
 
-def disagreements(key: tuple[str, str, str], cells: Sequence[Cell]) -> Iterator[tuple[str, ...]]:
-    """A row for each figure in which two tools differ beyond their noise, with the known causes."""
+def disagreements(cells: Sequence[Cell]) -> Iterator[Disagreement]:
+    """All of the cells of one load, which differ in their tool alone."""
     for compared in figures_of(cells):
         for one, other in combinations(cells, 2):
-            first, second = _interval_of(one, compared), _interval_of(other, compared)
+            first, second = interval_of(one, compared), interval_of(other, compared)
             if first is None or second is None or first.meets(second) is not False or not first.mean:
                 continue
             ratio = second.mean / first.mean
-            if abs(ratio - 1) < LEAST:
-                continue
-            words = f"{other.first.tool} {percent(ratio)} vs {one.first.tool}"
-            yield (*key, compared.name, words, "; ".join(_causes((one, other), compared)) or NO_CAUSE)
+            if abs(ratio - 1) >= LEAST:
+                causes = (*_causes((one, other), compared),)
+                yield Disagreement(compared.name, one.first.tool, other.first.tool, ratio, causes)
 
 
-def _causes(cells: Iterable[Cell], compared: Compared) -> Iterator[str]:
+def _causes(cells: Iterable[Cell], compared: Compared) -> Iterator[Known]:
     for cell in cells:
         for known in KNOWN:
             about = known.tool == cell.first.tool and (not known.figures or compared.name in known.figures)
             if about and any(known.holds(record) for record in cell.valid):
-                yield known.words
+                yield known

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
 from bench.analysis.profiles.stacks import Stack, parse_parts, self_counts
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import causes_against, is_thin
@@ -34,8 +35,6 @@ MOST_STARVED = 0.2
 """A process that waits for a CPU looks like one that runs: if it did so for longer, samples say where it waited."""
 LEAST_SEEN = 0.8
 """If the samples account for less of the CPU time than this, the rest was used by threads that run no Python."""
-_HARMLESS = frozenset({"not the asked load", "arithmetic"})
-"""Causes against a window that say nothing against its CPU time and its good answers."""
 _ASKED = re.compile(r"(\d{1,6}) times a second for (\d{1,6}) seconds")
 
 
@@ -155,7 +154,7 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
 
 def _why_none(record: Record, detail: str, samples: int | None, said: str) -> str:
     """What keeps a window from being a profile; empty if nothing does. `samples` is None where there are no stacks."""
-    causes = [cause for cause in record.causes if cause.cause not in _HARMLESS]
+    causes = causes_beside(record, HARMLESS_TO_PROFILES)
     if record.outcome != MEASURED:
         return f"{record.outcome}: {detail}" if detail else record.outcome
     if causes:

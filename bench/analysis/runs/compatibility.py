@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.analysis.runs.facts import RunFacts
 from bench.core.files import mapping
+from bench.core.formats import first_of
 from bench.records.record import Record
 
 UNKNOWN = "unknown"
@@ -50,15 +51,6 @@ class Difference:
     forbids: bool = True
     why: str = ""
 
-    def line(self) -> str:
-        """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
-        return f"{'incompatible' if self.forbids else 'noted'}: {self.words()}"
-
-    def words(self) -> str:
-        """`host kernel: 6.1.0 vs 6.12.0`."""
-        why = f" ({self.why})" if self.why else ""
-        return f"{self.name}: {self.one} vs {self.other}{why}"
-
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
@@ -75,11 +67,6 @@ class Compatibility:
     def cause(self) -> str:
         """The names of the differences that forbid a comparison."""
         return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
-
-    def lines(self) -> list[str]:
-        """One line per difference, then the result."""
-        last = "comparable" if self.comparable else f"not comparable: {self.cause}"
-        return [*(found.line() for found in self.differences), last]
 
 
 def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
@@ -182,7 +169,7 @@ def _few(cells: Iterable[tuple[str, ...]]) -> str:
 
 
 def _shortened(names: Sequence[str]) -> str:
-    return (", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")) or "none"
+    return first_of(names, 3) or "none"
 
 
 def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:

@@ -121,12 +121,11 @@ def _sample(cell: Cell, read: Read) -> Sample:
         for cause in record.causes[:1]
         if cause.cause != "host"
     )
-    state = "no such figure" if cell.valid and not values else cell.state
     return Sample(
         values=tuple(map(math.log, values)),
         planned=len(cell.records),
         refused=sum(refused.values()),
-        cause=state.removeprefix("invalid: "),
+        cause="no such figure" if cell.valid and not values else ", ".join(cell.causes),
         held=read(cell.first) == cell.first.goodput
         and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_TARGET * r.rate for r in cell.valid),
     )

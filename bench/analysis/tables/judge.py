@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import (
     TableRecords,
@@ -19,22 +18,14 @@ from bench.analysis.tables.observations import (
     causes_against,
     connections_kept,
     figure,
-    idle_words,
     left_out,
     limited_services,
     observations,
-    tables_of,
 )
-from bench.analysis.tables.published_ratios import along_axes, published_beside
-from bench.analysis.tables.ranking import Bounds, Contrast, Figure, Ranking, Row
-from bench.analysis.tables.worker_spread import spread_of
-from bench.analysis.words.tables.answers import Places, labels, places_of, sentences, table_question
-from bench.analysis.words.tables.order import listed
-from bench.analysis.words.tables.quotas import limits_words, throttled_words
-from bench.analysis.words.tables.refs import Pair, pairs_of, ref_question, ref_sentences
-from bench.analysis.words.tables.undecided import beside_words
+from bench.analysis.tables.planned import tables_of
+from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, RankedRow, Ranking
+from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
-from bench.core.formats import number as digits
 from bench.records.record import MEASURED, Record
 from bench.records.resource_usage import whole
 from bench.stats.estimates import Interval
@@ -43,14 +34,8 @@ from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, RankedService, differences, rank, settled
 
 MICROSECONDS = 1e6
-LATE = (
-    "This run was made by a version that counted responses from after the services' turns: requests/s are 1.5 to 9 %"
-    " too high, and not equally. Measure it again before you rely on a difference of that size."
-)
 CONTRADICTED = 1.05
 """Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
-ALONE = "there is nothing to compare it with"
-APART = "it was never in one window with the others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +55,8 @@ def judge_tables(
 
     `absent` says of a service without any record why it was not measured.
     """
-    every = list(records)
-    places = places_of(facts, every)
-    reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
-    return tuple(
-        _with_words(
-            _ranking(measured, labels(measured.table.services, places), absent or {}, knobs),
-            places,
-            reference,
-            knobs,
-            pairs_of(facts),
-        )
-        for measured in by_table(tables_of(facts), every)
-    )
+    knobs = mapping(facts.get("knobs"))
+    return tuple(_ranking(measured, absent or {}, knobs) for measured in by_table(tables_of(facts), records))
 
 
 def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
@@ -94,28 +68,6 @@ def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[t
 def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[tuple[str, str, str]]:
     """The tables, as (scenario, tool, level), that need no more rounds: their last planned look settled them."""
     return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
-
-
-def _with_words(
-    ranking: Ranking,
-    places: Places,
-    reference: ReferenceComparison | None,
-    knobs: Mapping[str, Any],
-    pairs: Sequence[Pair],
-) -> Ranking:
-    asked = ref_question(pairs, places) or table_question([row.service for row in ranking.rows], places)
-    told = [*(ref_sentences(ranking, pairs, places) or sentences(ranking, places))]
-    told[1:1] = [ranking.cheapest] if ranking.cheapest else []
-    if ranking.unknown_cpu:
-        told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
-    told += [LATE] if ranking.late else []
-    beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
-    told += [beside.sentence] if beside else []
-    # What the machine cannot show comes before what it does.
-    told[1:1] = limits_words(places, [row.service for row in ranking.rows], knobs)
-    told += along_axes(ranking, reference, {name: (place.python, place.package) for name, place in places.items()})
-    short = {row.service: row.service if "," in row.label else row.label for row in ranking.rows}
-    return replace(ranking, question=asked, sentences=tuple(told), beside=tuple(beside_words(ranking, short)))
 
 
 def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
@@ -185,20 +137,14 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
     return look.fit is not None and settled(look.found, look.fit)
 
 
-def _ranking(
-    measured: TableRecords, names: Mapping[str, str], absent: Mapping[str, str], knobs: Mapping[str, Any]
-) -> Ranking:
+def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
     table, look = measured.table, _look(measured)
     ranked = {one.service: one for one in rank(look.fit, look.level, look.found)} if look.fit else {}
     rows = [
-        _row(measured, service, names[service], ranked.get(service), absent=absent, judged=look.rounds is not None)
+        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=look.rounds is not None)
         for service in table.services
     ]
-    rows = [
-        replace(row, note="; ".join([*([row.note] * bool(row.note)), *_remarks(measured, row, knobs)])) for row in rows
-    ]
     best = next((row.service for row in rows if row.rank == 1), "")
-    cheapest = _cheapest(measured, names)
     return Ranking(
         scenario=table.scenario,
         tool=table.tool,
@@ -209,15 +155,14 @@ def _ranking(
         look=look.rounds,
         confidence=look.level,
         settled=_is_settled(measured, look),
-        question="",
         rows=tuple(
             replace(row, smallest_visible=_visible(look.found.get((row.service, best)), look))
             for row in sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
         ),
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
-        cheapest=cheapest,
-        bias=table.bias_words,
+        cheapest=_cheapest(measured),
+        bias=table.stated_bias,
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
@@ -227,33 +172,19 @@ def _ranking(
 def _row(
     measured: TableRecords,
     service: str,
-    label: str,
     ranked: RankedService | None,
+    absent: str,
+    knobs: Mapping[str, Any],
     *,
-    absent: Mapping[str, str],
     judged: bool,
-) -> Row:
+) -> RankedRow:
     own = measured.of(service)
-    unused = left_out(own, measured.metric)
+    unused = left_out(own, measured.metric).total()
     memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
     place = ranked if ranked and ranked.rank is not None else None
-    notes = [f"{count} of {len(own)} windows left out: {cause}" for cause, count in unused.most_common()]
-    if len(own) == sum(unused.values()):
-        notes = [_why_none(own, measured.metric, absent.get(service, "not measured"))]
-    elif ranked is None:
-        notes.insert(0, ALONE)
-    elif place is None:
-        notes.insert(0, APART)
-    bound = next((c.detail for r in own for c in r.causes if c.cause == "loadgen-bound"), None)
     goodput = figure(own, Metric.GOODPUT, lambda record: record.goodput)
-    if measured.metric is Metric.SPEED and service in limited_services(own):
-        notes.append(f"at least as fast as shown: the load generator is the limit ({bound})")
-    elif goodput is None and bound and measured.metric is not Metric.GOODPUT:
-        notes.append(f"no requests/s: the load generator is the limit ({bound})")
-    notes += idle_words(own) if measured.metric is Metric.SPEED and not measured.table.waits else []
-    return Row(
+    return RankedRow(
         service=service,
-        label=label,
         rank=place.rank if place else None,
         tier=place.tier if place and judged else None,
         difference=place.difference if place else None,
@@ -261,49 +192,25 @@ def _row(
         goodput=goodput,
         cpu_us=figure(own, Metric.CPU, lambda record: record.cpu_per_success_s, MICROSECONDS),
         memory_peak_bytes=max(memory, default=None),
-        windows=len(own) - sum(unused.values()),
-        left_out=sum(unused.values()),
-        note="; ".join(notes),
+        windows=len(own) - unused,
+        left_out=unused,
+        remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),
     )
 
 
-def _remarks(measured: TableRecords, row: Row, knobs: Mapping[str, Any]) -> Iterable[str]:
-    """What its processes and its quota say of a ranked service."""
-    own = measured.of(row.service)
-    if row.rank is None:
-        return
-    spread = spread_of(own, knobs)
-    if spread is not None and spread.uneven:
-        yield f"CPU time spread unevenly over its {len(spread.shares)} workers: {spread.words()}"
-    yield from throttled_words(own)
-
-
-def _why_none(own: Sequence[Record], metric: Metric, missing: str) -> str:
-    """Why a service has no figure: its first cause with the facts."""
-    if not own:
-        return missing
-    causes = [cause for record in own for cause in causes_against(record, metric)]
-    if not causes:
-        return "too few responses in every window"
-    return f"{causes[0].cause}: {causes[0].detail}"
-
-
-def _cheapest(measured: TableRecords, names: Mapping[str, str]) -> str:
+def _cheapest(measured: TableRecords) -> Cheapest | None:
     """Which services need the least CPU per request: a question of its own, with intervals of its own."""
     if measured.metric is not Metric.SPEED or measured.table.waits:
-        return ""
+        return None
     look = _look(measured, Metric.CPU)
     if look.rounds is None or look.fit is None:
-        return ""
+        return None
     best = [one.service for one in rank(look.fit, look.level, look.found) if one.tier == 1]
     costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
-    if not best or any(cost is None for cost in costs):
-        return ""
-    least, most = (MICROSECONDS * pick(cost.mean for cost in costs if cost) for pick in (min, max))
-    needs = f"{digits(least)} µs" if len(best) == 1 else f"{digits(least)} to {digits(most)} µs"
-    who = listed([names[name] for name in best])
-    tied = f"{who} need{'s' if len(best) == 1 else ''} the least CPU per request ({needs})"
-    return f"Cheapest: {tied}{', and are tied' if len(best) > 1 else ''}."
+    means = [cost.mean for cost in costs if cost]
+    if not best or len(means) < len(costs):
+        return None
+    return Cheapest(tuple(best), MICROSECONDS * min(means), MICROSECONDS * max(means))
 
 
 def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bench.analysis.tables.metric import Metric
+from bench.analysis.coordinates import Places
 from bench.analysis.tables.ranking import Ranking
-from bench.analysis.words.conclusions import Coordinates
-from bench.analysis.words.tables.order import CPU, REQUESTS, Told, percent_words
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+from bench.stats.table_verdicts import FASTER, SLOWER
 
 LEAST = 3
 """Releases of a ladder: two are a comparison like any other."""
@@ -31,7 +29,7 @@ class Ladder:
         return pairwise(range(len(self.services)))
 
 
-def ladder_of(services: Sequence[str], places: Mapping[str, Coordinates]) -> Ladder | None:
+def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
     """The ladder that services make which differ in their package alone; None where they make none."""
     # Imported where it is needed, as the measuring loop has to do without.
     from packaging.version import InvalidVersion, Version
@@ -56,7 +54,7 @@ def ladder_of(services: Sequence[str], places: Mapping[str, Coordinates]) -> Lad
     return Ladder(names.pop(), stack, tuple(one[2] for one in found), tuple(one[1] for one in found))
 
 
-def ladders(ranking: Ranking, places: Mapping[str, Coordinates]) -> list[Ladder]:
+def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
     """All of a table, with the releases that have no figure."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for row in ranking.rows:
@@ -76,54 +74,3 @@ def verdict_of(ranking: Ranking, old: str, new: str) -> str:
         if (one.a, one.b) == (new, old):
             return {FASTER: SLOWER, SLOWER: FASTER}.get(one.verdict, one.verdict)
     return ""
-
-
-def ladder_sentence(told: Told, ladder: Ladder) -> str:
-    """The steps that are real, and the one from the first to the last, in words without the full stop."""
-    real, alike, open_ = [], [], 0
-    for a, b in ladder.steps:
-        words = _step(told, ladder, a, b)
-        verdict = verdict_of(told.ranking, ladder.services[a], ladder.services[b])
-        if words:
-            real.append(words)
-        elif verdict == NO_DIFFERENCE:
-            alike.append((a, b))
-        else:
-            open_ += 1
-    last = len(ladder.services) - 1
-    parts = real or ["no step from one release to the next is shown to be real"]
-    if alike:
-        steps = "no other step" if real and not open_ else f"{len(alike)} step{'s' * (len(alike) > 1)}"
-        shows = "shows" if steps == "no other step" or len(alike) == 1 else "show"
-        what = "a difference" if steps == "no other step" else "no difference"
-        parts.append(f"{steps} {shows} {what}{_within(told, ladder, alike)}")
-    if open_:
-        parts.append(f"of {open_} step{'s' * (open_ > 1)} there is {NOT_ENOUGH}")
-    whole = _step(told, ladder, 0, last) or f"{ladder.versions[last]} and {ladder.versions[0]} cannot be told apart"
-    name = f"{ladder.package} from {ladder.versions[0]} to {ladder.versions[last]}"
-    return f"{name}: {'; '.join([*parts, f'in all, {whole}'])}"
-
-
-def _step(told: Told, ladder: Ladder, a: int, b: int) -> str:
-    """`23.0.0 is slower than 22.0.0: it needs 3 % more CPU per request (2 to 4 %)`; empty where it is not real."""
-    old, new = (ladder.versions[at] for at in (a, b))
-    verdict = verdict_of(told.ranking, ladder.services[a], ladder.services[b])
-    if verdict not in (FASTER, SLOWER):
-        return ""
-    ends = (ladder.services[a], ladder.services[b])
-    gap = told.gap(*(ends if verdict == SLOWER else reversed(ends)))
-    if gap is None:
-        return ""
-    if told.ranking.metric is Metric.CPU:
-        much, subject = f"needs {gap.much_cpu} {CPU} ({gap.interval})", SLOWER
-    else:
-        words = gap.much(REQUESTS).removesuffix(" than").removesuffix(" as")
-        much, subject = f"served {words} ({gap.interval})", FASTER
-    return f"{new} is {verdict} than {old}{': it' if verdict == subject else ', which'} {much}"
-
-
-def _within(told: Told, ladder: Ladder, steps: Sequence[tuple[int, int]]) -> str:
-    """` (at most 1.1 %)`: the farthest that the intervals of these steps reach."""
-    gaps = [told.gap(ladder.services[a], ladder.services[b]) for a, b in steps]
-    ends = [max(map(abs, gap.bounds)) for gap in gaps if gap is not None and gap.bounds is not None]
-    return f" (at most {percent_words(max(ends))})" if len(ends) == len(steps) else ""

@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Any
 
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure
-from bench.analysis.tables.turn_bias import TurnBias, turn_bias
-from bench.core.files import items, mapping
-from bench.plan.interim_looks import looks_before
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.table_fit import Observation
+from bench.validity.run_rules import BOUND
 
 LEAST_SUCCESSES = 30
 LEAST_PER_CONNECTION = 2
@@ -32,70 +31,11 @@ CONFIDENCE = 0.95
 _NEW_CONNECTIONS = frozenset({"-disable-keepalive", "-keepalive=false"})
 """What hey and vegeta are given for a new connection for each request; wrk cannot do that, and ab does unless told."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
-    Metric.SPEED: frozenset({"host", "loadgen-bound"}),
-    Metric.CPU: frozenset({"host", "loadgen-bound"}),
-    Metric.GOODPUT: frozenset({"host"}),
+    Metric.SPEED: HARMLESS_TO_CPU,
+    Metric.CPU: HARMLESS_TO_CPU,
+    Metric.GOODPUT: HARMLESS_TO_RATES,
 }
 """Causes against a record that do not concern its figure."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTable:
-    """A table of the plan, with its services in the plan's order; `rounds` is the most that it is measured."""
-
-    scenario: str
-    tool: str
-    level: str
-    waits: bool
-    services: tuple[str, ...]
-    rounds: int
-    looks: tuple[int, ...]
-    """The numbers of rounds after which it may be settled."""
-    stacks: Mapping[str, str] = field(default_factory=dict)
-    """The server and framework of each service."""
-    bias: TurnBias | None = None
-    """What taking turns does to ratios of unlike services."""
-
-    def systematic(self, a: str, b: str) -> float:
-        """By how much the logarithm of a ratio of two services may be off; 0 of those that are of one stack."""
-        unlike = a in self.stacks and b in self.stacks and self.stacks[a] != self.stacks[b]
-        return math.log1p(self.bias.share) if self.bias and unlike else 0.0
-
-    @property
-    def bias_words(self) -> str:
-        """What a report says of it; nothing where all services are of one stack."""
-        return self.bias.words if self.bias and len(set(self.stacks.values())) > 1 else ""
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Scenario, tool, level."""
-        return self.scenario, self.tool, self.level
-
-
-def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
-    """The tables that run.json lists; malformed entries are left out."""
-    found, cpu = [], mapping(facts.get("host")).get("cpu")
-    for entry in map(mapping, items(facts.get("tables_in_turns"))):
-        names, rounds = items(entry.get("services")), entry.get("rounds")
-        words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
-        if all(isinstance(word, str) for word in words) and names and type(rounds) is int and rounds > 0:
-            scenario, tool, level, *services = map(str, words)
-            waits = entry.get("waits") is True
-            planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
-            looks = tuple(sorted(set(planned))) or looks_before(rounds)
-            found.append(
-                PlannedTable(
-                    scenario,
-                    tool,
-                    level,
-                    waits,
-                    tuple(dict.fromkeys(services)),
-                    rounds,
-                    looks,
-                    bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
-                )
-            )
-    return tuple(found)
 
 
 def _stack(record: Record) -> str:
@@ -157,7 +97,7 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
     """The causes that concern this figure of a record."""
-    return [cause for cause in record.causes if cause.cause not in _HARMLESS[metric]]
+    return causes_beside(record, _HARMLESS[metric])
 
 
 def is_thin(record: Record) -> bool:
@@ -195,22 +135,13 @@ def limited_services(records: Iterable[Record]) -> frozenset[str]:
     limited: dict[str, list[bool]] = defaultdict(list)
     for record in records:
         if value_of(record, Metric.SPEED) is not None:
-            bound = any(cause.cause == "loadgen-bound" for cause in record.causes)
-            limited[record.service].append(bound and (record.server_busy_ratio or 0) < BUSY)
+            limited[record.service].append(is_bound(record) and (record.server_busy_ratio or 0) < BUSY)
     return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
 
 
-def idle_words(records: Sequence[Record]) -> list[str]:
-    """Says of a service that it idles under load, where nothing that the load generator does explains it."""
-    seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
-    if not seen or any(cause.cause == "loadgen-bound" for record in seen for cause in record.causes):
-        return []
-    busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
-    if busy >= BUSY:
-        return []
-    each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
-    takes = f": each response takes {1000 * fmean(each):.3g} ms" if each else ""
-    return [f"busy for {100 * busy:.0f} % of its turns{takes}, in which it mostly waits"]
+def is_bound(record: Record) -> bool:
+    """Whether the load generator was the limit of a window."""
+    return any(cause.cause == BOUND for cause in record.causes)
 
 
 def connections_kept(records: Iterable[Record]) -> bool | None:

@@ -7,30 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
+from bench.analysis.coordinates import Places
 from bench.analysis.reference_results import ReferenceComparison, ReferenceFigure, ReferenceGroup
-from bench.analysis.tables.ranking import Ranking, Row
-from bench.analysis.words.tables.order import Gap, Told, listed
+from bench.analysis.tables.gaps import Gap, Gaps
+from bench.analysis.tables.ranking import RankedRow, Ranking
 
 ABOUT_EQUAL = 0.02
 """Published ratios closer to 1 than this have no sign to repeat."""
-SAME, OPPOSITE, NOT_SHOWN, NO_SIGN = (
-    "the same sign",
-    "the opposite sign",
-    "no difference shown here",
-    "about equal there",
-)
+
+
+class Sign(Enum):
+    """The sign of a difference here against the published one."""
+
+    SAME = "same"
+    OPPOSITE = "opposite"
+    NOT_SHOWN = "not shown here"
+    NONE_THERE = "about equal there"
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A service relative to `base`: ratios of requests/s there and here (None: not known), and the verdict here."""
+    """A service relative to the base: ratios of requests/s there and here (None: not known), and the verdict here."""
 
-    label: str
+    service: str
     published: float
     here: float | None
     gap: Gap | None
-    sign: str
+    sign: Sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +46,18 @@ class Published:
     load: str
     rows: tuple[Beside, ...]
 
-    @property
-    def sentence(self) -> str:
-        """Both lists of ratios in one line."""
-        there = listed([f"{row.label} {_ratio(row.published)}" for row in self.rows])
-        here = listed([_ratio(row.here) for row in self.rows])
-        return f"Published, relative to {self.base} in requests/s: {there}; here {here}: {self._signs()}."
 
-    def _signs(self) -> str:
-        if len(self.rows) == 1:
-            return self.rows[0].sign
-        same = sum(row.sign == SAME for row in self.rows)
-        others = [f"{row.sign} for {row.label}" for row in self.rows if row.sign != SAME]
-        if not others:
-            return f"the same sign for all {same}"
-        return f"the same sign for {same} of {len(self.rows)}, {', '.join(others)}"
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Ratios of requests/s along an axis, `python` or `package`: those of the published group, and those of services
+    here that differ in nothing else; `fixed` is their value on the other axis.
+    """
+
+    axis: str
+    group: ReferenceGroup
+    there: tuple[tuple[str, float], ...]
+    here: tuple[tuple[str, float | None], ...]
+    fixed: str
 
 
 def published_beside(
@@ -70,60 +72,51 @@ def published_beside(
         return None
     figures = _best(group, rows)
     first, *others = figures.values()
-    base, told = rows[first.name], Told(ranking)
+    base, gaps = rows[first.name], Gaps(ranking)
     found = []
     for figure in others:
         row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
-        gap = told.gap(row.service, base.service)
-        found.append(Beside(row.label, there, _here(row, base), gap, _sign(there, gap)))
-    return Published(base.label, _load(group, figures.values()), tuple(found))
+        gap = gaps.gap(row.service, base.service)
+        found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
+    return Published(base.service, _load(group, figures.values()), tuple(found))
 
 
-def along_axes(
-    ranking: Ranking, reference: ReferenceComparison | None, places: Mapping[str, tuple[str, str | None]]
-) -> Iterator[str]:
-    """A sentence for each axis of the published comparison; `places` has the Python and the package of a service."""
+def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
+    """The services of a table beside each axis of the published comparison."""
     if reference is None or ranking.look is None:
         return
-    told_axes: set[str] = set()
+    found_axes: set[str] = set()
     for group in reference.groups:
         axis = group.axis
-        if axis not in ("python", "package") or group.scenario != ranking.scenario or axis in told_axes:
+        if axis not in ("python", "package") or group.scenario != ranking.scenario or axis in found_axes:
             continue
         mine = [row for row in ranking.rows if row.service in places and row.goodput]
-        series = _series(mine, places, axis)
+        fixed, series = _series(mine, places, axis)
         ratios = [(figure.name, group.ratio(figure, "goodput")) for figure in group.figures]
         if len(series) < 2 or any(ratio is None for _, ratio in ratios[1:]):
             continue
-        told_axes.add(axis)
-        there = listed([f"{name} {_ratio(ratio or 1.0)}" for name, ratio in ratios])
-        own = listed([f"{words} {_ratio(_here(row, series[0][1]))}" for words, row in series])
-        fixed = _fixed(places[series[0][1].service], axis)
-        yield f"Published, requests/s of {group.of} ({group.level}): {there}; here, {fixed}: {own}."
+        found_axes.add(axis)
+        there = tuple((name, ratio or 1.0) for name, ratio in ratios)
+        here = tuple((value, _here(row, series[0][1])) for value, row in series)
+        yield Along(axis, group, there, here, fixed)
 
 
-def _series(rows: Sequence[Row], places: Mapping[str, tuple[str, str | None]], axis: str) -> list[tuple[str, Row]]:
-    """The longest series of services that differ along the axis alone, in the order of its values."""
-    groups: dict[str, list[tuple[str, Row]]] = {}
+def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, list[tuple[str, RankedRow]]]:
+    """The longest series of services that differ along the axis alone, in its order, and what they have in common."""
+    groups: dict[str, list[tuple[str, RankedRow]]] = {}
     for row in rows:
-        python, package = places[row.service]
-        value, other = (python, str(package)) if axis == "python" else (str(package), python)
-        words = f"Python {value}" if axis == "python" else value.replace("==", " ")
-        groups.setdefault(other, []).append((words, row))
-    longest = max(groups.values(), key=len, default=[])
-    return sorted(longest, key=lambda one: [int(part) if part.isdigit() else 0 for part in _parts(one[0])])
+        python, package = places[row.service].python, str(places[row.service].package)
+        value, fixed = (python, package) if axis == "python" else (package, python)
+        groups.setdefault(fixed, []).append((value, row))
+    fixed, longest = max(groups.items(), key=lambda one: len(one[1]), default=("", []))
+    return fixed, sorted(longest, key=lambda one: [int(part) if part.isdigit() else 0 for part in _parts(one[0])])
 
 
-def _parts(words: str) -> list[str]:
-    return words.rpartition(" ")[2].replace("pypy", "").split(".")
+def _parts(value: str) -> list[str]:
+    return value.rpartition("=")[2].replace("pypy", "").split(".")
 
 
-def _fixed(place: tuple[str, str | None], axis: str) -> str:
-    python, package = place
-    return str(package).replace("==", " ") if axis == "python" else f"Python {python}"
-
-
-def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, Row]) -> ReferenceGroup | None:
+def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, RankedRow]) -> ReferenceGroup | None:
     """The group of this scenario whose load is most like the table's."""
     fitting = [
         group
@@ -138,7 +131,7 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
     return max(fitting, key=likeness, default=None)
 
 
-def _best(group: ReferenceGroup, rows: Mapping[str, Row]) -> dict[str, ReferenceFigure]:
+def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[str, ReferenceFigure]:
     """Each service's highest published figure, in the order of the original."""
     found: dict[str, ReferenceFigure] = {}
     for figure in group.figures:
@@ -154,19 +147,13 @@ def _load(group: ReferenceGroup, figures: Iterable[ReferenceFigure]) -> str:
     return ", ".join(levels)
 
 
-def _here(row: Row, base: Row) -> float | None:
+def _here(row: RankedRow, base: RankedRow) -> float | None:
     return row.goodput.mean / base.goodput.mean if row.goodput and base.goodput and base.goodput.mean else None
 
 
-def _sign(there: float, gap: Gap | None) -> str:
+def _sign(there: float, gap: Gap | None) -> Sign:
     if abs(there - 1) < ABOUT_EQUAL:
-        return NO_SIGN
+        return Sign.NONE_THERE
     if gap is None or not gap.called:
-        return NOT_SHOWN
-    return SAME if (gap.value > 0) == (there > 1) else OPPOSITE
-
-
-def _ratio(ratio: float | None) -> str:
-    if ratio is None:
-        return "unknown"
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
+        return Sign.NOT_SHOWN
+    return Sign.SAME if (gap.value > 0) == (there > 1) else Sign.OPPOSITE

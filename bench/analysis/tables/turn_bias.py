@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.analysis.words.scenarios import wait_words
+from bench.analysis.waits import WaitsFor, wait_of
 
 
 class Kind(StrEnum):
@@ -27,13 +27,6 @@ class TurnBias:
     cpu: str
     here: bool = False
 
-    @property
-    def words(self) -> str:
-        """What a report says of it."""
-        where = "a machine with this CPU" if self.here else f"another machine, {self.cpu}"
-        share = f"{100 * self.share:.0f} % (measured on {where})"
-        return f"Taking turns can bias ratios of unlike servers by up to {share}; their intervals include it."
-
 
 _MEASURED: Mapping[str, Mapping[Kind, float]] = {
     "Intel(R) Xeon(R) Processor": {Kind.CPU: 0.13, Kind.WAIT: 0.13, Kind.DATABASE: 0.16},
@@ -43,10 +36,10 @@ _MEASURED: Mapping[str, Mapping[Kind, float]] = {
 
 def kind_of(scenario: str) -> Kind:
     """The kind of a scenario."""
-    waits = wait_words(scenario)
-    if waits == "the database":
-        return Kind.DATABASE
-    return Kind.WAIT if waits else Kind.CPU
+    wait = wait_of(scenario)
+    if wait is None:
+        return Kind.CPU
+    return Kind.DATABASE if wait.on is WaitsFor.DATABASE else Kind.WAIT
 
 
 def turn_bias(scenario: str, cpu: str | None) -> TurnBias:

@@ -28,11 +28,6 @@ class Spread:
         """Whether one worker had much more than its even share."""
         return self.shares[0] * len(self.shares) > UNEVEN
 
-    def words(self) -> str:
-        """`91 and 9 %`."""
-        percents = [f"{100 * share:.0f}" for share in self.shares]
-        return f"{', '.join(percents[:-1])} and {percents[-1]} %"
-
 
 def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
     """How many worker processes the service of a record was started with."""

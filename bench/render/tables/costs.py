@@ -9,6 +9,7 @@ from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, milliseconds, number
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.cells import state_words
 
 MB = 1_000_000
 SERVICE_NOTES = (
@@ -70,7 +71,7 @@ def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Tabl
 def _cpu_words(cell: Cell) -> str:
     known = cell.of_known_cpu
     if not known:
-        return cell.state
+        return state_words(cell)
     cpu = [r.cpu_per_success_s for r in known if r.cpu_per_success_s is not None]
     rates = [r.goodput_per_core for r in known if r.goodput_per_core is not None]
     if not cpu:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells.cell import Cell, Context, cells_of, without_empty
+from bench.analysis.cells.cell import Cell, Context, cells_of
 from bench.analysis.cells.latency import Latencies, key_of
 from bench.core.formats import NOTHING, milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 from bench.records.send_lag import BEYOND, SHARES, least_requests
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import details_words
 
 CAUSE = "why not valid"
 NOTE = (
@@ -46,7 +47,7 @@ def _rows(cell: Cell, context: Context) -> list[list[str]]:
             count = f"{found.requests:,} in {found.rounds} of {len(cell.records)}"
             rows.append([*_place(cell, rate), *words(found), count, NOTHING])
     figures = [NOTHING] * (len(SHARES) + 2)
-    return rows or [[*_place(cell, cell.first.rate), *figures, cell.details or NOTHING]]
+    return rows or [[*_place(cell, cell.first.rate), *figures, details_words(cell) or NOTHING]]
 
 
 def _place(cell: Cell, rate: float | None) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bench.analysis.cells.cell import Cell, Context, cells_of, difference_words, natural, without_empty
+from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, percent
 from bench.matrix.packages import PACKAGE
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import difference_words, rate_words
 
 REFERENCE = "reference"
 
@@ -77,7 +78,7 @@ def _side_by_side(
 
 
 def _words(cell: Cell | None) -> str:
-    return NOTHING if cell is None else cell.rate_words()
+    return NOTHING if cell is None else rate_words(cell)
 
 
 def _reference(context: Context, axis: str, scenario: str, level: str) -> str:

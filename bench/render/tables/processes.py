@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bench.analysis.cells.cell import Context
+from bench.analysis.tables.remarks import throttled
 from bench.analysis.tables.worker_spread import spread_of
-from bench.analysis.words.tables.quotas import throttled_words
 from bench.core.formats import NOTHING
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.tables.remarks import spread_words, throttled_words
 
 NOTES = (
     "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"
@@ -26,9 +27,9 @@ def process_table(records: Iterable[Record], context: Context, knobs: Mapping[st
     rows = []
     for name in context.in_order(by_service):
         spread = spread_of(by_service[name], knobs)
-        throttled = next(iter(throttled_words(by_service[name])), NOTHING)
-        if spread or throttled != NOTHING:
+        stopped = next(map(throttled_words, throttled(by_service[name])), NOTHING)
+        if spread or stopped != NOTHING:
             uneven = ", uneven" if spread and spread.uneven else ""
-            rows.append((name, f"{spread.words()}{uneven}" if spread else NOTHING, throttled))
+            rows.append((name, f"{spread_words(spread)}{uneven}" if spread else NOTHING, stopped))
     columns = ("service", "CPU time of its workers", "CPU quota")
     return [Table("CPU time by process", columns, tuple(rows), notes=NOTES)] if rows else []

@@ -8,6 +8,7 @@ from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.cells import rate_words
 
 
 def summary(records: Sequence[Record], context: Context) -> list[Table]:
@@ -21,7 +22,7 @@ def summary(records: Sequence[Record], context: Context) -> list[Table]:
 
 def _table(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Table:
     scenarios = sorted({cell.first.scenario for cell in cells}, key=natural)
-    grid = {(cell.service, cell.first.scenario): cell.rate_words() for cell in cells}
+    grid = {(cell.service, cell.first.scenario): rate_words(cell) for cell in cells}
     rows = tuple(
         (name, *(grid.get((name, scenario), NOTHING) for scenario in scenarios))
         for name in context.in_order(cell.service for cell in cells)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.analysis.words.conclusions import MOST_QUESTIONS, Conclusion, Coordinates, by_question, conclusions, question
+from bench.analysis.coordinates import Coordinates
 from bench.records.record import MEASURED, Record
+from bench.words.conclusions import MOST_QUESTIONS, Conclusion, by_question, conclusions
+from bench.words.questions import question
 
 PLACES = {
     "sync": Coordinates("gunicorn-sync", "flask", "3.13", "debian", None),

@@ -10,20 +10,20 @@ from built_runs import lines_of
 from profiled_run import RATES, SAMPLER, STACKS_OF, first_of, write_profile, write_profiled
 from turns_runs import ranking_of, service_of
 
-from bench.analysis.judged_run import judge_run
 from bench.analysis.profiles.sampled import Profile, nearest_the_top, profiles_of, refusal, sampled_services
 from bench.analysis.profiles.why import Why, explanations
+from bench.export.judged_run import judge_run
 from bench.run.reader import read_run
 
 
 def profiles(folder: Path) -> dict[str, Profile]:
-    source, services, _, (ranking,) = judge_run(folder)
-    return {one.service.removesuffix("-py313-debian"): one for one in profiles_of(source, services, ranking)}
+    source, services, _, (told,) = judge_run(folder)
+    return {one.service.removesuffix("-py313-debian"): one for one in profiles_of(source, services, told.ranking)}
 
 
 def why(folder: Path) -> Why:
-    source, services, records, (ranking,) = judge_run(folder)
-    (found,) = explanations(ranking, profiles_of(source, services, ranking), records)
+    source, services, records, (told,) = judge_run(folder)
+    (found,) = explanations(told.ranking, profiles_of(source, services, told.ranking), records)
     return found
 
 
@@ -142,5 +142,6 @@ def test_profiles_are_read_where_the_plan_was_damaged(tmp_path: Path) -> None:
     kept = [line for line in (folder / "plan.jsonl").read_text().splitlines() if "tornado" not in line]
     (folder / "plan.jsonl").write_text("\n".join(kept))
     source = read_run(str(folder))
-    _, services, _, (ranking,) = judge_run(folder)
-    assert all(one.service != service_of("tornado") or one.missing for one in profiles_of(source, services, ranking))
+    _, services, _, (told,) = judge_run(folder)
+    found = profiles_of(source, services, told.ranking)
+    assert all(one.service != service_of("tornado") or one.missing for one in found)

@@ -8,10 +8,11 @@ import pytest
 from compared_runs import build_failed, in_turns
 
 from bench.__main__ import main
-from bench.analysis.runs.bisection import judge, whole_difference
+from bench.analysis.runs.bisection import judge
 from bench.analysis.tables.ranking import Contrast
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
+from bench.words.runs.bisection import commit_words, whole_difference
 
 WHOLE = -0.36  # half of it is -0.2, as differences multiply: 0.8 * 0.8 = 0.64
 
@@ -39,16 +40,17 @@ def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0
 def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
     verdict: str, difference: float, low: float, word: str
 ) -> None:
-    judged = judge(contrast(verdict, difference, low), "", WHOLE)
-    assert judged.word == word
-    assert str(judged).startswith(f"{word}: {verdict}, {100 * difference:+.1f} % ({100 * low:+.1f} % to +50.0 %)")
+    found = contrast(verdict, difference, low)
+    assert judge(found, False, WHOLE) == word
+    figures = f"{100 * difference:+.1f} % ({100 * low:+.1f} % to +50.0 %)"
+    assert commit_words(found, "", WHOLE).startswith(f"{word}: {verdict}, {figures}")
 
 
 def test_without_a_figure_a_commit_is_skipped_unless_it_is_the_good_one_that_has_none() -> None:
-    assert str(judge(None, "head: build failed", WHOLE)) == "skip: head: build failed"
-    assert str(judge(contrast("slower", -0.4), "head: errors", WHOLE)) == "skip: head: errors"
-    assert str(judge(None, "good: build failed", WHOLE, good_failed=True)) == "abort: good: build failed"
-    assert str(judge(None, "", WHOLE)) == "skip: not enough data"
+    assert commit_words(None, "head: build failed", WHOLE) == "skip: head: build failed"
+    assert commit_words(contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
+    assert commit_words(None, "good: build failed", WHOLE, good_failed=True) == "abort: good: build failed"
+    assert commit_words(None, "", WHOLE) == "skip: not enough data"
 
 
 @pytest.mark.parametrize("verdict", ["faster", "no difference shown", "not enough data"])

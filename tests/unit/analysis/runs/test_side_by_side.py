@@ -10,8 +10,9 @@ from loop_runs import block, solo
 from make_run import output_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.analysis.runs.side_by_side import SpeedUp, side_by_side, speed_up
+from bench.analysis.runs.side_by_side import SpeedUp, speed_up
 from bench.run.reader import read_run
+from bench.words.runs.side_by_side import side_by_side
 
 MINUTE = 60 * 10**9
 

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 from make_run import write_run
-from turns_runs import facts_of, measured, ranking_of, record, service_of, table
+from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
 
-from bench.analysis.judged_run import judge_run
 from bench.analysis.tables.judge import judge_tables, settled_tables
 from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.observations import PlannedTable, tables_of
-from bench.analysis.tables.ranking import Ranking, Row
+from bench.analysis.tables.planned import PlannedTable, tables_of
+from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, NoFigure, RankedRow, Ranking, Unranked
+from bench.export.judged_run import judge_run, verdict_lines
 from bench.plan.interim_looks import table_looks
 from bench.records.record import Cause, Record
 from bench.stats.table_fit import TableFit
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.words.tables.told import bias_words
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
@@ -30,20 +31,23 @@ ERRORS = [Cause("errors", "40 of 400 got 500")]
 BOUND = [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]
 
 
-def rows_of(ranking: Ranking) -> dict[str, Row]:
-    return {row.label: row for row in ranking.rows}
+def stack_of(service: str) -> str:
+    return service.removesuffix("-py313-debian")
+
+
+def rows_of(ranking: Ranking) -> dict[str, RankedRow]:
+    return {stack_of(row.service): row for row in ranking.rows}
 
 
 def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
-    names = {row.service: row.label for row in ranking.rows}
-    return {(names[one.a], names[one.b]): one.verdict for one in ranking.contrasts}
+    return {(stack_of(one.a), stack_of(one.b)): one.verdict for one in ranking.contrasts}
 
 
 def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
     found = ranking_of(FIVE, 8)
     assert [row.tier for row in found.rows] == [1, 1, 2, 3, 4]
     assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
-    assert {row.label for row in found.rows[:2]} == {"uvicorn-asgi", "aiohttp"}
+    assert {stack_of(row.service) for row in found.rows[:2]} == {"uvicorn-asgi", "aiohttp"}
     assert (str(found.metric), found.rounds, found.look, found.settled) == ("CPU per request", 8, 8, True)
     last = found.rows[-1]
     assert last.interval is not None and last.interval[0] < last.difference < last.interval[1]  # type: ignore[operator]
@@ -85,15 +89,17 @@ def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
 
 
 def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None:
-    found = ranking_of(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
+    told = told_of(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
+    found = told.ranking
     assert [row.rank for row in found.rows] == [1, 2, 3, 4, None]
     last = found.rows[-1]
-    assert (last.label, last.tier, last.difference, last.goodput, last.cpu_us) == ("tornado", None, None, None, None)
-    assert (last.note, last.windows, last.left_out) == ("errors: 40 of 400 got 500", 0, 16)
+    assert (last.tier, last.difference, last.goodput, last.cpu_us) == (None, None, None, None)
+    assert (last.service, last.windows, last.left_out) == (service_of("tornado"), 0, 16)
+    assert last.remarks == (NoFigure(ERRORS[0]),)
     assert len(found.contrasts) == 6
     # It does not keep the others from being settled.
     assert found.settled
-    assert "Not ranked: tornado (errors)." in found.sentences[0]
+    assert "Not ranked: tornado (errors)." in told.sentences[0]
 
 
 def test_some_refused_windows_are_left_out_and_counted() -> None:
@@ -105,7 +111,7 @@ def test_some_refused_windows_are_left_out_and_counted() -> None:
     ]
     (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
     row = rows_of(found)["tornado"]
-    assert (row.windows, row.left_out, row.note) == (12, 4, "4 of 16 windows left out: errors")
+    assert (row.windows, row.left_out, row.remarks) == (12, 4, (LeftOut(4, 16, "errors"),))
     assert row.tier == 2
 
 
@@ -114,21 +120,22 @@ def test_noise_of_the_host_is_no_cause_and_the_load_generators_limit_concerns_re
     found = ranking_of(FIVE, 8, changes={"tornado": {"causes": host}, "aiohttp": {"causes": BOUND}})
     rows = rows_of(found)
     assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
-    assert rows["tornado"].goodput is not None and rows["tornado"].note == ""
+    assert rows["tornado"].goodput is not None and rows["tornado"].remarks == ()
     assert rows["aiohttp"].goodput is None and rows["aiohttp"].cpu_us is not None
-    assert rows["aiohttp"].note == "no requests/s: the load generator is the limit (wrk's CPUs were 99 % busy)"
+    assert rows["aiohttp"].remarks == (ByLoadgen("wrk's CPUs were 99 % busy", lower_bound=False),)
     waiting = rows_of(ranking_of(FIVE, 8, waits=True, changes={"aiohttp": {"causes": BOUND}}))
-    assert (waiting["aiohttp"].rank, waiting["aiohttp"].note) == (None, "loadgen-bound: wrk's CPUs were 99 % busy")
+    assert (waiting["aiohttp"].rank, waiting["aiohttp"].remarks) == (None, (NoFigure(BOUND[0]),))
 
 
 @pytest.mark.parametrize("changes", [{"waits": True}, {"changes": {"tornado": {"cpu_s": None}}}])
 def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes: dict[str, Any]) -> None:
-    found = ranking_of(FIVE, 8, **changes)
-    assert (str(found.metric), found.rows[-1].label) == ("goodput", "gunicorn-sync-flask")
+    told = told_of(FIVE, 8, **changes)
+    found = told.ranking
+    assert (str(found.metric), found.rows[-1].service) == ("goodput", service_of("gunicorn-sync-flask"))
     assert all(row.rank and row.goodput for row in found.rows)
     # That they wait needs no excuse.
     why = ["CPU per request is not known (not in this test): requests/s are compared."]
-    assert [words for words in found.sentences if "not known" in words] == ([] if "waits" in changes else why)
+    assert [words for words in told.sentences if "not known" in words] == ([] if "waits" in changes else why)
 
 
 @pytest.mark.parametrize(("level", "successes"), [("c8", 29), ("c64", 127)])
@@ -140,23 +147,24 @@ def test_a_thin_window_is_left_out(level: str, successes: int) -> None:
     (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
     row = rows_of(found)["gunicorn-gevent-flask"]
     assert (row.windows, row.left_out) == (7, 1)
-    assert row.note == "1 of 8 windows left out: too few responses"
+    assert row.remarks == (LeftOut(1, 8, "too few responses"),)
 
 
 def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
     for rounds in (1, 2, 3):
-        found = ranking_of(FIVE, rounds)
+        told = told_of(FIVE, rounds)
+        found = told.ranking
         assert (found.look, found.settled, found.rounds) == (None, False, rounds)
         assert set(verdicts_of(found).values()) == {"not enough data"}
         assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
         assert all(row.interval is None for row in found.rows)
         words = "round" if rounds == 1 else "rounds"
         wanted = f"Not enough data for a ranking: {rounds} {words}, and the first look is after 4."
-        assert found.sentences == (wanted,)
+        assert told.sentences == (wanted,)
     one = ranking_of(FIVE, 1).rows[0]
     # Two windows, but one round.
     assert one.goodput is not None and one.goodput.low == one.goodput.mean == one.goodput.high
-    assert json.dumps(found.as_dict(), allow_nan=False)
+    assert json.dumps([*verdict_lines(told)], allow_nan=False)
 
 
 def test_looks_are_planned_and_bounded_by_the_most_rounds() -> None:
@@ -215,22 +223,21 @@ def test_services_that_never_share_a_window_are_compared_through_others() -> Non
 def test_a_service_without_a_shared_window_has_no_rank_and_still_its_figures() -> None:
     name = service_of("tornado")
     records = [replace(one, block=2) if one.service == name else one for one in measured(FIVE, 8)]
-    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
-    last = found.rows[-1]
-    assert (last.label, last.rank) == ("tornado", None)
-    assert last.note == "it was never in one window with the others"
+    (told,) = told_tables(facts_of(table(map(service_of, FIVE))), records)
+    found, last = told.ranking, told.ranking.rows[-1]
+    assert (last.service, last.rank, last.remarks) == (name, None, (Unranked.APART,))
     assert last.goodput is not None
     assert not found.settled
-    assert json.dumps([*found.lines()], allow_nan=False)
+    assert json.dumps([*verdict_lines(told)], allow_nan=False)
 
 
 def test_what_was_never_measured_says_why() -> None:
     names = [*map(service_of, FIVE), "absent-py313-debian"]
     facts = facts_of(table(names))
     (found,) = judge_tables(facts, measured(FIVE, 4), {names[-1]: "build failed: no wheel"})
-    assert (found.rows[-1].note, found.rows[-1].rank) == ("build failed: no wheel", None)
-    (alone,) = judge_tables(facts, measured({"aiohttp": 5000}, 4))
-    assert {row.note for row in alone.rows} == {"there is nothing to compare it with", "not measured"}
+    assert (found.rows[-1].remarks, found.rows[-1].rank) == ((NoFigure("build failed: no wheel"),), None)
+    (alone,) = told_tables(facts, measured({"aiohttp": 5000}, 4))
+    assert {*alone.notes.values()} == {"there is nothing to compare it with", "not measured"}
     assert alone.sentences[0].startswith("No service has a figure that can be ranked. Not ranked: ")
     (nothing,) = judge_tables(facts, [])
     assert (nothing.rounds, nothing.settled, nothing.contrasts) == (0, False, ())
@@ -257,8 +264,7 @@ def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
 
 
 def test_the_lines_of_a_table_name_their_kind() -> None:
-    found = ranking_of(FIVE, 8)
-    lines = [*found.lines()]
+    lines = [*verdict_lines(told_of(FIVE, 8))]
     assert [line["kind"] for line in lines] == ["service"] * 5 + ["contrast"] * 10
     assert {line["settled"] for line in lines} == {True}
     assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
@@ -280,10 +286,10 @@ def test_malformed_tables_of_run_json_are_left_out() -> None:
 
 def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_run(tmp_path / "a-run", [], tables_in_turns=[table(map(service_of, FIVE))])
-    monkeypatch.setattr("bench.analysis.judged_run.reviewed", lambda *_: measured(FIVE, 8))
-    (ranking,) = judge_run(folder)[3]
+    monkeypatch.setattr("bench.export.judged_run.reviewed", lambda *_: measured(FIVE, 8))
+    (told,) = judge_run(folder)[3]
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
-    assert lines == json.loads(json.dumps([*ranking.lines()])) and len(lines) == 15
+    assert lines == json.loads(json.dumps([*verdict_lines(told)])) and len(lines) == 15
 
 
 def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,15 +320,17 @@ def test_one_speed_ranks_busy_and_idle_services() -> None:
         with_speed(record, speed=record.goodput or 0.0, busy=0.96 if "aiohttp" in record.service else 0.12)
         for record in measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
     ]
-    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    (told,) = told_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    found = told.ranking
     assert found.metric is Metric.SPEED
-    assert [(row.label, row.rank) for row in found.rows] == [("aiohttp", 1), ("tornado", 2)]
+    assert [stack_of(row.service) for row in found.rows] == ["aiohttp", "tornado"]
     (contrast,) = found.contrasts
     assert contrast.verdict == SLOWER
-    assert found.rows[1].note.startswith("busy for 12 % of its turns")
-    assert found.rows[0].note == ""
-    assert found.cheapest == "Cheapest: tornado needs the least CPU per request (100 µs)."
-    assert found.cheapest in found.sentences
+    (idles,) = found.rows[1].remarks
+    assert isinstance(idles, Idles) and idles.busy == pytest.approx(0.12)
+    assert told.note(found.rows[1]).startswith("busy for 12 % of its turns") and found.rows[0].remarks == ()
+    assert found.cheapest is not None and found.cheapest.services == (service_of("tornado"),)
+    assert "Cheapest: tornado needs the least CPU per request (100 µs)." in told.sentences
 
 
 def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
@@ -341,8 +349,8 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
         ("aiohttp", "uvicorn-asgi"): FASTER,
         ("tornado", "uvicorn-asgi"): NOT_ENOUGH,
     }
-    row = next(row for row in found.rows if row.label == "tornado")
-    assert row.goodput is None and row.note.startswith("at least as fast as shown: the load generator is the limit")
+    row = rows_of(found)["tornado"]
+    assert row.goodput is None and row.remarks == (ByLoadgen("as made up", lower_bound=True),)
     # A busy server is its own limit, whatever its tool says.
     busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
     (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
@@ -365,14 +373,16 @@ def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
     # No number of rounds would call it, and the reader is told from where on one would have been.
     assert near.more_rounds is None and near.smallest_visible is not None and near.smallest_visible > 0.13
     assert found.settled
-    assert "another machine" in found.bias
+    assert found.bias is not None and not found.bias.here
     here = facts | {"host": {"cpu": "Intel(R) Xeon(R) Processor"}}
-    assert "a machine with this CPU" in judge_tables(here, records)[0].bias
+    (at_home,) = judge_tables(here, records)
+    assert at_home.bias is not None and at_home.bias.here
+    assert "a machine with this CPU" in bias_words(at_home.bias) and "another machine" in bias_words(found.bias)
     # Of one server and framework, such as two releases, it takes nothing away.
     alike = [replace(one, server="uvicorn", framework="app") for one in records]
     (found,) = judge_tables(facts, alike)
     assert {one.verdict for one in found.contrasts} == {FASTER}
-    assert found.bias == ""
+    assert found.bias is None and bias_words(found.bias) == ""
 
 
 def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_away() -> None:

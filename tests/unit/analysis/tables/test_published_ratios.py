@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from known_rankings import place
 from turns_runs import ranking_of, service_of
 
 from bench.analysis.reference_results import reference_results
-from bench.analysis.tables.published_ratios import along_axes, published_beside
+from bench.analysis.tables.published_ratios import Sign, along_axes, published_beside
 from bench.analysis.tables.ranking import Ranking
 from bench.render.tables.published import published_table
+from bench.words.tables.published import along_sentence, published_sentence
+from bench.words.tables.told import told_ranking
 
 GEVENT = "gunicorn-gevent-flask"
 STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, "aiohttp", "bjoern-wsgi")}
@@ -26,21 +29,22 @@ def test_the_load_most_like_the_tables_is_the_one_beside_it() -> None:
         found = published_beside(ranking, reference, STACKS)
         assert found is not None and found.load == f"{level}n1000"
         (row,) = found.rows
-        assert (row.published, row.sign) == (ratio, "the same sign")
+        assert (row.published, row.sign) == (ratio, Sign.SAME)
         assert row.here is not None and 0.68 < row.here < 0.7
-    assert found.sentence.startswith("Published, relative to ") and found.sentence.endswith(": the same sign.")
+    sentence = published_sentence(found, STACKS)
+    assert sentence.startswith("Published, relative to ") and sentence.endswith(": the same sign.")
 
 
 def test_other_signs_are_named() -> None:
     reference = reference_results()["sync-vs-gevent"]
     opposite = published_beside(ranked({"gunicorn-sync-flask": 690, GEVENT: 1000}, "simple-json"), reference, STACKS)
-    assert opposite is not None and opposite.rows[0].sign == "the opposite sign"
+    assert opposite is not None and opposite.rows[0].sign is Sign.OPPOSITE
     same = published_beside(ranked({"gunicorn-sync-flask": 1000, GEVENT: 1000}, "simple-json"), reference, STACKS)
-    assert same is not None and same.rows[0].sign == "no difference shown here"
+    assert same is not None and same.rows[0].sign is Sign.NOT_SHOWN
     equal = published_beside(
         ranked({"gunicorn-sync-flask": 1000, GEVENT: 800}, "simple-request-0", "c4"), reference, STACKS
     )
-    assert equal is not None and equal.rows[0].sign == "about equal there"
+    assert equal is not None and equal.rows[0].sign is Sign.NONE_THERE
 
 
 def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
@@ -49,8 +53,9 @@ def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
     found = published_beside(ranking, reference_results()["wsgi-asgi"], {service_of(s): s for s in stacks})
     assert found is not None
     assert [round(row.published, 3) for row in found.rows] == [0.154, 0.489]
-    assert found.sentence.endswith("the same sign for all 2.")
-    (table,) = published_table([ranking], reference_results()["wsgi-asgi"], {service_of(s): s for s in stacks})
+    by_service = {service_of(stack): stack for stack in stacks}
+    assert published_sentence(found, by_service).endswith("the same sign for all 2.")
+    (table,) = published_table([told_ranking(ranking, {})], reference_results()["wsgi-asgi"], by_service)
     assert len(table.rows) == 2 and "too many open files" in table.notes[0]
 
 
@@ -58,7 +63,7 @@ def test_nothing_is_beside_what_was_not_published() -> None:
     ranking = ranked({"aiohttp": 1000, "bjoern-wsgi": 690}, "simple-json")
     assert published_beside(ranking, reference_results()["sync-vs-gevent"], STACKS) is None
     assert published_beside(ranking, None, STACKS) is None
-    assert published_table([ranking], reference_results()["sync-vs-gevent"], STACKS) == []
+    assert published_table([told_ranking(ranking, {})], reference_results()["sync-vs-gevent"], STACKS) == []
     early = replace(ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json"), look=None)
     assert published_beside(early, reference_results()["sync-vs-gevent"], STACKS) is None
 
@@ -67,12 +72,12 @@ def test_versions_and_pythons_are_told_along_their_axes() -> None:
     ranking = ranked({"aiohttp": 1000, "tornado": 1200, "bjoern-wsgi": 900}, "json", "c16")
     names = [row.service for row in ranking.rows]
     places = {
-        service_of("aiohttp"): ("3.9", "aiohttp==3.13.5"),
-        service_of("tornado"): ("3.11", "aiohttp==3.13.5"),
-        service_of("bjoern-wsgi"): ("3.9", "aiohttp==3.14.5"),
+        service_of("aiohttp"): place("aiohttp", python="3.9", package="aiohttp==3.13.5"),
+        service_of("tornado"): place("tornado", python="3.11", package="aiohttp==3.13.5"),
+        service_of("bjoern-wsgi"): place("bjoern", python="3.9", package="aiohttp==3.14.5"),
     }
     assert set(names) == set(places)
-    python, package = along_axes(ranking, reference_results()["aiohttp-versions"], places)
+    python, package = map(along_sentence, along_axes(ranking, reference_results()["aiohttp-versions"], places))
     assert python.startswith(
         "Published, requests/s of aiohttp 3.6 (c32): Python 3.7 1.00, Python 3.8 1.20 and Python 3.9"
     )

@@ -10,9 +10,10 @@ from make_run import entry
 from turns_runs import facts_of, measured, record, report_of, table
 
 from bench.analysis.tables.judge import judge_tables
-from bench.analysis.tables.ranking import Row
+from bench.analysis.tables.ranking import RankedRow
 from bench.analysis.tables.worker_spread import spread_of
 from bench.records.record import Record, from_line, to_line
+from bench.words.tables.remarks import note_of, spread_words
 
 TWO = {"WORKERS": "2"}
 QUOTA = "CPU_QUOTA=0.5"
@@ -25,7 +26,7 @@ def used(*seconds: float, **changes: Any) -> Record:
 def test_the_workers_are_the_busiest_processes_and_an_idle_one_counts_with_nothing() -> None:
     found = spread_of([used(1.8, 0.2, 0.01, 0.0), used(1.9, 0.1)], TWO)
     assert found is not None and found.shares == pytest.approx((0.925, 0.075)) and found.uneven
-    assert found.words() == "92 and 8 %"
+    assert spread_words(found) == "92 and 8 %"
     only = spread_of([used(2.0)], TWO)
     assert only is not None and only.shares == (1.0, 0.0)
 
@@ -49,7 +50,7 @@ def test_the_services_own_setting_goes_before_the_runs() -> None:
     assert spread_of([used(1.0, 0.9, settings="WORKERS=1")], TWO) is None
 
 
-def rows(changes: dict[str, Any]) -> dict[str, Row]:
+def rows(changes: dict[str, Any]) -> dict[str, RankedRow]:
     speeds = {"uvicorn-asgi": 5000, "aiohttp": 4000}
     services = [str(entry(stack)["service"]) for stack in speeds]
     facts = facts_of(table(services)) | {"knobs": TWO}
@@ -59,18 +60,18 @@ def rows(changes: dict[str, Any]) -> dict[str, Row]:
 
 def test_a_ranked_row_says_that_its_workers_are_uneven() -> None:
     found = rows({"process_cpu_s": (1.9, 0.1, 0.0)})
-    assert found["uvicorn-asgi-py313-debian"].note == "CPU time spread unevenly over its 2 workers: 95 and 5 %"
-    assert found["aiohttp-py313-debian"].note == ""
-    assert rows({"process_cpu_s": (1.0, 0.9)})["uvicorn-asgi-py313-debian"].note == ""
+    assert note_of(found["uvicorn-asgi-py313-debian"]) == "CPU time spread unevenly over its 2 workers: 95 and 5 %"
+    assert note_of(found["aiohttp-py313-debian"]) == ""
+    assert note_of(rows({"process_cpu_s": (1.0, 0.9)})["uvicorn-asgi-py313-debian"]) == ""
 
 
 def test_a_row_with_a_quota_says_how_long_it_was_throttled() -> None:
     assert (
-        rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"].note
+        note_of(rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"])
         == "throttled for 1.25 s a round"
     )
-    assert rows({"settings": QUOTA, "throttled_s": 0.0})["uvicorn-asgi-py313-debian"].note == "never throttled"
-    unknown = rows({"settings": QUOTA, "throttled_s": None})["uvicorn-asgi-py313-debian"].note
+    assert note_of(rows({"settings": QUOTA, "throttled_s": 0.0})["uvicorn-asgi-py313-debian"]) == "never throttled"
+    unknown = note_of(rows({"settings": QUOTA, "throttled_s": None})["uvicorn-asgi-py313-debian"])
     assert unknown == "throttling unknown: not in this test"
 
 

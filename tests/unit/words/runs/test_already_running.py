@@ -12,8 +12,6 @@ from built_runs import build
 from loop_runs import block, finish_block, solo, tables_of
 from make_run import output_of, write_measurement, write_run
 
-from bench.analysis.words.runs.already_running import already_running
-from bench.analysis.words.runs.own_app import server_words, setting_words
 from bench.cli.plan import make_plan_verb
 from bench.core.errors import UserError
 from bench.drive.finished import read_facts, record_step
@@ -21,6 +19,8 @@ from bench.drive.steps import Step
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
+from bench.words.runs.already_running import already_running
+from bench.words.runs.own_app import server_words, setting_words
 
 NAME = "target-127.0.0.1-8000"
 RUNNING = {"service": NAME, "server": NAME, "framework": NAME, "python": UNKNOWN, "base": UNKNOWN, "host_network": True}

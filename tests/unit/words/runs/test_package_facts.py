@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.analysis.words.runs.package_facts import package_facts
 from bench.run.reader import ServiceFacts
+from bench.words.runs.package_facts import package_facts
 
 
 def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:

@@ -7,25 +7,27 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from known_rankings import place, ranking
-from turns_runs import facts_of, measured, service_of, table
+from known_rankings import place, ranking, sentences_of
+from turns_runs import facts_of, measured, service_of, table, told_tables
 
-from bench.analysis.tables.judge import judge_tables
+from bench.analysis.coordinates import Coordinates
+from bench.analysis.tables.gaps import Gap
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import connections_kept
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.analysis.words.conclusions import Coordinates, conclusions
-from bench.analysis.words.scenarios import explained
-from bench.analysis.words.tables.answers import labels, sentences, table_question
-from bench.analysis.words.tables.order import Gap, Told
-from bench.analysis.words.tables.refs import ref_sentences
 from bench.records.record import Record
+from bench.words.conclusions import conclusions
+from bench.words.names import labels_of
+from bench.words.questions import table_question
+from bench.words.scenarios import explained
+from bench.words.tables.order import Order, factor_words, interval_words, is_factor
+from bench.words.tables.refs import ref_sentences
 
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
 
 
 def told(speeds: Mapping[str, float], places: Mapping[str, Coordinates] | None = None, **how: Any) -> tuple[str, ...]:
-    return sentences(ranking(speeds, **how), places or {})
+    return sentences_of(ranking(speeds, **how), places)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +114,8 @@ def test_the_brackets_hold_the_interval_of_the_figure_before_them() -> None:
                 replace(contrast, a="b", b="a", difference=1 / factor - 1, interval=turned(contrast)), turned=True
             )
             assert (back.value, back.bounds) == (pytest.approx(gap.value), pytest.approx(gap.bounds))
-            low, high = (float(word) for word in gap.interval.removesuffix(" %").split(" to "))
-            value = float(gap.factor.split()[0]) if gap.is_factor else 100 * gap.value
+            low, high = (float(word) for word in interval_words(gap).removesuffix(" %").split(" to "))
+            value = float(factor_words(gap).split()[0]) if is_factor(gap) else 100 * gap.value
             assert low < value < high
 
 
@@ -165,7 +167,7 @@ def test_the_worker_models_come_first_with_what_they_wait_for() -> None:
     places = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
     speeds = dict(zip(places, (780.0, 770.0, 52.0, 48.0, 45.0, 800.0, 799.0), strict=True))
     found = ranking(speeds, Metric.GOODPUT)
-    _, *rest = sentences(replace(found, scenario="delay-20"), places)
+    _, *rest = sentences_of(replace(found, scenario="delay-20"), places)
     assert [words.rpartition(" (")[0] for words in rest[:2]] == [
         "With a bare WSGI app, gunicorn's gevent workers served 15.0 times as many requests per second as its sync"
         " workers",
@@ -192,7 +194,7 @@ def test_worker_models_are_compared_under_a_condition(kept: bool | None, workers
     places = {name: place(name) for name in FLASKS}
     speeds = {"gunicorn-sync": 1000, "gunicorn-gevent": 1900, "gunicorn-gthread": 1005}
     found = replace(ranking(speeds, Metric.GOODPUT), connections_kept=kept, workers=workers)
-    _, *rest = sentences(found, places)
+    _, *rest = sentences_of(found, places)
     assert rest and all(one.endswith(f"){words}.") for one in rest)
     refs = {name: replace(place(name), settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
     (one,) = ref_sentences(found, [("gunicorn-sync", "gunicorn-gevent")], refs)
@@ -221,7 +223,7 @@ def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] 
 def test_two_worker_models_have_one_sentence() -> None:
     places = {name: place(name) for name in FLASKS[:2]}
     found = ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, Metric.GOODPUT)
-    assert sentences(replace(found, scenario="simple-request-0"), places) == (
+    assert sentences_of(replace(found, scenario="simple-request-0"), places) == (
         "gunicorn's gevent workers served 3.82 times as many requests per second as its sync workers (3.79 to 3.86),"
         " with an upstream to wait for.",
     )
@@ -253,7 +255,7 @@ def test_a_base_and_a_package_are_named_as_they_are() -> None:
         "On debian, aiohttp 3.9.5 needs 25 % more CPU per request than the locked version (24 to 26 %).",
         "alpine needs 11 % more CPU per request than debian (10 to 12 %).",
     ]
-    assert labels(["a", "c"], places) == {"a": "the locked version", "c": "aiohttp 3.9.5"}
+    assert labels_of(["a", "c"], places) == {"a": "the locked version", "c": "aiohttp 3.9.5"}
 
 
 def test_many_questions_are_cut_with_their_number() -> None:
@@ -302,7 +304,7 @@ def test_a_table_asks_for_what_its_services_differ_in(
 ) -> None:
     by_name = {f"s{number}": one for number, one in enumerate(places)}
     assert table_question([*by_name], by_name) == question
-    assert [*labels([*by_name], by_name).values()] == names
+    assert [*labels_of([*by_name], by_name).values()] == names
 
 
 def unsure(found: Ranking, *pairs: tuple[str, str]) -> Ranking:
@@ -314,28 +316,28 @@ def unsure(found: Ranking, *pairs: tuple[str, str]) -> Ranking:
 
 def test_the_first_is_not_called_the_fastest_while_one_behind_the_next_may_be() -> None:
     clear = ranking({"a": 1100, "b": 1050, "c": 1000, "d": 500})
-    assert sentences(clear, {})[0].startswith("a is fastest, ")
+    assert sentences_of(clear)[0].startswith("a is fastest, ")
     found = unsure(clear, ("a", "c"), ("b", "c"))
     tied = "a leads, but c cannot be told apart from it (at most 43 % apart)"
-    assert sentences(found, {})[0].startswith(f"{tied}; d comes last")
+    assert sentences_of(found)[0].startswith(f"{tied}; d comes last")
     # Behind both, and last.
     found = unsure(clear, ("a", "d"), ("b", "d"), ("c", "d"))
-    assert sentences(found, {})[0] == "a leads, but d cannot be told apart from it (at most 43 % apart)."
+    assert sentences_of(found)[0] == "a leads, but d cannot be told apart from it (at most 43 % apart)."
 
 
 def test_services_of_unknown_make_keep_their_names() -> None:
-    assert labels(["a", "b"], {}) == {"a": "a", "b": "b"}
+    assert labels_of(["a", "b"], {}) == {"a": "a", "b": "b"}
     assert table_question(["a", "b"], {}) == "Which service?"
-    assert Told(ranking({"a": 1, "b": 2})).pair("a", "x", {"a": "a", "x": "x"}) == "a and x cannot be compared"
+    assert Order(ranking({"a": 1, "b": 2})).pair("a", "x", {"a": "a", "x": "x"}) == "a and x cannot be compared"
 
 
 def test_conclusions_of_a_run_begin_with_its_tables() -> None:
     speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "aiohttp": 5000}
     records: list[Record] = measured(speeds, 8)
-    rankings = judge_tables(facts_of(table(map(service_of, speeds))), records)
+    rankings = told_tables(facts_of(table(map(service_of, speeds))), records)
     solo = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
     (found,) = conclusions(rankings, [*solo, *records])
     assert (found.question, found.where) == ("Which server and framework? (Python 3.13, debian)", "json under wrk c16")
     assert found.decided and found.sentence.startswith("aiohttp is fastest, ")
     assert len(found.more) == 1
-    assert not conclusions(judge_tables(facts_of(table(["a", "b"])), []), [])[0].decided
+    assert not conclusions(told_tables(facts_of(table(["a", "b"])), []), [])[0].decided

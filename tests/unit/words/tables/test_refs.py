@@ -7,11 +7,12 @@ from typing import Any
 
 from known_rankings import place, ranking
 
+from bench.analysis.coordinates import Coordinates
+from bench.analysis.runs.refs import pairs_of
 from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Ranking
-from bench.analysis.words.conclusions import Coordinates
-from bench.analysis.words.tables.answers import labels
-from bench.analysis.words.tables.refs import against, pairs_of, ref_question, ref_sentences
+from bench.analysis.tables.ranking import NoFigure, Ranking, Unranked
+from bench.words.names import labels_of
+from bench.words.tables.refs import against, ref_question, ref_sentences
 
 SYNC = place("gunicorn-sync", settings="REF=sync")
 GEVENT = place("gunicorn-gevent", settings="REF=gevent")
@@ -58,7 +59,10 @@ def test_one_stack_is_not_named_and_several_are() -> None:
 def test_a_side_without_a_figure_is_said_to_have_none() -> None:
     found = ranking({"a-sync": 100, "a-gevent": 80}, Metric.GOODPUT)
     # What is left has a figure, and nobody to be compared with.
-    lost = {"a-gevent": {"windows": 0, "note": "build failed"}, "a-sync": {"note": "nothing to compare it with"}}
+    lost: dict[str, dict[str, Any]] = {
+        "a-gevent": {"windows": 0, "remarks": (NoFigure("build failed"),)},
+        "a-sync": {"remarks": (Unranked.ALONE,)},
+    }
     rows = tuple(replace(row, rank=None, **lost[row.service]) for row in found.rows)
     words = ref_sentences(replace(found, rows=rows), PAIR, BOTH)
     assert words[0].endswith(": gevent has no figure (build failed).")
@@ -66,9 +70,10 @@ def test_a_side_without_a_figure_is_said_to_have_none() -> None:
 
 def test_sides_that_were_never_in_one_window_are_not_compared() -> None:
     found = ranking({"a-sync": 100, "a-gevent": 80}, Metric.GOODPUT)
-    rows = tuple(replace(row, rank=None, note="apart") if row.service == "a-sync" else row for row in found.rows)
+    apart = {"rank": None, "remarks": (Unranked.APART,)}
+    rows = tuple(replace(row, **apart) if row.service == "a-sync" else row for row in found.rows)
     words = ref_sentences(replace(found, rows=rows), PAIR, BOTH)
-    assert words[0].endswith(": sync cannot be compared (apart).")
+    assert words[0].endswith(": sync cannot be compared (it was never in one window with the others).")
 
 
 def test_before_the_first_look_no_difference_is_told() -> None:
@@ -77,9 +82,9 @@ def test_before_the_first_look_no_difference_is_told() -> None:
 
 
 def test_the_ranking_and_the_question_name_the_refs() -> None:
-    assert labels([*BOTH], BOTH) == {"a-sync": "sync, gunicorn-sync", "a-gevent": "gevent, gunicorn-gevent"}
+    assert labels_of([*BOTH], BOTH) == {"a-sync": "sync, gunicorn-sync", "a-gevent": "gevent, gunicorn-gevent"}
     same = {name: place("aiohttp", settings=f"REF={name}") for name in ("main", "topic")}
-    assert labels([*same], same) == {"main": "main", "topic": "topic"}
+    assert labels_of([*same], same) == {"main": "main", "topic": "topic"}
     assert ref_question(PAIR, BOTH) == (
         "gevent against sync? (gunicorn-sync-flask, gunicorn-gevent-flask; Python 3.13, debian)"
     )

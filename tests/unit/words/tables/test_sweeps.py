@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from known_rankings import place, ranking
+from known_rankings import place, ranking, sentences_of
 
+from bench.analysis.coordinates import Coordinates
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.ranking import Ranking
-from bench.analysis.words.conclusions import Coordinates
-from bench.analysis.words.settings import setting_words
-from bench.analysis.words.tables.answers import labels, sentences, table_question
-from bench.analysis.words.tables.quotas import limits_words
+from bench.words.names import labels_of
+from bench.words.questions import table_question
+from bench.words.settings import setting_words
+from bench.words.tables.quotas import limits_words
 
 REQUESTS = Metric.GOODPUT
 
@@ -24,7 +25,7 @@ def swept(speeds: Mapping[str, float], metric: Metric = REQUESTS) -> tuple[Ranki
 
 
 def told(speeds: Mapping[str, float], metric: Metric = REQUESTS) -> list[str]:
-    return [*sentences(*swept(speeds, metric))]
+    return [*sentences_of(*swept(speeds, metric))]
 
 
 def test_two_values_are_told_with_the_setting() -> None:
@@ -100,9 +101,9 @@ def test_the_question_names_the_knob(texts: list[str], question: str) -> None:
 
 def test_labels_name_the_settings() -> None:
     _, places = swept({"THREADS=1": 1, "THREADS=8": 2})
-    assert labels([*places], places) == {"THREADS=1": "1 thread", "THREADS=8": "8 threads"}
+    assert labels_of([*places], places) == {"THREADS=1": "1 thread", "THREADS=8": "8 threads"}
     two = places | {"other": place("waitress", settings="THREADS=8")}
-    assert labels([*two], two)["other"] == "waitress with 8 threads"
+    assert labels_of([*two], two)["other"] == "waitress with 8 threads"
     assert setting_words({"CPU_QUOTA": "0.5", "MEMORY": "256m", "MY_FLAG": "on"}) == (
         "a quota of 0.5 CPUs, 256m of memory and MY_FLAG=on"
     )

@@ -9,20 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from bench.analysis.tables.ladder import ladder_of, ladder_sentence
+from bench.analysis.coordinates import Coordinates, Places, differing
+from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import Ranking
-from bench.analysis.words.conclusions import Coordinates, Question, coordinates_of, question
-from bench.analysis.words.scenarios import BARE, framework_words, wait_words
-from bench.analysis.words.settings import setting_question, setting_words
-from bench.analysis.words.tables.order import Told, listed
-from bench.analysis.words.tables.sweeps import in_order, sweep_sentence
-from bench.core.files import mapping
-from bench.matrix.knobs import REF
+from bench.core.formats import listed
 from bench.plan.measurement import settings_of
-from bench.plan.running import UNKNOWN
-from bench.records.record import Record
+from bench.words.names import coordinate_words, label_of
+from bench.words.questions import Question, question
+from bench.words.scenarios import BARE, framework_words, wait_words
+from bench.words.settings import setting_words
+from bench.words.tables.ladders import ladder_sentence
+from bench.words.tables.order import Order
+from bench.words.tables.remarks import note_of
+from bench.words.tables.sweeps import in_order, sweep_sentence
 
 MOST = 6
 """How many of the questions get a sentence."""
@@ -35,62 +35,27 @@ MODELS = ("gevent", "gthread")
 WORKERS = "gunicorn"
 WORKER_REFERENCE = "gunicorn-sync"
 """The worker model with which the others are compared."""
-Places = Mapping[str, Coordinates]
 
 
-def places_of(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Coordinates]:
-    """What each service of a run is made of, from run.json, else from its records."""
-    found = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
-    for name, entry in mapping(facts.get("services")).items():
-        words = {key: value for key, value in mapping(entry).items() if isinstance(value, str)}
-        if {"server", "framework", "python", "base"} <= words.keys():
-            server, framework, python, base = (words[key] for key in ("server", "framework", "python", "base"))
-            found[name] = Coordinates(server, framework, python, base, words.get("package"), words.get("settings"))
-    return found
+def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The sentence on the whole table, then one for each question that two or more of its services raise.
 
-
-def labels(services: Sequence[str], places: Places) -> dict[str, str]:
-    """Short names of a table's services: what they differ in; their whole names where that is not enough."""
-    differs = _differs(services, places)
-    found = {name: (_label(places[name], differs) if name in places else "") or name for name in services}
-    return found if len(set(found.values())) == len(services) else {name: name for name in services}
-
-
-def table_question(services: Sequence[str], places: Places) -> str:
-    """What the ranking answers."""
-    topics = {question(a, b, places) for a, b in combinations(services, 2)}
-    if len(topics) == 1 and (topic := topics.pop()).by != "name":
-        return topic.words
-    known = [places[name] for name in services if name in places and places[name].python != UNKNOWN]
-    differs = _differs(services, places)
-    if not known or not differs:
-        return "Which service?"
-    if differs == {"settings"}:
-        asked = setting_question(known[0].stack, [settings_of(place.settings) for place in known])
-        return f"{asked}? (Python {known[0].python}, {known[0].base})"
-    words = {"server": "server", "framework": "framework", "python": "Python", "base": "base image"}
-    words["settings"] = "setting"
-    listed_words = [words.get(name, "package version") for name in Coordinates.__slots__ if name in differs]
-    same = [*([f"Python {known[0].python}"] * ("python" not in differs)), *([known[0].base] * ("base" not in differs))]
-    return f"Which {listed(listed_words)}?" + (f" ({', '.join(same)})" if same else "")
-
-
-def sentences(ranking: Ranking, places: Places) -> tuple[str, ...]:
-    """The sentence on the whole table, then one for each question that two or more of its services raise."""
-    told = Told(ranking)
+    `labels` are the short names of the services.
+    """
+    told = Order(ranking)
     ranked = [row.service for row in ranking.rows if row.rank is not None]
     absent = [row for row in ranking.rows if row.rank is None]
     left_out = ""
     if absent:
-        why = [f"{row.label} ({row.note.partition(':')[0]})" for row in absent]
+        why = [f"{labels[row.service]} ({note_of(row).partition(':')[0]})" for row in absent]
         left_out = f" Not ranked: {listed(why)}."
     if ranking.look is None or len(ranked) < 2:
-        return (_capital(told.order(ranked, _names(ranking, places))) + "." + left_out,)
+        return (_capital(told.order(ranked, _names(ranking, places, labels))) + "." + left_out,)
     found = _answers(told, ranked, places)
     if len(ranked) == 2 and found:
         # The answer to the only question of two services is the sentence on the table.
         return (f"{found[0].sentence}{left_out}",)
-    first = _capital(told.order(ranked, _names(ranking, places))) + "."
+    first = _capital(told.order(ranked, _names(ranking, places, labels))) + "."
     kept = _most_important(found)
     left = len(found) - len(kept)
     more = (f"The answers to {left} more questions of this kind are in verdicts.jsonl.",) if left > 0 else ()
@@ -106,14 +71,14 @@ class _Answer:
     sentence: str
 
 
-def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]:
+def _answers(told: Order, ranked: Sequence[str], places: Places) -> list[_Answer]:
     """The answer to every question of two or more services, the important kinds first."""
     groups: dict[Question, list[str]] = {}
     for a, b in combinations(ranked, 2):
         topic = question(a, b, places)
         if topic.by in ("server", "framework", "python", "base", "package", "settings"):
             groups.setdefault(topic, []).extend((a, b))
-    differs, found = _differs(ranked, places), list[_Answer]()
+    differs, found = differing(ranked, places), list[_Answer]()
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
@@ -136,7 +101,7 @@ def _answers(told: Told, ranked: Sequence[str], places: Places) -> list[_Answer]
     return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
 
 
-def _sweep(told: Told, services: Sequence[str], places: Places, differs: set[str]) -> str:
+def _sweep(told: Order, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in one knob whose values are numbers; empty for any others."""
     settings = {name: settings_of(places[name].settings) for name in services}
     first = settings[services[0]]
@@ -147,7 +112,7 @@ def _sweep(told: Told, services: Sequence[str], places: Places, differs: set[str
     if ordered is None:
         return ""
     place = places[services[0]]
-    who = _coordinate(place, "server") if differs <= {"settings", "server"} else _label(place, differs - {"settings"})
+    who = place.server if differs <= {"settings", "server"} else label_of(place, differs - {"settings"})
     same = {knob: value for knob, value in first.items() if knob not in varied}
     who += f" ({setting_words(same)})" if same else ""
     return sweep_sentence(told, ordered, varied[0], settings, who)
@@ -158,7 +123,7 @@ def only_gunicorn(places: Iterable[Coordinates]) -> bool:
     return {place.server.partition("-")[0] for place in places} == {WORKERS}
 
 
-def _workers(told: Told, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
+def _workers(told: Order, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
     """The worker models of one app, each against the synchronous one."""
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
     for other in services:
@@ -194,58 +159,31 @@ def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
     return [found[number] for number in sorted(chosen)]
 
 
-def _names(ranking: Ranking, places: Places) -> dict[str, str]:
+def _names(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> dict[str, str]:
     """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
-    differs = _differs([row.service for row in ranking.rows], places)
+    differs = differing([row.service for row in ranking.rows], places)
     if differs == {"settings"}:
-        return {row.service: f"{places[row.service].server} with {row.label}" for row in ranking.rows}
+        return {name: f"{places[name].server} with {label}" for name, label in labels.items()}
     frameworks = not {"server", "python", "base", "package", "settings"} & differs
-    return {row.service: framework_words(row.label) if frameworks else row.label for row in ranking.rows}
+    return {name: framework_words(label) if frameworks else label for name, label in labels.items()}
 
 
 def _sentence(context: str, words: str) -> str:
     return f"{_capital(f'{context}, {words}' if context else words)}."
 
 
-def _differs(services: Iterable[str], places: Places) -> set[str]:
-    """The coordinates in which services differ, as far as these are known."""
-    known = [places[name] for name in services if name in places]
-    return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known} - {UNKNOWN}) > 1}
-
-
-def _label(place: Coordinates, differs: set[str]) -> str:
-    stack = {"server", "framework"} & differs
-    parts = [_coordinate(place, stack.pop()) if len(stack) == 1 else place.stack] if stack else []
-    told = [name for name in ("python", "base", "package") if name in differs and place.python != UNKNOWN]
-    parts += [_coordinate(place, name) for name in told]
-    if "settings" not in differs or not place.settings:
-        return ", ".join(parts)
-    own = settings_of(place.settings)
-    parts = [*filter(None, [own.pop(REF, "")]), *parts]
-    words = setting_words(own)
-    return " with ".join(filter(None, (", ".join(parts), words)))
-
-
-def _coordinate(place: Coordinates, name: str) -> str:
-    if name == "python":
-        return f"Python {place.python}"
-    if name == "package":
-        return place.package.replace("==", " ") if place.package else "the locked version"
-    return str(getattr(place, name))
-
-
 def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     """What the services of a question have in common, as far as others of the table have not."""
     shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
     own = shared.get(by, f"with {place.stack}")
-    also = [f"on {_coordinate(place, name)}" for name in ("python", "base") if name in differs and name != by]
+    also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
     if "settings" in differs and by != "settings" and place.settings:
         also.append(f"with {setting_words(settings_of(place.settings))}")
     return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
 
 
 def _prose(place: Coordinates, name: str) -> str:
-    return framework_words(place.framework) if name == "framework" else _coordinate(place, name)
+    return framework_words(place.framework) if name == "framework" else coordinate_words(place, name)
 
 
 def _worker(place: Coordinates) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bench.core.formats import joined
+
 _COUNTED = {"WORKERS": "worker", "THREADS": "thread", "DB_POOL_TOTAL": "database connection"}
 _WORDS = {
     "CPU_QUOTA": "a quota of {} CPU",
@@ -16,8 +18,7 @@ _ASKED = {"CPU_QUOTA": "Which CPU quota", "MEMORY": "How much memory", "KEEPALIV
 
 def setting_words(settings: Mapping[str, str]) -> str:
     """`4 workers and 2 threads`; settings of which no more is known are `NAME=VALUE`."""
-    words = [_one(name, value) for name, value in settings.items()]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+    return joined([_one(name, value) for name, value in settings.items()])
 
 
 def _one(name: str, value: str) -> str:
@@ -35,7 +36,7 @@ def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
     varied = [name for name in names if len({settings.get(name) for settings in given}) > 1]
     same = {name: value for name, value in given[0].items() if name not in varied}
     if len(varied) != 1:
-        asked = f"Which {', '.join(varied[:-1])} and {varied[-1]}"
+        asked = f"Which {joined(varied)}"
     elif varied[0] in _COUNTED:
         asked = f"How many {_COUNTED[varied[0]]}s"
     else:

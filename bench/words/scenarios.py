@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from bench.analysis.waits import WaitsFor, wait_of
 
 BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
 """Apps without a framework, by the name that the matrix has for them."""
@@ -24,9 +24,6 @@ _FRAMEWORKS = BARE | {
     "robyn": "Robyn",
     "tornado": "Tornado",
 }
-_DELAY = re.compile(r"delay-(\d+)\Z")
-_UPSTREAM = re.compile(r"simple-request-(\d+)\Z")
-_DATABASE = re.compile(r"(db|queries-\d+|updates-\d+|fortunes|create-data)-")
 
 
 def framework_words(name: str) -> str:
@@ -36,11 +33,14 @@ def framework_words(name: str) -> str:
 
 def wait_words(scenario: str) -> str:
     """What every answer has to wait for: `20 ms`, `an upstream`, `the database`; empty if nothing."""
-    if found := _DELAY.match(scenario):
-        return f"{found[1]} ms" if int(found[1]) else ""
-    if found := _UPSTREAM.match(scenario):
-        return f"an upstream that takes {found[1]} ms" if int(found[1]) else "an upstream"
-    return "the database" if _DATABASE.match(scenario) else ""
+    wait = wait_of(scenario)
+    if wait is None:
+        return ""
+    if wait.on is WaitsFor.TIMER:
+        return f"{wait.ms} ms"
+    if wait.on is WaitsFor.UPSTREAM:
+        return f"an upstream that takes {wait.ms} ms" if int(wait.ms) else "an upstream"
+    return "the database"
 
 
 def explained(scenario: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
 from bench.analysis.tables.metric import Metric
-from bench.analysis.words.settings import setting_words
-from bench.analysis.words.tables.order import CPU, REQUESTS, Gap, Told, listed, percent_words
+from bench.core.formats import listed, size
+from bench.words.settings import setting_words
+from bench.words.tables.order import CPU, REQUESTS, Order, interval_words, much
 
 Settings = Mapping[str, str]
 """Of one service: values by knob."""
@@ -22,7 +23,7 @@ def in_order(services: Sequence[str], knob: str, settings: Mapping[str, Settings
     return sorted(services, key=lambda name: values[name])
 
 
-def sweep_sentence(told: Told, services: Sequence[str], knob: str, settings: Mapping[str, Settings], who: str) -> str:
+def sweep_sentence(told: Order, services: Sequence[str], knob: str, settings: Mapping[str, Settings], who: str) -> str:
     """The sentence on one service with rising values of a knob, without its full stop; `who` names the service.
 
     More stop helping at the smallest value that no larger one is shown to be faster than.
@@ -47,14 +48,14 @@ def sweep_sentence(told: Told, services: Sequence[str], knob: str, settings: Map
         gap = told.gap(best, name)
         assert gap is not None
         if told.ranking.metric is Metric.CPU:
-            parts.append(f"{words[name]} {subject} needs {gap.much(CPU)} {words[best]} ({gap.interval})")
+            parts.append(f"{words[name]} {subject} needs {much(gap, CPU)} {words[best]} ({interval_words(gap)})")
         else:
-            parts.append(f"{words[best]} {subject} served {gap.much(REQUESTS)} {words[name]} ({gap.interval})")
+            parts.append(f"{words[best]} {subject} served {much(gap, REQUESTS)} {words[name]} ({interval_words(gap)})")
         subject = "it"
     return "; ".join(parts)
 
 
-def _pair(told: Told, services: Sequence[str], words: Mapping[str, str], who: str) -> str:
+def _pair(told: Order, services: Sequence[str], words: Mapping[str, str], who: str) -> str:
     one, other = services
     if not told.apart(one, other):
         return told.pair(one, other, {one: f"{who} {words[one]}", other: words[other]})
@@ -66,29 +67,29 @@ def _pair(told: Told, services: Sequence[str], words: Mapping[str, str], who: st
     )
 
 
-def _faster(told: Told, one: str, other: str) -> bool:
+def _faster(told: Order, one: str, other: str) -> bool:
     gap = told.gap(one, other)
     return gap is not None and gap.called and gap.value > 0
 
 
-def _gain(told: Told, best: str, first: str, words: Mapping[str, str], who: str) -> str:
+def _gain(told: Order, best: str, first: str, words: Mapping[str, str], who: str) -> str:
     """How much the value at which more stop helping is ahead of the smallest one."""
     gap = told.gap(best, first)
     if gap is None or not gap.called:
         return f"{words[best]} {who} is faster than with a value between that and the smallest"
     if told.ranking.metric is Metric.CPU:
-        return f"{words[first]} {who} needs {gap.much(CPU)} {words[best]} ({gap.interval})"
-    return f"{words[best]} {who} served {gap.much(REQUESTS)} {words[first]} ({gap.interval})"
+        return f"{words[first]} {who} needs {much(gap, CPU)} {words[best]} ({interval_words(gap)})"
+    return f"{words[best]} {who} served {much(gap, REQUESTS)} {words[first]} ({interval_words(gap)})"
 
 
 def _more(names: Sequence[str], words: Mapping[str, str]) -> str:
     return listed([words[name] for name in names])
 
 
-def _at_most(told: Told, best: str, more: Sequence[str]) -> str:
+def _at_most(told: Order, best: str, more: Sequence[str]) -> str:
     """` (at most 3.1 % faster)`: the farthest that the intervals reach."""
-    gaps: list[Gap | None] = [told.gap(name, best) for name in more]
+    gaps = [told.gap(name, best) for name in more]
     bounds = [gap.bounds for gap in gaps if gap is not None and gap.bounds is not None]
     if len(bounds) < len(more):
         return ""
-    return f" (at most {percent_words(max(0.0, *(high for _, high in bounds)))} faster)"
+    return f" (at most {size(max(0.0, *(high for _, high in bounds)))} faster)"

@@ -8,32 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.analysis.tables.ranking import Ranking, Row
-from bench.analysis.words.conclusions import Coordinates
-from bench.analysis.words.tables.answers import only_gunicorn, under
-from bench.analysis.words.tables.order import Told
-from bench.core.files import items, mapping
+from bench.analysis.coordinates import Coordinates, Places
+from bench.analysis.runs.refs import Pair, ref_of
+from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.core.files import mapping
 from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
+from bench.words.tables.answers import only_gunicorn, under
+from bench.words.tables.order import Order
+from bench.words.tables.remarks import note_of
 
 MOST = 6
 """Pairs that get a sentence."""
-Pair = tuple[str, str]
-"""The names of a base and of its head."""
 
 
-def pairs_of(facts: Mapping[str, Any]) -> tuple[Pair, ...]:
-    """The services of two refs that belong together, from run.json; none of a run without refs."""
-    found = map(items, items(mapping(facts.get("refs")).get("pairs")))
-    return tuple((str(pair[0]), str(pair[1])) for pair in found if len(pair) == 2)
-
-
-def ref_of(place: Coordinates) -> str:
-    """The ref that a service is from; empty if it is none of two."""
-    return settings_of(place.settings).get(REF, "")
-
-
-def ref_question(pairs: Sequence[Pair], places: Mapping[str, Coordinates]) -> str:
+def ref_question(pairs: Sequence[Pair], places: Places) -> str:
     """What a table of two refs answers; empty for any other."""
     known = [(places[a], places[b]) for a, b in pairs if a in places and b in places]
     if not known:
@@ -44,7 +33,7 @@ def ref_question(pairs: Sequence[Pair], places: Mapping[str, Coordinates]) -> st
     return f"{ref_of(head)} against {ref_of(base)}?{same}"
 
 
-def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Mapping[str, Coordinates]) -> tuple[str, ...]:
+def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tuple[str, ...]:
     """A sentence for each pair of a table, then how many are left; none where it has no pairs."""
     rows = {row.service: row for row in ranking.rows}
     own = [pair for pair in pairs if rows.keys() >= set(pair) and places.keys() >= set(pair)]
@@ -68,8 +57,8 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Mapping[str, 
     return (*found[:MOST], *more)
 
 
-def _why_lost(ref: str, row: Row) -> str:
-    return f"{ref} {'cannot be compared' if row.windows else 'has no figure'} ({row.note})"
+def _why_lost(ref: str, row: RankedRow) -> str:
+    return f"{ref} {'cannot be compared' if row.windows else 'has no figure'} ({note_of(row)})"
 
 
 def _name(place: Coordinates, several: bool) -> str:
@@ -80,7 +69,7 @@ def _name(place: Coordinates, several: bool) -> str:
 
 def _order(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:
     ordered = [row.service for row in ranking.rows if row.service in pair]
-    return Told(ranking).order(ordered, names)
+    return Order(ranking).order(ordered, names)
 
 
 def against(facts: Mapping[str, Any]) -> str:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from bench.analysis.tables.ranking import Ranking, Row
-from bench.analysis.words.tables.order import Told, listed
+from bench.analysis.runs.own_app import Facts, own_app_of, service_of, workers_of
+from bench.analysis.tables.gaps import Gaps
+from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import items, mapping
-from bench.core.formats import number
-
-Facts = Mapping[str, Any]
-SECONDS_PER_HOUR = 3600
-
-
-def own_app_of(facts: Facts) -> Facts:
-    """run.json's entry of the app; empty in a run of the matrix."""
-    return mapping(facts.get("own_app"))
+from bench.core.formats import listed, number
+from bench.words.tables.remarks import note_of
 
 
 def own_app_answers(facts: Facts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
@@ -38,10 +31,10 @@ def request_words(app: Facts, scenario: str) -> str:
 def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     measured = [row for row in ranking.rows if row.windows]
     if not measured:
-        return f"no server has a figure: {ranking.rows[0].note if ranking.rows else 'nothing was measured'}."
+        return f"no server has a figure: {note_of(ranking.rows[0]) if ranking.rows else 'nothing was measured'}."
     if len(measured) == 1:
         [only] = measured
-        lost = [f"{server_words(facts, row.service)} ({row.note})" for row in ranking.rows if not row.windows]
+        lost = [f"{server_words(facts, row.service)} ({note_of(row)})" for row in ranking.rows if not row.windows]
         others = f" Without figures: {listed(lost)}." if lost else ""
         return f"only {setting_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
     if ranking.look is None:
@@ -52,7 +45,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         return f"no server can be named: no two of {apart} were ever measured in one window."
     best = ranked[0]
     figures = f"{setting_words(facts, best.service)}: {figures_words(best)}."
-    equal = [server_words(facts, name) for name in Told(ranking).front([row.service for row in ranked])]
+    equal = [server_words(facts, name) for name in Gaps(ranking).front([row.service for row in ranked])]
     if len(equal) > 1:
         return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
     return f"run it on {figures}"
@@ -76,27 +69,10 @@ def server_words(facts: Facts, service: str) -> str:
     return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 and not entry.get("url") else name
 
 
-def figures_words(row: Row) -> str:
+def figures_words(row: RankedRow) -> str:
     """Requests/s and CPU time of a row."""
     parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
     if row.cpu_us:
         per_core = number(1e6 / row.cpu_us.mean)
         parts.append(f"{number(row.cpu_us.mean)} µs of CPU per request, or {per_core} requests/s per core")
     return "; ".join(parts) or "no figure"
-
-
-def service_of(facts: Facts, service: str) -> Facts:
-    """run.json's entry of a service."""
-    return mapping(mapping(facts.get("services")).get(service))
-
-
-def workers_of(facts: Facts) -> str:
-    """The number of worker processes of every service."""
-    return str(mapping(facts.get("knobs")).get("WORKERS") or "?")
-
-
-def price_of(app: Facts, cpu_us: float) -> float | None:
-    """What a million requests cost, in the unit of the price of a CPU hour; None where no price was given."""
-    price = app.get("cpu_hour_price")
-    # Microseconds of CPU per request are seconds per million of them.
-    return float(price) * cpu_us / SECONDS_PER_HOUR if isinstance(price, int | float) else None

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.tables.observations import tables_of
+from bench.analysis.cells.bound_tools import bound_tools
+from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.analysis.words.runs.bound_tools import bound_tools
 from bench.core.files import items, mapping
-from bench.core.formats import rounds_words
+from bench.core.formats import plural
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.validity.run_rules import noise_limits_of
+from bench.words.runs.bound_tools import bound_words
 
 MOST_ROUNDS = 99
 """That --rounds takes."""
@@ -25,7 +26,7 @@ OFTEN = 0.1
 def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Iterable[Record]) -> tuple[str, ...]:
     """The lines; `facts` is run.json, with what was expected before the run began."""
     every = list(records)
-    bound = tuple(bound_tools(every))
+    bound = tuple(map(bound_words, bound_tools(every)))
     run = str(facts.get("run") or "RUN")
     lines = [*_of_rankings(rankings, run, {table.key: table.rounds for table in tables_of(facts)})]
     if not lines and rankings:
@@ -51,13 +52,13 @@ def _of_rankings(rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[s
     if early:
         rounds, first = min(one.rounds for one in early), early[0].looks[0]
         yield (
-            f"{_name(early)}: {rounds_words(rounds)} of the {first} before the first look;"
+            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look;"
             f" scripts/matrix.sh --resume {run} goes on."
         )
     if cut:
         rounds, last = min(one.rounds for one in cut), cut[0].looks[-1]
         yield (
-            f"{_name(cut)}: {_count(cut)} no verdict after {rounds_words(rounds)};"
+            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')};"
             f" scripts/matrix.sh --resume {run} goes on to {last}."
         )
     if done:

@@ -10,6 +10,7 @@ from typing import Any
 from bench.analysis.runs.compatibility import UNKNOWN, conditions
 from bench.analysis.runs.facts import RunFacts
 from bench.core.files import items, mapping
+from bench.core.formats import first_of
 from bench.matrix.pins import Pins
 from bench.run.reader import ServiceFacts
 
@@ -116,7 +117,7 @@ def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
             if one != other and (pins.whole or (one and other)):
                 changed.setdefault((package, one or "none", other or "none"), []).append(name)
     for (package, one, other), where in sorted(changed.items()):
-        yield _line(f"package {package}", one, other) + f" ({_few(where)})"
+        yield _line(f"package {package}", one, other) + f" ({first_of(where, SHOWN)})"
     unknown = [name for name in names if name in now.pins and not (name in known and then.services[name].packages)]
     yield from _listed("packages then are not known", unknown)
 
@@ -144,8 +145,4 @@ def _what(line: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _listed(words: str, names: Sequence[str]) -> Iterator[str]:
     if names:
-        yield f"{words}: {_few(names)}"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        yield f"{words}: {first_of(names, SHOWN)}"

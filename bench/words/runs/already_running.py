@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.analysis.words.runs.own_app import own_app_of, request_words
+from bench.analysis.runs.own_app import own_app_of
 from bench.core.files import mapping
 from bench.plan.running import NO_COUNTERS, OWNED
 from bench.run.reader import Run
+from bench.words.runs.own_app import request_words
 
 FACT = "already running"
 
