@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.differences import INVALID
-from bench.analysis.runs.package_pairs import package_pairs
-from bench.analysis.runs.refs import pairs_of
+from bench.analysis.runs.pairs import package_pairs, pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking

@@ -46,9 +46,7 @@ from bench.run.reader import Run, ServiceFacts
 from bench.words.conclusions import by_question, conclusions
 from bench.words.runs.advice import advice
 from bench.words.runs.already_running import already_running
-from bench.words.runs.load_generators import loadgen_words
-from bench.words.runs.machines import machines_words
-from bench.words.runs.network_cost import network_cost
+from bench.words.runs.machines import loadgen_words, machines_words, network_cost
 from bench.words.runs.own_app import own_app_answers
 from bench.words.runs.package_facts import package_facts
 from bench.words.runs.side_by_side import side_by_side

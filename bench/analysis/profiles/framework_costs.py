@@ -30,7 +30,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class CostFigure:
     """The median of some rounds, and the lowest and highest of them."""
 
     middle: float
@@ -48,11 +48,11 @@ class Figure:
 class Cost:
     """A service's CPU time per request on one route in us, and its share of the bare app's in the same rounds."""
 
-    us: Figure
-    share: Figure | None
+    us: CostFigure
+    share: CostFigure | None
 
     @property
-    def figure(self) -> Figure:
+    def figure(self) -> CostFigure:
         """What services of a group are compared by: shares where there is a bare app, else CPU time."""
         return self.share or self.us
 
@@ -95,8 +95,8 @@ def costs(windows: Iterable[Window], groups: Iterable[Group]) -> Costs:
     return found
 
 
-def _figure(values: Sequence[float]) -> Figure:
-    return Figure(median(values), min(values), max(values), len(values))
+def _figure(values: Sequence[float]) -> CostFigure:
+    return CostFigure(median(values), min(values), max(values), len(values))
 
 
 def outliers(found: Costs, groups: Sequence[Group]) -> Mapping[tuple[str, str], float]:

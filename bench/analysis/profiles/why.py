@@ -20,7 +20,7 @@ TOO_FEW_ROUNDS = "fewer than three rounds know the CPU time per request of both"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CostDifference:
     """A function, as `file:function`, or a package, whose cost differs by more than chance; in µs per request."""
 
     name: str
@@ -35,8 +35,8 @@ class Why:
     base: Profile
     head: Profile
     costs: Apart | None = None
-    functions: tuple[Finding, ...] = ()
-    packages: tuple[Finding, ...] = ()
+    functions: tuple[CostDifference, ...] = ()
+    packages: tuple[CostDifference, ...] = ()
     within: int = 0
     missing: str = ""
 
@@ -63,7 +63,7 @@ def _why(contrast: Contrast, base: Profile, head: Profile, records: Sequence[Rec
 
 def _findings(
     costs: Apart, sides: tuple[Profile, Profile], count: Callable[[Mapping[Stack, int]], Mapping[str, int]]
-) -> tuple[tuple[Finding, ...], int]:
+) -> tuple[tuple[CostDifference, ...], int]:
     """The largest differences that chance does not explain, and how many names show none."""
     counts = [count(side.stacks) for side in sides]
     names = {name for found in counts for name in found}
@@ -73,6 +73,6 @@ def _findings(
             (found.get(name, 0) / side.alike, side.samples / side.alike)
             for found, side in zip(counts, sides, strict=True)
         )
-        every.append(Finding(name, shift(costs, base, head, len(names))))
+        every.append(CostDifference(name, shift(costs, base, head, len(names))))
     shown = sorted((one for one in every if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name))
     return tuple(shown[:MOST_FINDINGS]), len(every) - len(shown)

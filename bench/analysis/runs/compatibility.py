@@ -42,7 +42,7 @@ MEMORY_SLACK = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Discrepancy:
     """One fact that differs between two runs; `forbids` a comparison if figures depend on it."""
 
     name: str
@@ -56,7 +56,7 @@ class Difference:
 class Compatibility:
     """All differences, those that forbid a comparison first."""
 
-    differences: tuple[Difference, ...] = field(default=())
+    differences: tuple[Discrepancy, ...] = field(default=())
 
     @property
     def comparable(self) -> bool:
@@ -76,25 +76,25 @@ def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
     return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
 
 
-def conditions(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def conditions(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """What differs in the project, its images, the engine, the machine and the settings."""
     yield from _harness(one, other)
     yield from _machine(one, other)
     yield from _settings(one, other)
 
 
-def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     for name in dict.fromkeys([*one.changed, *other.changed]):
         words = ["modified" if name in facts.changed else "as planned" for facts in (one, other)]
-        yield Difference(name, words[0], words[1], why="by its sha256 in run.json")
+        yield Discrepancy(name, words[0], words[1], why="by its sha256 in run.json")
 
 
-def _harness(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _harness(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     first, second = (mapping(facts.run.get("harness")) for facts in (one, other))
     if first.get("hash") != second.get("hash"):
         parts = [mapping(harness.get("parts")) for harness in (first, second)]
         differ = [name for name in parts[0] if parts[0].get(name) != parts[1].get(name)] if all(parts) else []
-        yield Difference("harness", _version(first), _version(second), why=", ".join(differ))
+        yield Discrepancy("harness", _version(first), _version(second), why=", ".join(differ))
     yield from _mapped("image of", mapping(first.get("images")), mapping(second.get("images")))
     for name in ("containers", "engine"):
         yield from _differs(name, one.run.get(name), other.run.get(name))
@@ -104,7 +104,7 @@ def _version(harness: Mapping[str, Any]) -> str:
     return f"{harness.get('version', 'unknown')} ({str(harness.get('hash') or UNKNOWN)[:12]})"
 
 
-def _machine(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _machine(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     first, second = ({k: v for k, v in mapping(f.run.get("host")).items() if k != "missing"} for f in (one, other))
     sizes = [size for host in (first, second) if isinstance(size := host.get("memory_bytes"), int)]
     if len(sizes) == 2 and max(sizes) - min(sizes) <= MEMORY_SLACK * max(sizes):
@@ -113,14 +113,14 @@ def _machine(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
     yield from _mapped("kind of node for", one.node_kinds, other.node_kinds)
 
 
-def _settings(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _settings(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     first, second = (
         {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_SETTINGS} for f in (one, other)
     )
     yield from _mapped("setting", first, second)
 
 
-def _tools(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _tools(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """Versions and limits of the tools that both runs used."""
     first, second = _by_tool(one.records), _by_tool(other.records)
     for tool in sorted(first.keys() & second.keys()):
@@ -138,12 +138,12 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
     return found
 
 
-def _loads(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _loads(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
     first, second = _cells(one.plan), _cells(other.plan)
     both = [cell for cell in first if cell in second]
     if not both:
-        yield Difference("loads", _few(first), _few(second), why="no scenario, tool and level in common")
+        yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
     for cell in both:
         for name in LOAD_FIELDS:
             words = [_set(_value(line.get(name)) for line in lines[cell]) for lines in (first, second)]
@@ -172,7 +172,7 @@ def _shortened(names: Sequence[str]) -> str:
     return first_of(names, 3) or "none"
 
 
-def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
+def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """What the services that both have are made of."""
     listed = [mapping(facts.run.get("services")) for facts in (one, other)]
     for name in sorted(one.services.keys() & other.services.keys()):
@@ -184,7 +184,7 @@ def _services(one: RunFacts, other: RunFacts) -> Iterator[Difference]:
         yield from _differs(f"Python of {name}", first.python_build, second.python_build)
         yield from _differs(f"limits of {name}", _words(first.limits), _words(second.limits))
         packages = list(_packages(first.packages, second.packages))
-        yield from (Difference(f"packages of {name}", *pair, forbids=False) for pair in packages)
+        yield from (Discrepancy(f"packages of {name}", *pair, forbids=False) for pair in packages)
         ids = [_image(facts, name) for facts in (one, other)]
         # Different packages explain a different image; with the same packages, something else has changed.
         why = "its packages differ" if packages else "same packages, but rebuilt: system packages may differ"
@@ -205,14 +205,14 @@ def _image(facts: RunFacts, name: str) -> str | None:
     return ran or facts.services[name].image_id
 
 
-def _mapped(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Difference]:
+def _mapped(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Discrepancy]:
     for name in dict.fromkeys([*one, *other]):
         yield from _differs(f"{what} {name}", one.get(name), other.get(name))
 
 
-def _differs(name: str, one: Any, other: Any, *, forbids: bool = True, why: str = "") -> Iterator[Difference]:
+def _differs(name: str, one: Any, other: Any, *, forbids: bool = True, why: str = "") -> Iterator[Discrepancy]:
     if one != other:
-        yield Difference(name, _value(one), _value(other), forbids, why)
+        yield Discrepancy(name, _value(one), _value(other), forbids, why)
 
 
 def _value(value: Any) -> str:

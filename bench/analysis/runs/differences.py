@@ -135,7 +135,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Uncorrected:
     """A key of both runs, before the correction for the table."""
 
     base: CellDifference
@@ -208,12 +208,12 @@ def figure_of(sample: Sample) -> CellFigure:
     )
 
 
-def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
+def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Uncorrected:
     before, after = one.cells[key], other.cells[key]
     base = _unjudged(one, other, key, NOT_ENOUGH)
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
-        return _Row(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
+        return _Uncorrected(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
     shift = Shift(before.values, after.values)
     margin = MARGIN if drift is None else max(MARGIN, drift.bound)
     base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
@@ -221,7 +221,7 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Row:
     if not (word or reason or drift):
         base = replace(base, margin=None)
         reason = "no null server in both runs, so changes of the host between them are unknown"
-    return _Row(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
+    return _Uncorrected(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
 
 
 def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
@@ -238,7 +238,7 @@ def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None)
     return "", ""
 
 
-def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDifference:
+def _judged(row: _Uncorrected, adjusted: float, rejected: int, rows: int) -> CellDifference:
     shift, base = row.shift, row.base
     if shift is None or base.word.startswith(NOT_COMPARABLE):
         return base
@@ -267,7 +267,7 @@ def _judged(row: _Row, adjusted: float, rejected: int, rows: int) -> CellDiffere
     )
 
 
-def _missing(interval: Interval, row: _Row) -> str:
+def _missing(interval: Interval, row: _Uncorrected) -> str:
     if interval.sign == 0:
         return f"the interval contains 0 and is not within ±{percent_of(MARGIN):.1f} %"
     if row.margin > MARGIN:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.profiles.sampled import Profile
-from bench.analysis.profiles.why import Finding, Why
+from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.ranking import Ranking
 from bench.analysis.waits import wait_of
@@ -83,9 +83,9 @@ def _words(why: Why, base: str, head: str) -> Iterable[str]:
             yield f"{name}: {100 * (1 - side.seen):.0f} % of its CPU time was used by threads that run no Python."
 
 
-def _row(one: Finding) -> tuple[str, ...]:
+def _row(one: CostDifference) -> tuple[str, ...]:
     return one.name, number(one.shift.base), number(one.shift.head), _difference(one)
 
 
-def _difference(one: Finding) -> str:
+def _difference(one: CostDifference) -> str:
     return f"{one.shift.difference:+.1f} ({one.shift.low:+.1f} to {one.shift.high:+.1f})"

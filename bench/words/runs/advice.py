@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.cells.bound_tools import bound_tools
+from bench.analysis.cells.bound_tools import BoundTool, bound_tools
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.files import items, mapping
-from bench.core.formats import plural
+from bench.core.formats import MOST_NAMES, listed, plural
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.validity.bound_cells import BOUND_AFTER
 from bench.validity.run_rules import noise_limits_of
-from bench.words.runs.bound_tools import bound_words
 
 MOST_ROUNDS = 99
 """That --rounds takes."""
@@ -26,7 +26,7 @@ OFTEN = 0.1
 def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Iterable[Record]) -> tuple[str, ...]:
     """The lines; `facts` is run.json, with what was expected before the run began."""
     every = list(records)
-    bound = tuple(map(bound_words, bound_tools(every)))
+    bound = tuple(map(_of_bound, bound_tools(every)))
     run = str(facts.get("run") or "RUN")
     lines = [*_of_rankings(rankings, run, {table.key: table.rounds for table in tables_of(facts)})]
     if not lines and rankings:
@@ -115,3 +115,16 @@ def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[s
             f"Other programs or the hypervisor took CPU in {noisy} of {len(seen)} windows, so that intervals are"
             " wider; a quieter machine would help."
         )
+
+
+def _of_bound(found: BoundTool) -> str:
+    """What a tool could not load, and what would help."""
+    them = "them" if len(found.services) > 1 else "it"
+    line = f"{found.tool} is the limit for {_services(found.services)}: no requests/s of {them} by {found.tool}"
+    line += f", and no more than {BOUND_AFTER} rounds; " if found.ended else "; "
+    line += f"{listed(found.others)} could load {them}, and " if found.others else ""
+    return f"{line}more CPUs for the load generator (LOADGEN_CPUS) would help."
+
+
+def _services(services: tuple[str, ...]) -> str:
+    return listed(services) if len(services) == MOST_NAMES + 1 else listed(services, MOST_NAMES, MOST_NAMES)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.analysis.runs.compatibility import Compatibility, Difference
+from bench.analysis.runs.compatibility import Compatibility, Discrepancy
 
 
-def difference_words(found: Difference) -> str:
+def difference_words(found: Discrepancy) -> str:
     """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
     why = f" ({found.why})" if found.why else ""
     return f"{'incompatible' if found.forbids else 'noted'}: {found.name}: {found.one} vs {found.other}{why}"

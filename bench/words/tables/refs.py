@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.analysis.coordinates import Coordinates, Places
-from bench.analysis.runs.refs import Pair, ref_of
+from bench.analysis.runs.pairs import Pair, ref_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
 from bench.matrix.knobs import REF

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.analysis.coordinates import Places, places_of
 from bench.analysis.reference_results import ReferenceComparison, reference_results
-from bench.analysis.runs.refs import Pair, pairs_of
+from bench.analysis.runs.pairs import Pair, pairs_of
 from bench.analysis.tables.published_ratios import along_axes, published_beside
 from bench.analysis.tables.ranking import Cheapest, RankedRow, Ranking
 from bench.analysis.tables.turn_bias import TurnBias

@@ -6,7 +6,7 @@ import pytest
 
 from bench.analysis.profiles.framework_costs import (
     Cost,
-    Figure,
+    CostFigure,
     Group,
     Reversal,
     Window,
@@ -22,7 +22,7 @@ def group(*services: str, bare: str | None = None, kind: str = "async") -> Group
 
 
 def cost(value: float, spread: float = 0.0, rounds: int = 3) -> Cost:
-    figure = Figure(value, value * (1 - spread / 2), value * (1 + spread / 2), rounds)
+    figure = CostFigure(value, value * (1 - spread / 2), value * (1 + spread / 2), rounds)
     return Cost(figure, figure)
 
 
@@ -36,7 +36,7 @@ def test_a_share_compares_windows_of_the_same_round() -> None:
         Window("alone", "/json", 1, 7_000),
     ]
     found = costs(windows, [group("bare", "own", bare="bare"), group("alone")])
-    assert found["own", "/json"] == Cost(us=Figure(35, 20, 50, 2), share=Figure(2.25, 2, 2.5, 2))
+    assert found["own", "/json"] == Cost(us=CostFigure(35, 20, 50, 2), share=CostFigure(2.25, 2, 2.5, 2))
     assert found["own", "/json"].figure.spread == pytest.approx(0.5 / 2.25)
     assert found["bare", "/json"].share is found["alone", "/json"].share is None
     assert [window.round for window in void(windows)] == [3]

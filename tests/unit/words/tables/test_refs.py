@@ -8,7 +8,7 @@ from typing import Any
 from known_rankings import place, ranking
 
 from bench.analysis.coordinates import Coordinates
-from bench.analysis.runs.refs import pairs_of
+from bench.analysis.runs.pairs import pairs_of
 from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.ranking import NoFigure, Ranking, Unranked
 from bench.words.names import labels_of

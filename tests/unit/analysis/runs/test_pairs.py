@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.analysis.runs.package_pairs import package_pairs
+from bench.analysis.runs.pairs import package_pairs
 
 
 def service(stack: str, package: str | None = None, **place: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Two refs that a run compares: which services belong together, and which ref each is from."""
+"""Which services of a run are compared with each other: those of two refs, and versions of a package."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from bench.plan.measurement import settings_of
 
 Pair = tuple[str, str]
 """The names of a base and of its head."""
+SAME = ("stack", "python", "base", "settings")
+"""What a service and its base have in common."""
 
 
 def pairs_of(facts: Mapping[str, Any]) -> tuple[Pair, ...]:
@@ -23,3 +25,12 @@ def pairs_of(facts: Mapping[str, Any]) -> tuple[Pair, ...]:
 def ref_of(place: Coordinates) -> str:
     """The ref that a service is from; empty if it is none of two."""
     return settings_of(place.settings).get(REF, "")
+
+
+def package_pairs(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(base, head) of every service that a run has with several versions of a package, in the order of the plan."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for name, service in facts["services"].items():
+        groups.setdefault(tuple(service.get(key) for key in SAME), []).append(name)
+    versions = [names for names in groups.values() if any(facts["services"][name].get("package") for name in names)]
+    return [(first, other) for first, *others in versions for other in others]
