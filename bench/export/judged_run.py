@@ -39,8 +39,8 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
     for row in ranking.rows:
         figures = asdict(row)
         del figures["remarks"]
-        words = {"service": row.service, "label": told.label(row)}
-        last = {"note": told.note(row), "smallest_visible": figures.pop("smallest_visible")}
+        words = {"service": row.service, "label": told.labels[row.service]}
+        last = {"note": told.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
         yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}

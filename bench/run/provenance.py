@@ -81,7 +81,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "judge": (
         *(f"bench/{name}" for name in ("parse", "records", "stats", "validity")),
-        *("bench/analysis/causes.py", *(f"bench/analysis/cells/{name}.py" for name in ("cell", "knee", "latency"))),
+        "bench/analysis/causes.py",
+        *(f"bench/analysis/cells/{name}.py" for name in ("cell", "knee", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "metric", "observations", "planned")),
     ),
 }

@@ -13,6 +13,7 @@ from itertools import combinations
 
 from bench.analysis.coordinates import Places, coordinates_of
 from bench.core.formats import listed
+from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.questions import Question, question
@@ -65,9 +66,7 @@ def _of_table(told: ToldRanking) -> Conclusion:
 
 def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
     """The conclusions grouped by question, in the order of the first of each."""
-    groups: dict[str, list[Conclusion]] = {}
-    for conclusion in found:
-        groups.setdefault(conclusion.question, []).append(conclusion)
+    groups = grouped(found, lambda conclusion: conclusion.question)
     return tuple((words, tuple(group)) for words, group in groups.items())
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
-from bench.validity.bound_cells import BOUND_AFTER, CellKey, cell_key, is_bound
+from bench.validity.bound_cells import BOUND_AFTER, cell_key, is_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,8 @@ class BoundTool:
 def bound_tools(records: Iterable[Record]) -> Iterator[BoundTool]:
     """Each such tool of a run, in the order of its records."""
     every = [record for record in records if record.outcome == MEASURED and record.rate is None]
-    cells: dict[CellKey, list[Record]] = {}
-    for record in every:
-        if record.mode == "solo":
-            cells.setdefault(cell_key(record), []).append(record)
-    bound: dict[str, list[list[Record]]] = {}
-    for key, measured in cells.items():
-        if all(map(is_bound, measured)):
-            bound.setdefault(key[2], []).append(measured)
+    cells = grouped((record for record in every if record.mode == "solo"), cell_key).values()
+    bound = grouped((cell for cell in cells if all(map(is_bound, cell))), lambda cell: cell[0].tool)
     loaded = {(r.service, r.scenario): r.tool for r in every if r.mode in ("solo", "turns") and r.valid}
     for tool, found in bound.items():
         others = {loaded.get((measured[0].service, measured[0].scenario), "") for measured in found}

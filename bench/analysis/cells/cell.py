@@ -11,6 +11,7 @@ from statistics import fmean
 from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.cells.latency import Key, Latencies
 from bench.analysis.reference_results import ReferenceComparison
+from bench.core.groups import grouped
 from bench.matrix.service import stack_name
 from bench.records.record import MEASURED, Record
 
@@ -119,9 +120,7 @@ def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput)
 
 def cells_of(records: Iterable[Record], context: Context) -> list[Cell]:
     """The cells in the report's order: scenario, tool, level, service."""
-    groups: dict[tuple[str, str, str, str], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record.scenario, record.tool, record.level, record.service), []).append(record)
+    groups = grouped(records, lambda record: (record.scenario, record.tool, record.level, record.service))
     place = {name: index for index, name in enumerate(context.order)}
     keys = sorted(groups, key=lambda key: (*map(natural, key[:3]), place.get(key[3], len(place)), key[3]))
     return [Cell(tuple(sorted(groups[key], key=lambda record: (record.round, record.id)))) for key in keys]

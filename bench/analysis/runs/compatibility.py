@@ -14,6 +14,7 @@ from typing import Any
 from bench.analysis.runs.facts import RunFacts
 from bench.core.files import mapping
 from bench.core.formats import first_of
+from bench.core.groups import grouped
 from bench.records.record import Record
 
 UNKNOWN = "unknown"
@@ -131,11 +132,7 @@ def _tools(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
 
 
 def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        if record.tool_version is not None:
-            found.setdefault(record.tool, []).append(record)
-    return found
+    return grouped((record for record in records if record.tool_version is not None), lambda record: record.tool)
 
 
 def _loads(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:

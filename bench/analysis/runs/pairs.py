@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.analysis.coordinates import Coordinates
 from bench.core.files import items, mapping
+from bench.core.groups import grouped
 from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
 
@@ -29,8 +30,7 @@ def ref_of(place: Coordinates) -> str:
 
 def package_pairs(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(base, head) of every service that a run has with several versions of a package, in the order of the plan."""
-    groups: dict[tuple[Any, ...], list[str]] = {}
-    for name, service in facts["services"].items():
-        groups.setdefault(tuple(service.get(key) for key in SAME), []).append(name)
-    versions = [names for names in groups.values() if any(facts["services"][name].get("package") for name in names)]
+    services = facts["services"]
+    groups = grouped(services, lambda name: tuple(services[name].get(key) for key in SAME))
+    versions = [names for names in groups.values() if any(services[name].get("package") for name in names)]
     return [(first, other) for first, *others in versions for other in others]

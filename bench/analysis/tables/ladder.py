@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from bench.analysis.coordinates import Places
 from bench.analysis.tables.ranking import Ranking
-from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.stats.table_verdicts import TURNED
 
 LEAST = 3
 """Releases of a ladder: two are a comparison like any other."""
@@ -72,5 +72,5 @@ def verdict_of(ranking: Ranking, old: str, new: str) -> str:
         if (one.a, one.b) == (old, new):
             return one.verdict
         if (one.a, one.b) == (new, old):
-            return {FASTER: SLOWER, SLOWER: FASTER}.get(one.verdict, one.verdict)
+            return TURNED[one.verdict]
     return ""

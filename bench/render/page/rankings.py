@@ -121,7 +121,10 @@ def _table(place: int, told: ToldRanking, most: int) -> dict[str, Any]:
         "tiers": tiers[: len(tiers) - later],
         "later": tiers[len(tiers) - later :],
         "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
-        "unranked": [{"name": told.label(row), "rate": rate_words(row)[0], "note": told.note(row)} for row in unranked],
+        "unranked": [
+            {"name": told.labels[row.service], "rate": rate_words(row)[0], "note": told.notes[row.service]}
+            for row in unranked
+        ],
         "certainty": certainty_words(told),
         "figures": _figures(told, ranked, unranked, cpu),
     }
@@ -167,13 +170,13 @@ def _words(told: ToldRanking, row: _Placed, cpu: bool) -> dict[str, Any]:
     short, of = ("the best", "") if best else against_words(row.factor, cpu)
     return {
         "row": row,
-        "name": told.label(given),
+        "name": told.labels[given.service],
         "against": short,
         "of": of,
         "interval": "" if best else span_words(row.factor, row.low, row.high, cpu),
         "rate": rate_words(given),
         "seen": seen_words(given, " would have been called"),
-        "note": told.note(given),
+        "note": told.notes[given.service],
     }
 
 
@@ -231,7 +234,7 @@ def _figures(told: ToldRanking, ranked: Sequence[_Placed], unranked: Sequence[Ra
             against = " ".join(filter(None, (shown["against"], shown["interval"])))
         rows.append(
             (
-                told.label(given),
+                told.labels[given.service],
                 NOTHING if given.tier is None else str(given.tier),
                 against,
                 seen_words(given) or NOTHING,
@@ -240,7 +243,7 @@ def _figures(told: ToldRanking, ranked: Sequence[_Placed], unranked: Sequence[Ra
                 NOTHING if memory is None else number(memory / 1e6),
                 str(given.windows),
                 str(given.left_out),
-                told.note(given),
+                told.notes[given.service],
             )
         )
     title = f"All figures of {load_words(told.ranking)}"

@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, milliseconds, number
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.words.cells import state_words
@@ -29,9 +30,7 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
     if valid and all(record.cpu_per_success_s is None for record in valid):
         return [service_costs(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     cells = cells_of(records, context)
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.first.tool, cell.first.level))
     keys = sorted(groups, key=lambda key: [*map(natural, key)])
     tables = [_cpu(*key, groups[key], context) for key in keys]
     return [service_costs(records, context), *tables] if cells else []
@@ -39,9 +38,7 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
 
 def service_costs(records: Sequence[Record], context: Context, *notes: str) -> Table:
     """Memory, start-up and image size of each service."""
-    by_service: dict[str, list[Record]] = {}
-    for record in records:
-        by_service.setdefault(record.service, []).append(record)
+    by_service = grouped(records, lambda record: record.service)
     rows = [
         (
             name,

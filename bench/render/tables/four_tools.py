@@ -22,6 +22,7 @@ from bench.analysis.cells.tool_agreement import (
     interval_of,
 )
 from bench.core.formats import NOTHING, number, percent
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table, without_empty
 from bench.words.cells import details_words
@@ -39,9 +40,8 @@ RATE_NOTE = (
 
 def four_tools(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per cell and kind of load, and one of all disagreements."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells_of(records, context):
-        groups.setdefault((cell.service, cell.first.scenario, _load(cell.first)), []).append(cell)
+    cells = cells_of(records, context)
+    groups = grouped(cells, lambda cell: (cell.service, cell.first.scenario, _load(cell.first)))
     tables = [_table(key, cells) for key, cells in groups.items()]
     rows = tuple(_row(key, one) for key, cells in groups.items() for one in disagreements(cells))
     columns = ("service", "scenario", "load", "figure", "tools", "known cause")

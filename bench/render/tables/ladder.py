@@ -53,7 +53,7 @@ def _table(told: ToldRanking, ladder: Ladder) -> Table:
         if before is not None and row.rank is not None:
             step, verdict = _step(gaps, before, row.service), verdict_of(ranking, before, row.service) or NOTHING
         cpu = NOTHING if row.cpu_us is None else f"{figure_words(row.cpu_us)} µs"
-        rows.append((version, figure_words(row.goodput), cpu, step, verdict, told.note(row) or NOTHING))
+        rows.append((version, figure_words(row.goodput), cpu, step, verdict, told.notes[row.service] or NOTHING))
         before = before if row.rank is None else row.service
     columns: tuple[str, ...] = ("release", "requests/s", "CPU per request", "step", "verdict", REMARKS)
     if all(row[-1] == NOTHING for row in rows):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bench.analysis.cells.cell import Cell, Context, cells_of
 from bench.analysis.cells.latency import Latencies, key_of
 from bench.core.formats import NOTHING, milliseconds, number
+from bench.core.groups import grouped
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 from bench.records.send_lag import BEYOND, SHARES, least_requests
@@ -25,9 +26,7 @@ NOTE = (
 def latency(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per scenario; cells at a knee are in the knee table instead."""
     given = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells_of(given, context):
-        groups.setdefault(cell.first.scenario, []).append(cell)
+    groups = grouped(cells_of(given, context), lambda cell: cell.first.scenario)
     return [_table(scenario, cells, context) for scenario, cells in groups.items()]
 
 

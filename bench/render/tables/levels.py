@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, percent
+from bench.core.groups import grouped
 from bench.matrix.packages import PACKAGE
 from bench.records.record import Record
 from bench.render.table import Table, without_empty
@@ -33,10 +34,7 @@ def _tables(
     fixed: Callable[[Record], str],
 ) -> list[Table]:
     """One table per stack, base, tool and value of the other axis."""
-    groups: dict[tuple[str, str, str, str], list[Cell]] = {}
-    for cell in cells:
-        record = cell.first
-        groups.setdefault((cell.stack, record.base, record.tool, fixed(record)), []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.stack, cell.first.base, cell.first.tool, fixed(cell.first)))
     return [
         _side_by_side(f"{stack} on {base}, {of}, {tool}", group, context, axis, column)
         for (stack, base, tool, of), group in sorted(groups.items(), key=lambda item: [*map(natural, item[0])])
@@ -44,9 +42,7 @@ def _tables(
 
 
 def _by_service(cells: Iterable[Cell], context: Context) -> list[Table]:
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.first.tool, []).append(cell)
+    groups = grouped(cells, lambda cell: cell.first.tool)
     return [
         _side_by_side(f"All services, {tool}", group, context, "stack", lambda record: record.service)
         for tool, group in groups.items()

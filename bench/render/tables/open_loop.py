@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio
 from bench.analysis.cells.tool_agreement import success
 from bench.core.formats import NOTHING, number, share, times
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table, without_empty
 from bench.words.cells import details_words, span_words
@@ -18,9 +19,7 @@ CAUSE = "why not valid"
 def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per scenario; figures that are not valid are shown with their cause."""
     cells = cells_of((record for record in records if record.tool == "vegeta"), context)
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.first.scenario, []).append(cell)
+    groups = grouped(cells, lambda cell: cell.first.scenario)
     return [_table(scenario, group, context) for scenario, group in groups.items()]
 
 

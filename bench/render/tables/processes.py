@@ -9,6 +9,7 @@ from bench.analysis.cells.cell import Context
 from bench.analysis.tables.remarks import throttled
 from bench.analysis.tables.worker_spread import spread_of
 from bench.core.formats import NOTHING
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.words.tables.remarks import spread_words, throttled_words
@@ -21,9 +22,7 @@ NOTES = (
 
 def process_table(records: Iterable[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
     """A row for each service with several workers or a CPU quota; no table where there is none."""
-    by_service: dict[str, list[Record]] = {}
-    for record in records:
-        by_service.setdefault(record.service, []).append(record)
+    by_service = grouped(records, lambda record: record.service)
     rows = []
     for name in context.in_order(by_service):
         spread = spread_of(by_service[name], knobs)

@@ -69,7 +69,7 @@ def _row(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
         figure_words(row.goodput),
         NOTHING if cpu is None else f"{figure_words(cpu)} µs",
         NOTHING if row.memory_peak_bytes is None else f"{number(row.memory_peak_bytes / MB)} MB",
-        told.note(row) or NOTHING,
+        told.notes[row.service] or NOTHING,
     )
 
 

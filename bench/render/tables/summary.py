@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.words.cells import rate_words
@@ -13,9 +14,7 @@ from bench.words.cells import rate_words
 
 def summary(records: Sequence[Record], context: Context) -> list[Table]:
     """A row per service, a column per scenario."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells_of(records, context):
-        groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
+    groups = grouped(cells_of(records, context), lambda cell: (cell.first.tool, cell.first.level))
     keys = sorted(groups, key=lambda key: [*map(natural, key)])
     return [_table(*key, groups[key], context) for key in keys]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio
 from bench.core.formats import NOTHING, number, share, times
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table, without_empty
 from bench.words.cells import details_words, rate_words
@@ -20,9 +21,8 @@ def tldr(records: Sequence[Record], context: Context) -> list[Table]:
         return []
     tools = list(dict.fromkeys(record.tool for record in closed))
     tool = min(tools, key=("wrk", "hey", "ab").index)
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells_of((record for record in closed if record.tool == tool), context):
-        groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
+    cells = cells_of((record for record in closed if record.tool == tool), context)
+    groups = grouped(cells, lambda cell: (cell.first.scenario, cell.first.level))
     return [_table(group, context) for group in groups.values()]
 
 

@@ -36,7 +36,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         [only] = measured
         lost = [f"{server_words(facts, row.service)} ({note_of(row)})" for row in ranking.rows if not row.windows]
         others = f" Without figures: {listed(lost)}." if lost else ""
-        return f"only {setting_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
+        return f"only {choice_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
     if ranking.look is None:
         return "no server can be named yet: too few rounds were measured."
     ranked = [row for row in ranking.rows if row.rank is not None]
@@ -44,14 +44,14 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         apart = listed([server_words(facts, row.service) for row in measured])
         return f"no server can be named: no two of {apart} were ever measured in one window."
     best = ranked[0]
-    figures = f"{setting_words(facts, best.service)}: {figures_words(best)}."
+    figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in Gaps(ranking).front([row.service for row in ranked])]
     if len(equal) > 1:
         return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
     return f"run it on {figures}"
 
 
-def setting_words(facts: Facts, service: str) -> str:
+def choice_words(facts: Facts, service: str) -> str:
     """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
     entry, workers = service_of(facts, service), workers_of(facts)
     if entry.get("url"):

@@ -75,7 +75,7 @@ def certainty_words(told: ToldRanking) -> str:
 
 def _also_tied(told: ToldRanking) -> str:
     """The services of lower tiers that are not told apart from the best, as a sentence."""
-    tied = [told.label(row) for row in told.ranking.rows if (row.tier or 1) > 1 and seen_words(row)]
+    tied = [told.labels[row.service] for row in told.ranking.rows if (row.tier or 1) > 1 and seen_words(row)]
     tiers = "a lower tier" if len(tied) == 1 else "lower tiers"
     return f" {listed(tied)}, in {tiers}, cannot be told apart from the best either." if tied else ""
 

@@ -10,7 +10,7 @@ from bench.analysis.coordinates import Places, places_of
 from bench.analysis.reference_results import ReferenceComparison, reference_results
 from bench.analysis.runs.pairs import Pair, pairs_of
 from bench.analysis.tables.published_ratios import along_axes, published_beside
-from bench.analysis.tables.ranking import Cheapest, RankedRow, Ranking
+from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.analysis.tables.turn_bias import TurnBias
 from bench.core.files import mapping
 from bench.core.formats import listed, number
@@ -45,14 +45,6 @@ class ToldRanking:
     notes: Mapping[str, str]
     beside: tuple[str, ...] = ()
 
-    def label(self, row: RankedRow) -> str:
-        """What tells the service of a row from the others."""
-        return self.labels[row.service]
-
-    def note(self, row: RankedRow) -> str:
-        """The remarks on the service of a row; empty without any."""
-        return self.notes[row.service]
-
     def name(self, service: str) -> str:
         """The label of a service, or its name where that is one word instead of several."""
         label = self.labels[service]
@@ -76,8 +68,8 @@ def told_ranking(
     """One ranking in words: `places` has what its services are made of, `pairs` those of two refs."""
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
-    # What the machine cannot show comes before what it does.
     first, *rest = ref_sentences(ranking, pairs, places) or sentences(ranking, places, labels)
+    # What the machine cannot show comes before what it does.
     told = [first, *limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
     told += rest

@@ -58,7 +58,7 @@ def test_the_caption_names_who_may_be_the_best_in_spite_of_a_lower_tier() -> Non
         assert (told.ranking.rows[number].tier or 0) > 1
         told = changed(told, number, {"smallest_visible": 0.3})
         (found,) = rankings_of([told])
-        names = [told.label(row) for row in told.ranking.rows[number:]]
+        names = [told.labels[row.service] for row in told.ranking.rows[number:]]
         tied = f"{' and '.join(names)}, in {'a lower tier' if number == -1 else 'lower tiers'},"
         assert f"its first. {tied} cannot be told apart from the best either. " in found["certainty"]
 

@@ -328,7 +328,7 @@ def test_one_speed_ranks_busy_and_idle_services() -> None:
     assert contrast.verdict == SLOWER
     (idles,) = found.rows[1].remarks
     assert isinstance(idles, Idles) and idles.busy == pytest.approx(0.12)
-    assert told.note(found.rows[1]).startswith("busy for 12 % of its turns") and found.rows[0].remarks == ()
+    assert told.notes[found.rows[1].service].startswith("busy for 12 % of its turns") and found.rows[0].remarks == ()
     assert found.cheapest is not None and found.cheapest.services == (service_of("tornado"),)
     assert "Cheapest: tornado needs the least CPU per request (100 µs)." in told.sentences
 

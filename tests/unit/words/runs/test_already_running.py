@@ -20,7 +20,7 @@ from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
 from bench.words.runs.already_running import already_running
-from bench.words.runs.own_app import server_words, setting_words
+from bench.words.runs.own_app import choice_words, server_words
 
 NAME = "target-127.0.0.1-8000"
 RUNNING = {"service": NAME, "server": NAME, "framework": NAME, "python": UNKNOWN, "base": UNKNOWN, "host_network": True}
@@ -129,7 +129,7 @@ def test_beside_ones_own_app_its_workers_and_python_are_not_made_up() -> None:
         "services": {"a": {"server": "uvicorn", "python": "3.13"}, NAME: running | {"url": RUNNING["url"]}},
         "knobs": {"WORKERS": "2"},
     }
-    assert setting_words(facts, NAME) == f"{NAME} (a server that already runs; its settings are not known here)"
+    assert choice_words(facts, NAME) == f"{NAME} (a server that already runs; its settings are not known here)"
     assert server_words(facts, NAME) == NAME
     assert server_words(facts, "a") == "uvicorn", "one Python is not told from an unknown one"
 
