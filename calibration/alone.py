@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import fmean, median, quantiles, variance
 from typing import Any
 
-from bench.analysis.order_words import listed
-from bench.analysis.table_observations import BUSY
-from bench.analysis.turn_bias import turn_bias
+from bench.analysis.tables.observations import BUSY
+from bench.analysis.tables.turn_bias import turn_bias
 from bench.core.errors import UserError
 from bench.core.files import mapping
+from bench.core.formats import listed
 from bench.records.record import Record, load
 from bench.run.reader import read_raw, read_run
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.analysis.judged_run import judge_run
 from bench.core.errors import UserError
+from bench.export.judged_run import judge_run
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
 
 KEPT = 0.9
 """The share of the rows that must have a figure, and of the large differences that must be called."""
@@ -41,11 +41,10 @@ def _table(line: dict[str, Any]) -> str:
 
 def _both_ways(lines: Iterator[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], tuple[str, float]]]:
     """Each contrast from both sides: another run may have ranked its services in another order."""
-    turned = {FASTER: SLOWER, SLOWER: FASTER}
     for one in lines:
         verdict, difference = one["verdict"], one["difference"]
         yield (_table(one), one["a"], one["b"]), (verdict, difference)
-        yield (_table(one), one["b"], one["a"]), (turned.get(verdict, verdict), 1 / (1 + difference) - 1)
+        yield (_table(one), one["b"], one["a"]), (TURNED[verdict], 1 / (1 + difference) - 1)
 
 
 def quick(folders: Sequence[str]) -> tuple[str, bool]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.run_facts import read_facts
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.runs.facts import read_facts
+from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
 

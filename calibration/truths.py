@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.analysis.run_facts import read_facts
-from bench.analysis.table_observations import tables_of
+from bench.analysis.runs.facts import read_facts
+from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import number
 from bench.records.record import MEASURED, Record
@@ -186,7 +186,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class JudgedTable:
     """What one run says of one table: its windows, its contrasts as (role, role, verdict of the second), its remarks.
 
     `load_s` is the wall time of its windows; 0 where the raw files are not there.
@@ -209,7 +209,7 @@ class Result:
     """What all runs say of one truth."""
 
     truth: Truth
-    tables: tuple[Table, ...]
+    tables: tuple[JudgedTable, ...]
 
     @property
     def windows(self) -> list[Window]:
@@ -252,7 +252,7 @@ class Result:
         """Tables without a word that must be there: what is faster, what idles, or any window at all."""
         return sum(self._lacks(table) for table in self.tables)
 
-    def _lacks(self, table: Table) -> bool:
+    def _lacks(self, table: JudgedTable) -> bool:
         truth = self.truth
         silent = bool(truth.faster) and truth.faster not in table.called()
         idle = bool(truth.idles) and IDLES not in table.remarks.get(truth.idles, "")
@@ -323,7 +323,7 @@ HEADS = (
 
 def truths(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): each truth against the windows and verdicts of all runs."""
-    found: dict[str, list[Table]] = defaultdict(list)
+    found: dict[str, list[JudgedTable]] = defaultdict(list)
     for folder in folders:
         for scenario, table in tables_of_run(folder):
             found[scenario].append(table)
@@ -362,7 +362,7 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
     return "\n".join(rows), holds
 
 
-def tables_of_run(folder: str) -> Iterable[tuple[str, Table]]:
+def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     """The tables of a run whose truth is known, each with the name of its truth."""
     facts = read_facts(folder)
     path = Path(folder, "verdicts.jsonl")
@@ -383,13 +383,13 @@ def truth_of(scenario: str) -> str:
 
 def table_of(
     records: Iterable[Record], lines: Iterable[Mapping[str, Any]], load_s: float = 0.0, run: str = ""
-) -> Table:
+) -> JudgedTable:
     """The table of these records and lines of verdicts.jsonl."""
     every = list(lines)
     contrasts = [(role_of(one["a"]), role_of(one["b"]), one["verdict"]) for one in every if one["kind"] == "contrast"]
     remarks = {role_of(one["service"]): str(one.get("note") or "") for one in every if one["kind"] == "service"}
     windows = [window_of(record) for record in records if record.outcome == MEASURED and record.goodput]
-    return Table(tuple(windows), tuple(contrasts), remarks, load_s, run)
+    return JudgedTable(tuple(windows), tuple(contrasts), remarks, load_s, run)
 
 
 def window_of(record: Record) -> Window:

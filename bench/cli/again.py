@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.since_then import Layers, Now, Then, since_then
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.matrix.model import Matrix
@@ -19,6 +18,7 @@ from bench.matrix.settings import SETTINGS
 from bench.plan.again import chooses_the_same, repeated
 from bench.run.folder import find_run
 from bench.run.reader import read_service
+from bench.words.runs.since_then import Layers, Now, Then, since_then
 
 MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}

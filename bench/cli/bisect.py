@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from bench.analysis.bisection import judge, whole_difference, words
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.tables.judge import judge_tables
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.records.file import read_records
-from bench.render.pr_comment import Row, rows_of
+from bench.render.pr_comment import Comparison, rows_of
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import service_names
+from bench.words.runs.bisection import commit_words, contrast_words, whole_difference
 
 
 def bisect_verb(argv: Sequence[str]) -> int:
@@ -24,13 +24,13 @@ def bisect_verb(argv: Sequence[str]) -> int:
     options = _options(argv)
     row = _only_comparison(options.run)
     if options.whole is None:
-        print(whole_difference(row.contrast, row.invalid), words(row.contrast))
+        print(whole_difference(row.contrast, row.invalid), contrast_words(row.contrast))
     else:
-        print(judge(row.contrast, row.invalid, options.whole, row.base.service in row.failed))
+        print(commit_words(row.contrast, row.invalid, options.whole, row.base.service in row.failed))
     return 0
 
 
-def _only_comparison(run: str) -> Row:
+def _only_comparison(run: str) -> Comparison:
     folder = find_run(run)
     source = read_run(str(folder))
     failed = {name: read_service(source.path, name).failure for name in service_names(source)}

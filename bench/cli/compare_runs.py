@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.compare_runs import compare_runs
-from bench.analysis.compatibility import compatibility_of
-from bench.analysis.run_diff import lines
-from bench.analysis.run_facts import read_facts
+from bench.analysis.runs.comparison import compare_runs
+from bench.analysis.runs.compatibility import compatibility_of
+from bench.analysis.runs.differences import lines
+from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.run.folder import RESULTS, find_run
+from bench.words.runs.compatibility import compatibility_lines
 
 
 def compatibility_verb(argv: Sequence[str]) -> int:
@@ -18,7 +19,7 @@ def compatibility_verb(argv: Sequence[str]) -> int:
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
     verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
-    print(*verdict.lines(), sep="\n")
+    print(*compatibility_lines(verdict), sep="\n")
     return 0 if verdict.comparable else 1
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.analysis.expectations import HostState, cpu_shares
+from bench.analysis.runs.host_state import HostState, cpu_shares
 from bench.run.provenance import GOVERNORS
 
 SAMPLE_S = 1.0

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.side_by_side import KEY, speed_up_words
+from bench.analysis.runs.side_by_side import KEY
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.lanes import lane_folder
 from bench.run.reader import read_run
 from bench.swarm.lanes import Lane, lane_compose, lanes_of, of_largest_kinds, run_entry
+from bench.words.runs.side_by_side import speed_up_words
 
 FILE, NODES, EVER = "lanes.tsv", "nodes.tsv", "nodes-ever.tsv"
 

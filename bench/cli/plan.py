@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.expectations import HostState, Wanted, expectations
+from bench.analysis.runs.host_state import HostState
 from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
@@ -41,6 +41,7 @@ from bench.plan.selection import Selection
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+from bench.words.runs.expectations import Wanted, expectations
 
 UNKNOWN = HostState()
 # Estimates for the time before the first measurement, in seconds for each service.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.profile import cpu_shares, package_shares
+from bench.analysis.profiles.one_service import cpu_shares, package_shares
 from bench.core.errors import UserError
 
 

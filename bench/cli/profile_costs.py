@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.analysis import cost_windows, framework_costs
-from bench.analysis.framework_costs import BARE, Group, Window
+from bench.analysis.profiles import cost_windows, framework_costs
+from bench.analysis.profiles.framework_costs import BARE, Group, Window
 from bench.core.errors import UserError, unknown
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix

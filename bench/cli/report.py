@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from bench.analysis.judged_run import judge_run
-from bench.analysis.latency import merged_latencies
-from bench.analysis.profiled import profiles_of
+from bench.analysis.cells.latency import merged_latencies
+from bench.analysis.profiles.sampled import profiles_of
 from bench.core.errors import UserError, one_line
 from bench.core.files import write_file
+from bench.export.judged_run import judge_run
 from bench.render.page.document import html
 from bench.render.page.flames import flames_of
 from bench.render.page.windows import WindowDetails, window_details_of
@@ -30,10 +30,9 @@ def build_verb(argv: Sequence[str]) -> int:
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-        profiles = [profiles_of(source, services, ranking) for ranking in rankings]
+        profiles = [profiles_of(source, services, told.ranking) for told in rankings]
         words = report_content(source, services, records, rankings, latencies, profiles=profiles)
         write_file(folder / "report.md", markdown(words))
-        tables = [ranking.as_dict() for ranking in rankings]
         made = html(
             source,
             services,
@@ -41,7 +40,7 @@ def build_verb(argv: Sequence[str]) -> int:
             windows=windows,
             latencies=latencies,
             words=words,
-            rankings=tables,
+            rankings=rankings,
             flames=flames_of(one for own in profiles for one in own),
         )
         write_file(folder / "index.html", made)

@@ -1,11 +1,14 @@
-"""Number formats."""
+"""Numbers, percents and lists as text."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 NOTHING = "–"
 """Printed where no figure was planned; a planned figure that is missing is replaced by its cause."""
+MOST_NAMES = 6
+"""The most names that a sentence lists."""
 
 
 def number(value: float) -> str:
@@ -21,9 +24,14 @@ def milliseconds(seconds: float | None) -> str:
     return NOTHING if seconds is None else f"{number(seconds * 1000)} ms"
 
 
-def percent(ratio: float) -> str:
-    """A ratio as a difference in percent: 1.2 is `+20.0 %`."""
-    return f"{(ratio - 1) * 100:+.1f} %"
+def percent(ratio: float, form: str = "+") -> str:
+    """A ratio as a difference in percent, with a sign of this form: 1.2 is `+20.0 %`."""
+    return f"{(ratio - 1) * 100:{form}.1f} %"
+
+
+def percent_range(low: float, high: float) -> str:
+    """The same of both ends: `-1.0 to +7.2 %`."""
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
 
 
 def share(part: float) -> str:
@@ -31,11 +39,38 @@ def share(part: float) -> str:
     return f"{math.floor(part * 10000 + 1e-9) / 100:.2f} %"
 
 
-def rounds_words(n: int) -> str:
-    """`1 round`, `8 rounds`."""
-    return f"{n} round{'' if n == 1 else 's'}"
+def size(part: float) -> str:
+    """The size of a difference, as a share: `4.1 %`, and from ten on without a decimal."""
+    return f"{size_number(part)} %"
+
+
+def size_number(part: float) -> str:
+    """The same without its sign, for the first of a range."""
+    return f"{100 * part:.{1 if abs(part) < 0.0995 else 0}f}"
 
 
 def times(ratio: float | None) -> str:
     """A ratio as a factor: `1.354`."""
     return NOTHING if ratio is None else f"{ratio:.3f}"
+
+
+def plural(count: int, word: str, form: str = "") -> str:
+    """A count, in this form, with its word: `1 round`, `8 rounds`."""
+    return f"{count:{form}} {word}{'' if count == 1 else 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """`a, b and c`; empty for none."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES, shown: int = MOST_NAMES - 2) -> str:
+    """`a, b and c`; of more than `most` the first ones that are `shown`, and how many more."""
+    if len(names) > most:
+        return f"{', '.join(names[:shown])} and {len(names) - shown} more"
+    return joined(names)
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """`a, b, c`; of more than `most` the first ones, and how many more."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.table_analysis import looks_reached, settled_tables
+from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
 from bench.plan.measurement import Measurement

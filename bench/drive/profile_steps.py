@@ -13,8 +13,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from bench.analysis.profiled import profiles_of, read_profile, refusal, sampled_services, windows_of
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.profiles.sampled import profiles_of, read_profile, refusal, sampled_services, windows_of
+from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.compatibility import FREE_SETTINGS
+from bench.analysis.runs.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
 from bench.export.verdicts import contrasts_of
 from bench.plan.measurement import settings_of

@@ -9,11 +9,10 @@ from typing import Any
 from bench.core.files import as_object, mapping, read_bytes
 from bench.records.record import Record
 from bench.run.reader import Run
-from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.stats.table_verdicts import TURNED
 
 Key = tuple[str, str, str, str]
 """Scenario, tool, level, service."""
-_TURNED = {FASTER: SLOWER, SLOWER: FASTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
         first = best.get(_table(line))
         if line.get("kind") != "contrast" or first not in (a, b):
             continue
-        other, word = (b, verdict) if first == a else (a, _TURNED.get(verdict, verdict))
+        other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
         found[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
     return found
 

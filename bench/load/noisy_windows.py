@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.table_observations import tables_of
+from bench.analysis.tables.planned import tables_of
 from bench.core.files import as_object, mapping, read_bytes
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement

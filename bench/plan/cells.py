@@ -53,7 +53,7 @@ class PlannedCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TurnsTable:
     """Cells that differ only in their service, and are loaded in turns; at least two."""
 
     cells: tuple[PlannedCell, ...]
@@ -128,7 +128,7 @@ class Plan:
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
     nulls: tuple[NullCell, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TurnsTable, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
     turn_lengths: tuple[float, ...] = ()
@@ -172,7 +172,7 @@ class Plan:
         """Rounds with the null server: tables in turns need it once."""
         return max(1, self.solo_rounds)
 
-    def block_seconds(self, services: int, tables: Sequence[Table]) -> float:
+    def block_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
         """Expected wall time of a block, in seconds."""
         windows = (self.preset.warmup + 1 + 1.2 * services * table.load_s(self.turn_seconds) for table in tables)
         return BLOCK_OVERHEAD_S + max(1, len(self.turn_lengths)) * sum(windows)
@@ -182,9 +182,9 @@ class Plan:
         return sum(self.block_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
 
     @property
-    def table_groups(self) -> list[list[Table]]:
+    def table_groups(self) -> list[list[TurnsTable]]:
         """The tables by their services: those with the same ones share the containers of a round."""
-        groups: dict[tuple[str, ...], list[Table]] = {}
+        groups: dict[tuple[str, ...], list[TurnsTable]] = {}
         for table in self.tables:
             groups.setdefault(tuple(sorted(cell.service.name for cell in table.cells)), []).append(table)
         return list(groups.values())
@@ -197,7 +197,7 @@ class Plan:
         return alone + in_turns + self.null_rounds * null * len(self.nulls)
 
 
-def blocks(tables: Sequence[Table], rng: random.Random | None = None) -> list[list[str]]:
+def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:
     """The services of tables that have the same ones, shared out to blocks of equal size, drawn by `rng`."""
     names = [cell.service.name for cell in tables[0].cells]
     if rng is not None:

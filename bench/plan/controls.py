@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from bench.core.tools import TOOLS
 from bench.matrix.model import Matrix
 from bench.matrix.preset import Preset
-from bench.plan.cells import NullCell, PlannedCell, Table
+from bench.plan.cells import NullCell, PlannedCell, TurnsTable
 from bench.plan.vary import varies_capacity
 
 NULL_ROUTES = ("plaintext", "json")
@@ -19,7 +19,7 @@ def _shows_speed(cell: PlannedCell) -> bool:
     return not (cell.level.count or cell.level.open_loop or cell.level.rate)
 
 
-def turn_tables(preset: Preset, cells: Iterable[PlannedCell], *, several_cpus: bool = False) -> Iterable[Table]:
+def turn_tables(preset: Preset, cells: Iterable[PlannedCell], *, several_cpus: bool = False) -> Iterable[TurnsTable]:
     """The tables that are measured in turns: two services or more under the same closed loop.
 
     `several_cpus`: whether a service has more than one CPU, so that it may use more or less of them.
@@ -32,7 +32,7 @@ def turn_tables(preset: Preset, cells: Iterable[PlannedCell], *, several_cpus: b
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     for group in tables.values():
         if len(group) > 1:
-            yield Table(tuple(group), capacity=varies_capacity((cell.service for cell in group), several_cpus))
+            yield TurnsTable(tuple(group), capacity=varies_capacity((cell.service for cell in group), several_cpus))
 
 
 def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[NullCell, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
+from bench.core.formats import joined
 from bench.matrix.knobs import Reads, reader
 from bench.matrix.model import Matrix
 from bench.matrix.packages import Locked, locked
@@ -124,7 +125,7 @@ def title_of(cells: Sequence[PlannedCell], sides: Sides | None = None) -> str:
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
     shown = [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return joined(shown)
 
 
 def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell]) -> Iterable[PlannedCell]:

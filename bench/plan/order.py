@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.load_files import folder_of
-from bench.plan.cells import NULL, OVERHEAD_S, NullCell, Plan, PlannedCell, Table, blocks
+from bench.plan.cells import NULL, OVERHEAD_S, NullCell, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.levels import Level
 from bench.plan.measurement import Measurement
 
@@ -44,7 +44,7 @@ class Block:
 
     number: int
     services: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[TurnsTable, ...]
 
 
 def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:

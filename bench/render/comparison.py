@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 
-from bench.analysis.compare_runs import ComparedRun, RunComparison
-from bench.analysis.run_diff import DIFFERS, CellDifference, CellFigure, Drift, count_words
-from bench.analysis.samples import GOODPUT, PER_CORE
-from bench.analysis.trends import CHANGED, Trend
-from bench.core.formats import NOTHING, number
+from bench.analysis.runs.comparison import ComparedRun, RunComparison
+from bench.analysis.runs.differences import DIFFERS, CellDifference, CellFigure, Drift, count_words
+from bench.analysis.runs.samples import GOODPUT, PER_CORE
+from bench.analysis.runs.trends import CHANGED, Trend
+from bench.core.formats import NOTHING, number, percent, plural
 from bench.core.templates import environment
 from bench.render.table import Table, escape
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.change_points import LEAST_RUNS
 from bench.stats.estimates import percent_of
 from bench.stats.table_verdicts import MARGIN
+from bench.words.runs.compatibility import difference_words
 
 NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
 UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}
+_percent = partial(percent, form="+z")
+"""What rounds to nothing has no minus."""
 MOST = 10
 """How many differences or conclusions are listed; the rest is counted."""
 NOTES = (
@@ -64,6 +67,7 @@ def _environment() -> Environment:
     templates = environment(Path(__file__).parent, autoescape=lambda name: bool(name and "html" in name))
     templates.filters["text"] = lambda value: escape(shown(str(value)))
     templates.filters["shown"] = lambda value: shown(str(value))
+    templates.filters["words"] = difference_words
     return templates
 
 
@@ -181,11 +185,7 @@ def _figure(side: CellFigure) -> str:
     if side.value is None:
         return side.cause or NOTHING
     spread = "" if side.low is None or side.high is None else f" ({number(side.low)} to {number(side.high)})"
-    return f"{number(side.value)}{spread}, {side.rounds} round{'' if side.rounds == 1 else 's'}"
-
-
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+z.1f} %"
+    return f"{number(side.value)}{spread}, {plural(side.rounds, 'round')}"
 
 
 def _change(row: CellDifference) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bench.analysis.framework_costs import SPREAD, Costs, Figure, Group, Reversal, Window
+from bench.analysis.profiles.framework_costs import SPREAD, CostFigure, Costs, Group, Reversal, Window
 
 
 def table(found: Costs, group: Group, routes: Sequence[str], names: Mapping[str, str], high: Iterable[object]) -> str:
@@ -28,7 +28,7 @@ def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _figure(figure: Figure, unit: str) -> str:
+def _figure(figure: CostFigure, unit: str) -> str:
     """The median, and its range where rounds are far apart."""
     texts = [_number(value, unit) for value in (figure.middle, figure.low, figure.high)]
     return f"{texts[0]}{unit} ({texts[1]} to {texts[2]})" if figure.spread > SPREAD else f"{texts[0]}{unit}"

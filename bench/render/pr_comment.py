@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.package_pairs import package_pairs
-from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.ranking import Row as RankedRow
-from bench.analysis.ref_words import against, pairs_of
-from bench.analysis.run_diff import INVALID
-from bench.analysis.table_analysis import judge_tables
-from bench.analysis.table_observations import tables_of
+from bench.analysis.runs.differences import INVALID
+from bench.analysis.runs.pairs import package_pairs, pairs_of
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.planned import tables_of
+from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
 from bench.core.errors import UserError
-from bench.core.formats import NOTHING, percent, rounds_words
+from bench.core.formats import NOTHING, percent, plural
 from bench.records.file import read_records
 from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, Comment, Policy, code, more_words, text_of
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
+from bench.words.tables.refs import against
+from bench.words.tables.remarks import note_of
 
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
@@ -32,7 +32,7 @@ HEAD_AND_BASE = "head against base"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Comparison:
     """Base and head of a table with the verdict on the head; `contrast` is None where it gives none.
 
     `failed` are those of them that could not be measured.
@@ -52,7 +52,7 @@ class Row:
             for one in (self.base, self.head)
             if one.service in self.failed or (self.ranking.rounds and not one.windows)
         )
-        return "; ".join(f"{one.service}: {one.note}" for one in lost)
+        return "; ".join(f"{one.service}: {note_of(one)}" for one in lost)
 
     @property
     def kind(self) -> str:
@@ -77,11 +77,11 @@ class Row:
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
             yield f"a difference of {100 * one.smallest_visible:.1f} % would most likely have been called"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
-            yield f"{rounds_words(one.more_rounds)} more would most likely decide it"
-        yield from (f"{side.service}: {side.note}" for side in (self.base, self.head) if side.note)
+            yield f"{plural(one.more_rounds, 'round')} more would most likely decide it"
+        yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
 
 
-def violated_by(policy: Policy, row: Row) -> bool:
+def violated_by(policy: Policy, row: Comparison) -> bool:
     """Whether one comparison violates it."""
     if policy.name == SLOWER:
         return row.kind == SLOWER and row.slower_percent > policy.percent
@@ -105,7 +105,7 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
     return verdict_comment(folder.resolve().name, rows, policies, absent, sides)
 
 
-def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Row]:
+def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
     """Every service of each table but the first, which is the base, as planned; of refs and of packages, the pairs."""
     rows, pairs = [], pairs_of(facts) or package_pairs(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
@@ -115,12 +115,16 @@ def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Colle
         first, *others = table.services
         for base, head in own or [(first, other) for other in others]:
             failed = tuple(name for name in (base, head) if name in absent)
-            rows.append(Row(ranking, places[base], places[head], contrasts.get((base, head)), failed))
+            rows.append(Comparison(ranking, places[base], places[head], contrasts.get((base, head)), failed))
     return rows
 
 
 def verdict_comment(
-    run: str, every: Sequence[Row], policies: Sequence[Policy], absent: Mapping[str, str], sides: str = HEAD_AND_BASE
+    run: str,
+    every: Sequence[Comparison],
+    policies: Sequence[Policy],
+    absent: Mapping[str, str],
+    sides: str = HEAD_AND_BASE,
 ) -> Comment:
     """Pure: a headline, a row per comparison (those without a difference folded away), and the result of each policy.
 
@@ -150,7 +154,7 @@ def verdict_comment(
 def _headline(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     by_kind = ", ".join(f"{counts[kind]} {kind}" for kind in ORDER if counts[kind])
-    return f"{total} comparison{'' if total == 1 else 's'}: {by_kind}"
+    return f"{plural(total, 'comparison')}: {by_kind}"
 
 
 def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
@@ -160,7 +164,7 @@ def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
-def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Row]]], foot: Sequence[str]) -> str:
+def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Comparison]]], foot: Sequence[str]) -> str:
     """The whole comment, with fewer rows if it would be too long."""
     for most in MOST_ROWS:
         lines = [*head]
@@ -175,7 +179,7 @@ def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Row]]], foot: 
     return text
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _table(rows: Sequence[Comparison]) -> list[str]:
     if not rows:
         return []
     columns = ("head", "base", "load", "verdict", "difference", "interval", "metric", "rounds", "remarks")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.compatibility import Compatibility, compatibility_of
-from bench.analysis.run_diff import INVALID
-from bench.analysis.run_facts import read_facts
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.runs.compatibility import Compatibility, compatibility_of
+from bench.analysis.runs.differences import INVALID
+from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, WHY_NO_VERDICT, Comment, Policy, code, more_words, text_of
 from bench.stats.table_verdicts import SLOWER
+from bench.words.cells import rate_words, state_words
+from bench.words.runs.compatibility import difference_words
 
 
 def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
@@ -30,7 +32,7 @@ def side_by_side(
     names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
 ) -> Comment:
     """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
-    differences = [f"- {code(found.line())}" for found in verdict.differences]
+    differences = [f"- {code(difference_words(found))}" for found in verdict.differences]
     head = [
         f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
         "",
@@ -69,5 +71,5 @@ def _key(cell: Cell) -> tuple[str, str]:
 
 
 def _row(key: tuple[str, str], both: Iterable[Cell]) -> str:
-    words = [cell.rate_words() if cell.goodput is not None else code(cell.state) for cell in both]
+    words = [rate_words(cell) if cell.goodput is not None else code(state_words(cell)) for cell in both]
     return "| " + " | ".join([*map(code, key), *words]) + " |"

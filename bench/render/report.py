@@ -11,29 +11,17 @@ from typing import Any
 
 from jinja2 import Template
 
-from bench.analysis.advice import advice
-from bench.analysis.already_running import already_running
-from bench.analysis.cells import Context
-from bench.analysis.conclusions import by_question, conclusions
-from bench.analysis.latency import Key, Latencies
-from bench.analysis.loadgen_words import loadgen_words
-from bench.analysis.network_cost import network_cost
-from bench.analysis.order_words import listed
-from bench.analysis.own_app_answer import own_app_answers
-from bench.analysis.package_facts import package_facts
-from bench.analysis.profiled import Profile
-from bench.analysis.ranking import Ranking
-from bench.analysis.ref_words import against
+from bench.analysis.cells.cell import Context
+from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.coordinates import places_of
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import explanations
 from bench.analysis.reference_results import reference_results
-from bench.analysis.side_by_side import side_by_side
-from bench.analysis.table_words import places_of
-from bench.analysis.why import explanations
 from bench.core.files import items, mapping
-from bench.core.formats import NOTHING
+from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
-from bench.render.machines import machines_words
 from bench.render.table import Table, escape
 from bench.render.tables.costs import costs, service_costs
 from bench.render.tables.four_tools import four_tools
@@ -55,6 +43,15 @@ from bench.render.tables.why import NOTE as WHY_NOTE
 from bench.render.tables.why import not_sampled, reasons
 from bench.render.tables.wrk_latency import wrk_latency
 from bench.run.reader import Run, ServiceFacts
+from bench.words.conclusions import by_question, conclusions
+from bench.words.runs.advice import advice
+from bench.words.runs.already_running import already_running
+from bench.words.runs.machines import loadgen_words, machines_words, network_cost
+from bench.words.runs.own_app import own_app_answers
+from bench.words.runs.package_facts import package_facts
+from bench.words.runs.side_by_side import side_by_side
+from bench.words.tables.refs import against
+from bench.words.tables.told import ToldRanking
 
 KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
     {
@@ -80,7 +77,7 @@ def report_content(
     source: Run,
     services: Mapping[str, ServiceFacts],
     records: Sequence[Record],
-    rankings: Sequence[Ranking],
+    told: Sequence[ToldRanking],
     latencies: Mapping[Key, Latencies],
     *,
     profiles: Sequence[Sequence[Profile]] = (),
@@ -90,7 +87,7 @@ def report_content(
     alone = [record for record in records if record.mode in ("solo", "turns")]
     facts = source.facts
     reference = reference_results().get(str(facts.get("published")))
-    context = Context(tuple(services), reference, latencies)
+    context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
     kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
     # For every preset: these tables are empty if the run has no such cells.
     kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
@@ -99,7 +96,7 @@ def report_content(
     return {
         "own_app": own_app,
         "own_app_tables": own_app_tables(facts, rankings, records, services) if own_app else [],
-        "conclusions": by_question(conclusions(rankings, records)),
+        "conclusions": by_question(conclusions(told, records)),
         "advice": advice(facts, rankings, records),
         "title": facts.get("title") or facts.get("preset") or "Run",
         "facts": [
@@ -119,12 +116,12 @@ def report_content(
         "causes": _causes(records),
         "skipped": _skipped(facts),
         "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
-        "rankings": [ranking_table(ranking) for ranking in rankings],
+        "rankings": [*map(ranking_table, told)],
         "rankings_note": RANKING_NOTE,
-        "ladders": ladder_tables(rankings, places_of(facts, records)),
-        "published": published_table(rankings, reference, _stacks(facts)),
+        "ladders": ladder_tables(told, places_of(facts, records)),
+        "published": published_table(told, reference, _stacks(facts)),
         "controls": null_table(records),
-        **_why(rankings, profiles, records),
+        **_why(told, profiles, records),
         "costs": [
             *(costs(solo, context) or _costs_of_turns(records, context)),
             *process_table(alone, context, mapping(facts.get("knobs"))),
@@ -136,13 +133,13 @@ def report_content(
 
 
 def _why(
-    rankings: Sequence[Ranking], profiles: Sequence[Sequence[Profile]], records: Sequence[Record]
+    told: Sequence[ToldRanking], profiles: Sequence[Sequence[Profile]], records: Sequence[Record]
 ) -> dict[str, Any]:
     """What the profiles of the tables say; empty without any."""
-    pairs = [*zip(rankings, profiles, strict=True)] if profiles else []
+    pairs = [*zip(told, profiles, strict=True)] if profiles else []
     return {
-        "why": [one for table, own in pairs for one in reasons(table, explanations(table, own, records))],
-        "not_sampled": [line for table, own in pairs for line in not_sampled(table, own)],
+        "why": [one for table, own in pairs for one in reasons(table, explanations(table.ranking, own, records))],
+        "not_sampled": [line for table, own in pairs for line in not_sampled(table.ranking, own)],
         "why_note": WHY_NOTE,
     }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.core.formats import NOTHING
 from bench.render.page.text import visible
 
 _ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
@@ -38,3 +40,16 @@ def _line(words: tuple[str, ...] | list[str]) -> str:
 def escape(text: str) -> str:
     """`text` as one line of Markdown, escaped, with what a reader would not see named, such as marks of direction."""
     return visible(" ".join(text.split())).translate(_ESCAPES)
+
+
+def without_empty(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The table without those `optional` columns that are empty."""
+    wanted = set(optional)
+    kept = [
+        index
+        for index, name in enumerate(columns)
+        if name not in wanted or any(row[index] not in ("", NOTHING) for row in rows)
+    ]
+    return tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)

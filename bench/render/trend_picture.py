@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import leather
 
-from bench.analysis.run_diff import CellFigure
-from bench.analysis.trends import Trend
+from bench.analysis.runs.differences import CellFigure
+from bench.analysis.runs.trends import Trend
 from bench.core.formats import number
 
 WIDTH, HEIGHT = 420, 200

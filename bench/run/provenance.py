@@ -81,10 +81,9 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "judge": (
         *(f"bench/{name}" for name in ("parse", "records", "stats", "validity")),
-        *(
-            f"bench/analysis/{name}.py"
-            for name in ("cells", "knee", "latency", "metric", "table_analysis", "table_observations")
-        ),
+        "bench/analysis/causes.py",
+        *(f"bench/analysis/cells/{name}.py" for name in ("cell", "knee", "latency")),
+        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "metric", "observations", "planned")),
     ),
 }
 """What affects a figure: how raw output is produced, and how it is judged. Code that only shows figures is left out."""

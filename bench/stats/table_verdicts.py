@@ -27,6 +27,8 @@ MARGIN = math.log(1.03)
 LEAST = math.log(1.02)
 """The smallest estimate that is called a difference."""
 FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH = "faster", "slower", "no difference shown", "not enough data"
+TURNED = {FASTER: SLOWER, SLOWER: FASTER, NO_DIFFERENCE: NO_DIFFERENCE, NOT_ENOUGH: NOT_ENOUGH}
+"""What the other one of two is."""
 POWER = 0.9
 
 
@@ -59,9 +61,9 @@ class Difference:
     @property
     def turned(self) -> Difference:
         """The same, of j relative to i."""
-        word = {FASTER: SLOWER, SLOWER: FASTER}.get(self.word, self.word)
         interval = Interval(0.0 - self.interval.high, 0.0 - self.interval.low, self.interval.confidence)
-        return replace(self, i=self.j, j=self.i, word=word, estimate=0.0 - self.estimate, interval=interval)
+        estimate = 0.0 - self.estimate
+        return replace(self, i=self.j, j=self.i, word=TURNED[self.word], estimate=estimate, interval=interval)
 
 
 @dataclass(frozen=True, slots=True)

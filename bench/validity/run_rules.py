@@ -6,7 +6,7 @@
 - `impossible`: more successes than the load and the wait of each allow: N connections (or N workers that answer one
   request at a time) give at most N / wait responses a second.
 - `host`: during the window the hypervisor, or programs outside the measurement, took CPU time. Its goodput and latency
-  are the host's; its CPU time per request is not (`bench.analysis.cells` keeps it). The rule looks at the host's
+  are the host's; its CPU time per request is not (`bench.analysis.cells.cell` keeps it). The rule looks at the host's
   counters and never at the result.
 """
 

@@ -39,7 +39,7 @@ at() { on "${context_of[$1]:-}" "${@:2}"; }
 declare -gA context_of=()
 
 # What harness-cost.sh --network said last, below results/; in a run's folder, what it had said when that began
-# (bench/analysis/network_cost.py).
+# (bench/words/runs/machines.py).
 # shellcheck disable=SC2034 # several.sh uses it
 network_cost_file=network-cost.txt
 

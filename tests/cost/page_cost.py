@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.latency import merged_latencies
+from bench.analysis.cells.latency import merged_latencies
 from bench.core.errors import UserError
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of

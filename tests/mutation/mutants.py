@@ -43,7 +43,7 @@ MUTANTS = (
         "bench/stats/table_verdicts.py",
         "word = FASTER if interval.sign > 0 else SLOWER",
         "word = FASTER if interval.sign < 0 else SLOWER",
-        ("tests/unit/stats/test_table_verdicts.py", "tests/unit/analysis/test_table_analysis.py"),
+        ("tests/unit/stats/test_table_verdicts.py", "tests/unit/analysis/tables/test_judged_tables.py"),
     ),
     Mutant(
         "a look spends all of the error rate",
@@ -64,7 +64,7 @@ MUTANTS = (
         "bench/records/send_lag.py",
         "left = math.ceil(share * sum(counts.values()) - 1e-9)",
         "left = math.ceil(share * sum(counts.values()) - 1e-9) + 1",
-        ("tests/unit/analysis/test_latency.py", "tests/unit/records/test_send_lag.py"),
+        ("tests/unit/analysis/cells/test_latency.py", "tests/unit/records/test_send_lag.py"),
     ),
     Mutant(
         "the rounds of a plan are not shuffled",

@@ -13,9 +13,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from bench.analysis.run_diff import run_differences
-from bench.analysis.samples import GOODPUT, Key, Sample, Samples
-from bench.analysis.trends import CHANGED, Trend, trends_of
+from bench.analysis.runs.differences import run_differences
+from bench.analysis.runs.samples import GOODPUT, Key, Sample, Samples
+from bench.analysis.runs.trends import CHANGED, Trend, trends_of
 from bench.stats.change_points import LEAST_RUNS
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

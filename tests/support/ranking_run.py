@@ -18,11 +18,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.analysis.judged_run import judge_run
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Contrast, Figure, RankedRow, Ranking
+from bench.export.judged_run import judge_run
 from bench.records.record import Record
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import report_content
+from bench.words.tables.told import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
 JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}
@@ -35,6 +38,7 @@ SENTENCES = (
     "uvicorn-asgi and aiohttp cannot be told apart (within ±2.4 %).",
     "With flask, gunicorn's sync workers served 10 % more requests per CPU second than its gevent workers (9 to 12 %).",
 )
+ERRORS = "errors: 2 % of the responses were a 500 in all of its 12 windows"
 WAITING = (
     "uvicorn-asgi, aiohttp, tornado and gunicorn-gevent-flask are fastest and cannot be told apart (within ±3 %).",
     "With flask, gunicorn's gevent workers served 15 times what its sync workers did (14 to 16).",
@@ -43,7 +47,7 @@ WAITING = (
 
 def ranking(
     given: Mapping[str, float | None], scenario: str, cpu: bool, sentences: Sequence[str], spread: float = 0.03
-) -> dict[str, Any]:
+) -> ToldRanking:
     """A table of the analysis; a service without a figure has no rank."""
     known = {name: value for name, value in given.items() if value is not None}
     best = min(known.values()) if cpu else max(known.values())
@@ -53,51 +57,73 @@ def ranking(
         if head / speed > 1 + 1.5 * spread:
             tier, head = tier + 1, speed
         mean = 1e6 / value * 0.97 if cpu else value
-        ends = [speed * math.exp(side * spread) - 1 for side in (-1, 1)]
+        low, high = (speed * math.exp(side * spread) - 1 for side in (-1, 1))
         rows.append(
-            _row(name, place, tier)
-            | {"difference": speed - 1, "interval": None if place == 1 else ends}
-            | {"goodput": {"mean": mean, "low": mean * 0.98, "high": mean * 1.02}}
-            | {"cpu_us": {"mean": value, "low": value * 0.99, "high": value * 1.01} if cpu else None}
+            RankedRow(
+                service=f"{name}-py313-debian",
+                rank=place,
+                tier=tier,
+                difference=speed - 1,
+                interval=None if place == 1 else (low, high),
+                goodput=Figure(mean, mean * 0.98, mean * 1.02),
+                cpu_us=Figure(value, value * 0.99, value * 1.01) if cpu else None,
+                memory_peak_bytes=50 << 20,
+                windows=12,
+                left_out=0,
+            )
         )
-    for name in (name for name in given if name not in known):
-        empty = dict.fromkeys(("difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
-        note = "errors: 2 % of the responses were a 500 in all of its 12 windows"
-        rows.append(_row(name, None, None) | empty | {"windows": 0, "note": note})
-    names = [str(row["service"]) for row in rows if row["rank"]]
-    contrasts = [
-        {"a": a, "b": b, "verdict": "no difference shown", "difference": 0.0, "interval": None}
-        | {"smallest_visible": spread / 2}
-        for a, b in pairwise(names)
-    ]
+    lost = [name for name in given if name not in known]
+    rows += [without_a_figure(f"{name}-py313-debian") for name in lost]
+    contrasts = tuple(
+        Contrast(
+            a=a.service,
+            b=b.service,
+            verdict="no difference shown",
+            difference=0.0,
+            interval=None,
+            smallest_visible=spread / 2,
+        )
+        for a, b in pairwise(row for row in rows if row.rank)
+    )
     what = f"serves {scenario} with the least CPU" if cpu else f"answers {scenario} most often"
-    return {
-        "scenario": scenario,
-        "tool": "wrk",
-        "level": "c16",
-        "metric": "CPU per request" if cpu else "goodput",
-        "rounds": 6,
-        "looks": [4, 6],
-        "look": 6,
-        "confidence": 0.95,
-        "settled": cpu,
-        "question": f"Which of these {len(rows)} {what}? wrk, 16 connections",
-        "sentences": [*sentences],
-        "rows": rows,
-        "contrasts": contrasts,
-    }
+    return ToldRanking(
+        ranking=Ranking(
+            scenario=scenario,
+            tool="wrk",
+            level="c16",
+            metric=Metric.CPU if cpu else Metric.GOODPUT,
+            rounds=6,
+            looks=(4, 6),
+            look=6,
+            confidence=0.95,
+            settled=cpu,
+            rows=tuple(rows),
+            contrasts=contrasts,
+        ),
+        question=f"Which of these {len(rows)} {what}? wrk, 16 connections",
+        sentences=tuple(sentences),
+        labels={row.service: row.service.removesuffix("-py313-debian") for row in rows},
+        notes={row.service: "" if row.rank else ERRORS for row in rows},
+    )
 
 
-def _row(name: str, rank: int | None, tier: int | None) -> dict[str, Any]:
-    row = {"service": f"{name}-py313-debian", "label": name, "rank": rank, "tier": tier}
-    return row | {"memory_peak_bytes": 50 << 20, "windows": 12, "left_out": 0, "note": ""}
+def without_a_figure(service: str) -> RankedRow:
+    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
+    return RankedRow(service=service, windows=0, left_out=0, **none)  # type: ignore[arg-type]
 
 
-def two_tables() -> list[dict[str, Any]]:
+def changed(told: ToldRanking, number: int = 0, row: Mapping[str, Any] | None = None, **changes: Any) -> ToldRanking:
+    """With other values in the ranking, and in one of its rows."""
+    rows = [*told.ranking.rows]
+    rows[number] = replace(rows[number], **(row or {}))
+    return replace(told, ranking=replace(told.ranking, rows=tuple(rows), **changes))
+
+
+def two_tables() -> list[ToldRanking]:
     return [ranking(JSON_US, "json", True, SENTENCES), ranking(DELAY, "delay-20", False, WAITING)]
 
 
-def many_services(count: int = 60) -> list[dict[str, Any]]:
+def many_services(count: int = 60) -> list[ToldRanking]:
     rng = random.Random(8)
     names = [f"{server}-{framework}" for framework in FRAMEWORKS for server in SERVERS][: count - 2]
     given: dict[str, float | None] = {name: 70 * 1.045**at * rng.uniform(1, 1.03) for at, name in enumerate(names)}
@@ -109,9 +135,9 @@ SERVERS = ("bjoern", "granian-wsgi", "gunicorn-gthread", "gunicorn-gevent", "uws
 FRAMEWORKS = ("wsgi", "falcon", "bottle", "flask", "pyramid", "django", "hug", "aiohttp", "starlette")
 
 
-def page(folder: Path, rankings: Sequence[Mapping[str, Any]], **facts: Any) -> Path:
+def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
     """The page of a run with these rankings and two rounds in turns of their eight services."""
-    cells = [(row["label"], table["scenario"], "wrk", "c16") for table in two_tables() for row in table["rows"]]
+    cells = [(name, told.ranking.scenario, "wrk", "c16") for told in two_tables() for name in told.labels.values()]
     lines = [entry(*cell, number=number, round=turn) for turn in (1, 2) for number, cell in enumerate(cells, 1)]
     title = "Quick look: eight services, two scenarios, four tools"
     write_run(folder, lines, **({"title": title} | facts))

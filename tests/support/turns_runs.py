@@ -9,11 +9,12 @@ from typing import Any
 
 from make_run import entry, write_run
 
-from bench.analysis.ranking import Ranking
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.ranking import Ranking
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import markdown, report_content
 from bench.run.reader import read_run, read_service
+from bench.words.tables.told import ToldRanking, tell
 
 TURN_S = 4.0
 LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
@@ -111,12 +112,24 @@ def measured(
     return found
 
 
-def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> Ranking:
-    """The answer of one table of stacks."""
+def told_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> ToldRanking:
+    """The answer of one table of stacks, in words too."""
     waits = how.pop("waits", False)
     names = [service_of(stack) for stack in speeds]
-    (found,) = judge_tables(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
+    (found,) = told_tables(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
     return found
+
+
+def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> Ranking:
+    """The answer of one table of stacks."""
+    return told_of(speeds, rounds, most, **how).ranking
+
+
+def told_tables(
+    facts: Mapping[str, Any], records: Sequence[Record], absent: Mapping[str, str] | None = None
+) -> tuple[ToldRanking, ...]:
+    """The answers of a run's tables, in words too."""
+    return tell(judge_tables(facts, records, absent), facts, records)
 
 
 def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any], **facts: Any) -> str:
@@ -125,7 +138,7 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
     write_run(folder, lines, tables_in_turns=list(tables), mode="turns", rounds=0, **facts)
     source = read_run(str(folder))
     services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
-    rankings = judge_tables(source.facts, records)
+    rankings = told_tables(source.facts, records)
     return markdown(report_content(source, services, records, rankings, {}))
 
 

@@ -12,6 +12,7 @@ ORDER = (
         "verified",
         "render",
         "export",
+        "words",
         "drive",
         "load",
         "analysis",
@@ -57,8 +58,20 @@ def test_imports_point_down_and_never_in_a_circle() -> None:
     list(TopologicalSorter({name: others - {name, package(name)} for name, others in graph.items()}).static_order())
 
 
+def test_nothing_that_decides_imports_words() -> None:
+    graph = {name: imported(path, set(modules())) for name, path in modules().items()}
+    edges = [(part(name), part(other), f"{name} -> {other}") for name, others in graph.items() for other in others]
+    speaks = {"cli", "render", "export"}
+    assert [edge for one, other, edge in edges if other == "words" and one not in {"words", *speaks}] == []
+    assert [edge for one, other, edge in edges if one == "words" and other in speaks] == []
+
+
+def part(name: str) -> str:
+    return name.split(".")[1]
+
+
 def place(name: str) -> int:
-    return ORDER.index(name.split(".")[1])
+    return ORDER.index(part(name))
 
 
 def package(name: str) -> str:

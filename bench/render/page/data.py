@@ -13,9 +13,10 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
-from bench.analysis.cells import Cell, natural
-from bench.analysis.knee import confirmed
-from bench.analysis.latency import Key, Latencies, key_of
+from bench.analysis.cells.cell import Cell, natural
+from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.latency import Key, Latencies, key_of
+from bench.analysis.tables.ranking import RankedRow
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.plan.levels import SEARCHED
@@ -26,6 +27,8 @@ from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
+from bench.words.cells import state_words
+from bench.words.tables.told import ToldRanking
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
@@ -52,7 +55,7 @@ def page_data(
     windows: Sequence[WindowDetails],
     *,
     latencies: Mapping[Key, Latencies],
-    rankings: Sequence[Mapping[str, Any]] = (),
+    rankings: Sequence[ToldRanking] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read; `measurements` and `cells` are columns of equal length."""
     words = Words()
@@ -140,7 +143,7 @@ def _cells(
     records: Sequence[Record],
     latencies: Mapping[Key, Latencies],
     words: Words,
-    figures: Mapping[tuple[str, ...], Mapping[str, Any]],
+    figures: Mapping[tuple[str, ...], RankedRow],
 ) -> dict[str, list[Any]]:
     ceilings = ceilings_of(records)
     rows = []
@@ -168,7 +171,7 @@ def _cells(
                 "memory_bytes": max((r.memory_peak_bytes for r in cell.valid if r.memory_peak_bytes), default=None),
                 "ceiling": ceiling and ceiling[0],
                 "knee": _knee(cell),
-                "state": words(cell.state) if not values else None,
+                "state": words(state_words(cell)) if not values else None,
                 "measurements": places,
                 **(_in_turns(cell, figures) if first.mode == "turns" else {}),
             }
@@ -176,19 +179,17 @@ def _cells(
     return _columns(rows)
 
 
-def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], Mapping[str, Any]]) -> dict[str, Any]:
+def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], RankedRow]) -> dict[str, Any]:
     """The figures that the table of a cell in turns has of it, so that the page says each of them once."""
     first = cell.first
     row = figures.get((first.scenario, first.tool, first.level, first.service))
-    goodput, cpu_us = mapping(mapping(row).get("goodput")), mapping(mapping(row).get("cpu_us")).get("mean")
-    if goodput.get("mean") is None:
+    if row is None or row.goodput is None:
         return {}
+    goodput = row.goodput
     # As they are printed at the top, so that no figure is rounded twice.
-    found = {
-        name: None if (value := goodput.get(key)) is None else float(written(value).replace(",", ""))
-        for name, key in (("goodput", "mean"), ("low", "low"), ("high", "high"))
-    }
-    return found if cpu_us is None else found | {"cpu_s": cpu_us / 1e6}
+    shown = (("goodput", goodput.mean), ("low", goodput.low), ("high", goodput.high))
+    found = {name: float(written(value).replace(",", "")) for name, value in shown}
+    return found if row.cpu_us is None else found | {"cpu_s": row.cpu_us.mean / 1e6}
 
 
 def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, float | None, float | None, bool]:

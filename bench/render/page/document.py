@@ -17,15 +17,16 @@ from typing import Any
 from jinja2 import Template
 from markupsafe import Markup
 
-from bench.analysis.latency import Key, Latencies
+from bench.analysis.cells.latency import Key, Latencies
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.details import parts
-from bench.render.page.rankings import rankings_of, tables_of
+from bench.render.page.rankings import rankings_of
 from bench.render.page.text import rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
+from bench.words.tables.told import ToldRanking
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
@@ -44,14 +45,14 @@ def html(
     windows: Sequence[WindowDetails],
     latencies: Mapping[Key, Latencies],
     words: Mapping[str, Any],
-    rankings: Iterable[Mapping[str, Any]] = (),
+    rankings: Iterable[ToldRanking] = (),
     flames: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page of a run: `windows` in the order of the records, `words` those of its report.
 
-    With `rankings`, the tables measured in turns as JSON, the page begins with them. `flames` are its flame graphs.
+    With `rankings`, those of its tables in turns, the page begins with them. `flames` are its flame graphs.
     """
-    tables = tables_of(rankings)
+    tables = [told for told in rankings if told.ranking.rows]
     data = page_data(source, services, records, windows, latencies=latencies, rankings=tables)
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
     if flames:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.analysis.profiled import Profile
-from bench.analysis.stacks import UNKNOWN, Stack
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.stacks import UNKNOWN, Stack
 
 LEAST_SHARE = 0.001
 """Functions with a smaller share of the samples, with what they call, are too narrow to be seen."""

@@ -1,32 +1,33 @@
 """The answers at the top of the page: the tables of a run measured in turns, as text and as positions in a picture.
 
 A picture is made of elements placed by percentages, so that it needs no script, fits any width and is read as a list.
-Pure: plain dicts of the analysis' shape in, words and numbers for rankings.html.jinja out.
+Pure: rankings in, words and numbers for rankings.html.jinja out.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from bench.analysis.metric import Metric
-from bench.core.files import items, mapping
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import RankedRow
 from bench.core.formats import NOTHING, number
-from bench.render.page.ranking_words import (
+from bench.render.table import Table
+from bench.words.tables.picture import (
+    against_words,
     caption_words,
     certainty_words,
     estimate_words,
     load_words,
-    name_of,
     question_words,
     rate_words,
     seen_words,
+    span_words,
 )
-from bench.render.table import Table
+from bench.words.tables.told import ToldRanking
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again of an only table; the others open below them."""
@@ -35,8 +36,6 @@ MOST_ROWS = 32
 FIRST_ROWS = 20
 LOGARITHMIC = 3.0
 """If the factors span more than this, the scale is logarithmic."""
-IN_TIMES = 1.5
-"""From this factor on a difference is written as a factor, below it in percent."""
 _ROOM = 1.5
 """An interval may widen the scale by this factor; a longer one ends in an arrow."""
 _LEAST_SPAN = 0.04
@@ -44,29 +43,21 @@ _APART = 34.0
 """In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
 
 
-def tables_of(rankings: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tables that have a row, as if read from JSON: the other functions take these."""
-    return [as_read for table in rankings if (as_read := json.loads(json.dumps(table))).get("rows")]
+def rankings_of(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
+    """What the page shows of each ranking."""
+    most = MOST_SENTENCES if len(rankings) > 1 else MOST_SENTENCES * 3 // 2
+    return [_table(place, told, most) for place, told in enumerate(rankings, 1)]
 
 
-def rankings_of(tables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the page shows of each table."""
-    most = MOST_SENTENCES if len(tables) > 1 else MOST_SENTENCES * 3 // 2
-    return [_table(place, table, most) for place, table in enumerate(tables, 1)]
-
-
-def loads_of(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+def loads_of(rankings: Iterable[ToldRanking]) -> list[dict[str, str]]:
     """The tables' names, by which the page's scripts know that there are answers and which load comes first."""
-    return [{name: str(table.get(name)) for name in ("scenario", "tool", "level", "metric")} for table in tables]
+    names = ("scenario", "tool", "level", "metric")
+    return [{name: str(getattr(told.ranking, name)) for name in names} for told in rankings]
 
 
-def figures_of(tables: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], Mapping[str, Any]]:
+def figures_of(rankings: Iterable[ToldRanking]) -> dict[tuple[str, ...], RankedRow]:
     """By (scenario, tool, level, service): the row whose figures the page's cells take over."""
-    return {
-        (*(str(table.get(name)) for name in ("scenario", "tool", "level")), str(row.get("service"))): row
-        for table in tables
-        for row in map(mapping, items(table.get("rows")))
-    }
+    return {(*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,68 +90,67 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Placed:
     """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
 
-    given: Mapping[str, Any]
+    given: RankedRow
     factor: float
     low: float | None
     high: float | None
 
 
-def _table(place: int, table: Mapping[str, Any], most: int) -> dict[str, Any]:
-    rows = [mapping(row) for row in items(table.get("rows"))]
-    cpu = table.get("metric") == Metric.CPU
-    ranked = _ranked([row for row in rows if row.get("rank") is not None], cpu)
-    unranked = [row for row in rows if row.get("rank") is None]
-    tiers = _tiers(ranked, cpu)
+def _table(place: int, told: ToldRanking, most: int) -> dict[str, Any]:
+    ranking = told.ranking
+    cpu = ranking.metric is Metric.CPU
+    ranked = _ranked([row for row in ranking.rows if row.rank is not None], cpu)
+    unranked = [row for row in ranking.rows if row.rank is None]
+    tiers = _tiers(told, ranked, cpu)
     later = _later(tiers, len(ranked))
-    sentences = [str(sentence) for sentence in items(table.get("sentences"))]
-    load = load_words(table)
-    question, asked = question_words(table, len(rows), cpu), str(table.get("question") or "")
-    if str(table.get("scenario")) in asked:
+    question, asked = question_words(ranking), told.question
+    if ranking.scenario in asked:
         question, asked = asked, ""
     return {
         "id": f"ranking-{place}",
         "question": question,
         "asked": asked,
-        "sentences": sentences[:most],
-        "more": sentences[most:],
-        "caption": caption_words(load, cpu),
+        "sentences": told.sentences[:most],
+        "more": told.sentences[most:],
+        "caption": caption_words(ranking),
         "against": "CPU against the best" if cpu else "against the best",
         **_axis(ranked, tiers),
         "tiers": tiers[: len(tiers) - later],
         "later": tiers[len(tiers) - later :],
         "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
         "unranked": [
-            {"name": name_of(row), "rate": rate_words(row)[0], "note": str(row.get("note") or "")} for row in unranked
+            {"name": told.labels[row.service], "rate": rate_words(row)[0], "note": told.notes[row.service]}
+            for row in unranked
         ],
-        "certainty": certainty_words(table, cpu),
-        "figures": _figures(f"All figures of {load}", [*ranked], unranked, cpu, map(str, items(table.get("beside")))),
+        "certainty": certainty_words(told),
+        "figures": _figures(told, ranked, unranked, cpu),
     }
 
 
-def _ranked(rows: Sequence[Mapping[str, Any]], cpu: bool) -> list[_Row]:
+def _ranked(rows: Sequence[RankedRow], cpu: bool) -> list[_Placed]:
     """The rows with their factors: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
 
-    def factor(difference: Any) -> float | None:
-        ratio = 1 + float(difference) if isinstance(difference, int | float) else math.nan
+    def factor(difference: float) -> float | None:
+        ratio = 1 + difference
         if not (0 < ratio < math.inf):
             return None
         return 1 / ratio if cpu else ratio
 
     found = []
     for row in rows:
-        ends = sorted(end for end in map(factor, items(row.get("interval"))) if end is not None)
+        ends = sorted(end for end in map(factor, row.interval or ()) if end is not None)
         low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
-        found.append(_Row(row, factor(row.get("difference") or 0) or 1.0, low, high))
+        found.append(_Placed(row, factor(row.difference or 0) or 1.0, low, high))
     return found
 
 
-def _tiers(ranked: Sequence[_Row], cpu: bool) -> list[dict[str, Any]]:
+def _tiers(told: ToldRanking, ranked: Sequence[_Placed], cpu: bool) -> list[dict[str, Any]]:
     tiers = []
-    for tier, members in groupby(ranked, key=lambda row: row.given.get("tier")):
-        rows = [_words(row, cpu) for row in members]
+    for tier, members in groupby(ranked, key=lambda row: row.given.tier):
+        rows = [_words(told, row, cpu) for row in members]
         tiers.append({"name": "no tier" if tier is None else f"tier {tier}", "rows": rows, "count": len(rows)})
     return tiers
 
@@ -174,60 +164,23 @@ def _later(tiers: Sequence[Mapping[str, Any]], count: int) -> int:
     return later
 
 
-def _words(row: _Row, cpu: bool) -> dict[str, Any]:
+def _words(told: ToldRanking, row: _Placed, cpu: bool) -> dict[str, Any]:
     """The row's text; `row` is placed in the picture later, when the scale is known."""
-    given, best = row.given, row.given.get("rank") == 1
-    short, of = ("the best", "") if best else _against(row.factor, cpu)
+    given, best = row.given, row.given.rank == 1
+    short, of = ("the best", "") if best else against_words(row.factor, cpu)
     return {
         "row": row,
-        "name": name_of(given),
+        "name": told.labels[given.service],
         "against": short,
         "of": of,
-        "interval": "" if best else _span(row, cpu),
+        "interval": "" if best else span_words(row.factor, row.low, row.high, cpu),
         "rate": rate_words(given),
-        "seen": seen_words(given),
-        "note": str(given.get("note") or ""),
+        "seen": seen_words(given, " would have been called"),
+        "note": told.notes[given.service],
     }
 
 
-def _against(factor: float, cpu: bool) -> tuple[str, str]:
-    """A difference to the best: what is always seen, and what only a wide picture needs."""
-    of = "CPU" if cpu else "requests/s"
-    if not _in_times(factor):
-        return _percent(factor), of
-    if cpu:
-        return f"{_plain(factor)} times", "the CPU of the best"
-    return f"{_plain(100 * factor)} % of best", "in requests/s"
-
-
-def _span(row: _Row, cpu: bool) -> str:
-    if row.low is None or row.high is None:
-        return ""
-    if not _in_times(row.factor):
-        return f"({_percent(row.low).removesuffix(' %')} to {_percent(row.high)})"
-    scale = 1 if cpu else 100
-    return f"({_plain(scale * row.low)} to {_plain(scale * row.high)})"
-
-
-def _in_times(factor: float) -> bool:
-    return factor >= IN_TIMES or factor <= 1 / IN_TIMES
-
-
-def _plain(factor: float) -> str:
-    """1.9, 12, 0.71, 0.071."""
-    if factor >= 9.95:
-        return f"{factor:,.0f}"
-    return f"{factor:.1f}" if factor >= 1 else f"{factor:.{1 - math.floor(math.log10(factor))}f}"
-
-
-def _percent(factor: float) -> str:
-    """In percent, with a sign unless it is 0."""
-    change = 100 * (factor - 1)
-    size = f"{abs(change):.1f}" if abs(change) < 9.95 else f"{abs(change):.0f}"
-    return f"{'' if size == '0.0' else '−' if change < 0 else '+'}{size} %"
-
-
-def _axis(ranked: Sequence[_Row], tiers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _axis(ranked: Sequence[_Placed], tiers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The scale with its ticks; places every row of the tiers on it."""
     factors = [1.0, *(row.factor for row in ranked)]
     ends = [end for row in ranked for end in (row.low, row.high) if end is not None]
@@ -252,7 +205,7 @@ def _axis(ranked: Sequence[_Row], tiers: Iterable[Mapping[str, Any]]) -> dict[st
     return {"ticks": ticks, "grid": ", ".join(lines), "logarithmic": logarithmic}
 
 
-def _place(scale: _Scale, row: _Row) -> dict[str, Any]:
+def _place(scale: _Scale, row: _Placed) -> dict[str, Any]:
     """Where the row's marks are, in percent of the picture's width."""
     low, high = row.low or row.factor, row.high or row.factor
     left, right = scale.at(low), scale.at(high)
@@ -265,10 +218,8 @@ def _place(scale: _Scale, row: _Row) -> dict[str, Any]:
     }
 
 
-def _figures(
-    title: str, ranked: Sequence[_Row], unranked: Sequence[Mapping[str, Any]], cpu: bool, beside: Iterable[str] = ()
-) -> Table:
-    """Every figure of the table, as text: the picture's other form; `beside`: the pairs that it has no column for."""
+def _figures(told: ToldRanking, ranked: Sequence[_Placed], unranked: Sequence[RankedRow], cpu: bool) -> Table:
+    """Every figure of the table, as text: the picture's other form, with the pairs that it has no column for."""
     metric = "CPU" if cpu else "requests/s"
     columns = (
         *("service", "tier", f"{metric} against the best", "called from", "requests/s", "requests/s, interval"),
@@ -276,22 +227,24 @@ def _figures(
     )
     rows = []
     for given, row in [*((row.given, row) for row in ranked), *((row, None) for row in unranked)]:
-        memory = given.get("memory_peak_bytes")
+        memory = given.memory_peak_bytes
         against = NOTHING
         if row is not None:
-            shown = _words(row, cpu)
+            shown = _words(told, row, cpu)
             against = " ".join(filter(None, (shown["against"], shown["interval"])))
         rows.append(
             (
-                name_of(given),
-                NOTHING if given.get("tier") is None else str(given["tier"]),
+                told.labels[given.service],
+                NOTHING if given.tier is None else str(given.tier),
                 against,
-                seen_words(given, "") or NOTHING,
-                *(word or NOTHING for word in estimate_words(given.get("goodput"))),
-                *(word or NOTHING for word in estimate_words(given.get("cpu_us"))),
+                seen_words(given) or NOTHING,
+                *(word or NOTHING for word in estimate_words(given.goodput)),
+                *(word or NOTHING for word in estimate_words(given.cpu_us)),
                 NOTHING if memory is None else number(memory / 1e6),
-                *(NOTHING if given.get(name) is None else str(given[name]) for name in ("windows", "left_out")),
-                str(given.get("note") or ""),
+                str(given.windows),
+                str(given.left_out),
+                told.notes[given.service],
             )
         )
-    return Table(title, columns, tuple(rows), notes=tuple(beside), prose=("note",))
+    title = f"All figures of {load_words(told.ranking)}"
+    return Table(title, columns, tuple(rows), notes=told.beside, prose=("note",))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
-from bench.analysis.cells import Cell, Context, cells_of, natural
+from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, milliseconds, number
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.cells import state_words
 
 MB = 1_000_000
 SERVICE_NOTES = (
@@ -28,9 +30,7 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
     if valid and all(record.cpu_per_success_s is None for record in valid):
         return [service_costs(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     cells = cells_of(records, context)
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.first.tool, cell.first.level), []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.first.tool, cell.first.level))
     keys = sorted(groups, key=lambda key: [*map(natural, key)])
     tables = [_cpu(*key, groups[key], context) for key in keys]
     return [service_costs(records, context), *tables] if cells else []
@@ -38,9 +38,7 @@ def costs(records: Sequence[Record], context: Context) -> list[Table]:
 
 def service_costs(records: Sequence[Record], context: Context, *notes: str) -> Table:
     """Memory, start-up and image size of each service."""
-    by_service: dict[str, list[Record]] = {}
-    for record in records:
-        by_service.setdefault(record.service, []).append(record)
+    by_service = grouped(records, lambda record: record.service)
     rows = [
         (
             name,
@@ -70,7 +68,7 @@ def _cpu(tool: str, level: str, cells: Sequence[Cell], context: Context) -> Tabl
 def _cpu_words(cell: Cell) -> str:
     known = cell.of_known_cpu
     if not known:
-        return cell.state
+        return state_words(cell)
     cpu = [r.cpu_per_success_s for r in known if r.cpu_per_success_s is not None]
     rates = [r.goodput_per_core for r in known if r.goodput_per_core is not None]
     if not cpu:

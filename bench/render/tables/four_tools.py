@@ -9,11 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, without_empty
-from bench.analysis.tool_agreement import CLIENT, CONFIDENCE, LEAST, SERVER, disagreements, figure_words, figures_of
-from bench.core.formats import NOTHING, number
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.cells.tool_agreement import (
+    CLIENT,
+    CONFIDENCE,
+    LEAST,
+    SERVER,
+    Compared,
+    Disagreement,
+    disagreements,
+    figures_of,
+    interval_of,
+)
+from bench.core.formats import NOTHING, number, percent
+from bench.core.groups import grouped
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import details_words
 
 NOTE = (
     f"Each (geometric) mean has its {CONFIDENCE:.0%} interval over the rounds. Tools disagree if their intervals do"
@@ -28,11 +40,10 @@ RATE_NOTE = (
 
 def four_tools(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per cell and kind of load, and one of all disagreements."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells_of(records, context):
-        groups.setdefault((cell.service, cell.first.scenario, _load(cell.first)), []).append(cell)
+    cells = cells_of(records, context)
+    groups = grouped(cells, lambda cell: (cell.service, cell.first.scenario, _load(cell.first)))
     tables = [_table(key, cells) for key, cells in groups.items()]
-    rows = tuple(row for key, cells in groups.items() for row in disagreements(key, cells))
+    rows = tuple(_row(key, one) for key, cells in groups.items() for one in disagreements(cells))
     columns = ("service", "scenario", "load", "figure", "tools", "known cause")
     notes = (NOTE,) if rows else (NOTE, "There are no disagreements.")
     return [*tables, Table("Disagreements between tools", columns, rows, labels=len(columns), notes=notes)]
@@ -53,11 +64,26 @@ def _table(key: tuple[str, str, str], cells: Sequence[Cell]) -> Table:
         (
             cell.first.tool,
             f"{len(cell.valid)} of {len(cell.records)}",
-            *(figure_words(cell, compared) for compared in figures),
-            NOTHING if len(cell.valid) == len(cell.records) else cell.details,
+            *(_figure(cell, compared) for compared in figures),
+            NOTHING if len(cell.valid) == len(cell.records) else details_words(cell),
         )
         for cell in cells
     ]
     kept, kept_rows = without_empty(columns, rows, (columns[-1], SERVER.name, CLIENT.name))
     notes = (RATE_NOTE,) if cells[0].first.rate is not None else ()
     return Table(" ".join(key[:2]) + f", {key[2]}", kept, kept_rows, notes=notes, prose=(columns[-1],))
+
+
+def _figure(cell: Cell, compared: Compared) -> str:
+    """A figure of a cell with its interval, if there is one."""
+    found = interval_of(cell, compared)
+    if found is None:
+        return NOTHING
+    if found.low is None or found.high is None:
+        return compared.write(found.mean)
+    return f"{compared.write(found.mean)} ({compared.write(found.low)} to {compared.write(found.high)})"
+
+
+def _row(key: tuple[str, str, str], found: Disagreement) -> tuple[str, ...]:
+    causes = "; ".join(known.words for known in found.causes) or "none"
+    return (*key, found.figure, f"{found.other} {percent(found.ratio)} vs {found.one}", causes)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of
-from bench.analysis.knee import confirmed, doubts
-from bench.analysis.latency import key_of
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.latency import key_of
 from bench.core.formats import NOTHING, milliseconds, number, share
+from bench.core.groups import grouped
 from bench.drive.knee_search import APART
 from bench.plan.levels import SEARCHED
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.knee import doubts
 
 NOTE = (
     "The knee is the highest rate at which p99 stays within the limit, with at most 0.1 % errors and at least 99 % of"
@@ -31,10 +33,8 @@ def knee(records: Sequence[Record], context: Context) -> list[Table]:
             place = (cell.service, cell.first.scenario)
             if place not in peaks or cell.goodput > (peaks[place].goodput or 0):
                 peaks[place] = cell
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        if cell.first.level.startswith(SEARCHED):
-            groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
+    searched = (cell for cell in cells if cell.first.level.startswith(SEARCHED))
+    groups = grouped(searched, lambda cell: (cell.first.scenario, cell.first.level))
     return [_table(*place, group, peaks, context) for place, group in groups.items()]
 
 

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-from bench.analysis.conclusions import Coordinates
-from bench.analysis.ladder import Ladder, ladders, verdict_of
-from bench.analysis.metric import Metric
-from bench.analysis.order_words import Told
-from bench.analysis.ranking import Ranking, Row
-from bench.analysis.run_diff import CellFigure
-from bench.analysis.scenario_words import explained
-from bench.analysis.trends import CHANGED, Trend, TrendChange
-from bench.core.formats import NOTHING, percent
+from bench.analysis.coordinates import Places
+from bench.analysis.runs.differences import CellFigure
+from bench.analysis.runs.trends import CHANGED, Trend, TrendChange
+from bench.analysis.tables.gaps import Gaps
+from bench.analysis.tables.ladder import Ladder, ladders, verdict_of
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.core.formats import NOTHING, percent, percent_range
 from bench.render.table import Table
 from bench.render.tables.ranking import figure_words
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.words.scenarios import explained
+from bench.words.tables.told import ToldRanking
 
 REMARKS = "remarks"
 NOTE = "A step is the release as a speed against the one above it in the table, with its simultaneous interval."
 
 
-def ladder_tables(rankings: Sequence[Ranking], places: Mapping[str, Coordinates]) -> list[tuple[Table, TrendPicture]]:
+def ladder_tables(rankings: Sequence[ToldRanking], places: Places) -> list[tuple[Table, TrendPicture]]:
     """A table and a picture for each ladder of each ranking."""
     return [
-        (_table(ranking, ladder), _picture(ranking, ladder))
-        for ranking in rankings
-        for ladder in ladders(ranking, places)
+        (_table(told, ladder), _picture(told.ranking, ladder))
+        for told in rankings
+        for ladder in ladders(told.ranking, places)
     ]
 
 
@@ -37,21 +38,22 @@ def _title(ranking: Ranking, ladder: Ladder) -> str:
     return f"{load}: {ladder.stack} by release of {ladder.package}"
 
 
-def _rows(ranking: Ranking, ladder: Ladder) -> list[Row]:
+def _rows(ranking: Ranking, ladder: Ladder) -> list[RankedRow]:
     rows = {row.service: row for row in ranking.rows}
     return [rows[service] for service in ladder.services]
 
 
-def _table(ranking: Ranking, ladder: Ladder) -> Table:
-    told = Told(ranking)
+def _table(told: ToldRanking, ladder: Ladder) -> Table:
+    ranking = told.ranking
+    gaps = Gaps(ranking)
     rows: list[tuple[str, ...]] = []
     before: str | None = None
     for version, row in zip(ladder.versions, _rows(ranking, ladder), strict=True):
         step, verdict = NOTHING, NOTHING
         if before is not None and row.rank is not None:
-            step, verdict = _step(told, before, row.service), verdict_of(ranking, before, row.service) or NOTHING
+            step, verdict = _step(gaps, before, row.service), verdict_of(ranking, before, row.service) or NOTHING
         cpu = NOTHING if row.cpu_us is None else f"{figure_words(row.cpu_us)} µs"
-        rows.append((version, figure_words(row.goodput), cpu, step, verdict, row.note or NOTHING))
+        rows.append((version, figure_words(row.goodput), cpu, step, verdict, told.notes[row.service] or NOTHING))
         before = before if row.rank is None else row.service
     columns: tuple[str, ...] = ("release", "requests/s", "CPU per request", "step", "verdict", REMARKS)
     if all(row[-1] == NOTHING for row in rows):
@@ -59,14 +61,14 @@ def _table(ranking: Ranking, ladder: Ladder) -> Table:
     return Table(_title(ranking, ladder), columns, tuple(rows), notes=(NOTE,), prose=("verdict", REMARKS))
 
 
-def _step(told: Told, old: str, new: str) -> str:
-    gap = told.gap(new, old)
+def _step(gaps: Gaps, old: str, new: str) -> str:
+    gap = gaps.gap(new, old)
     if gap is None:
         return NOTHING
     words = percent(1 + gap.value)
     if gap.bounds is None:
         return words
-    return f"{words} ({percent(1 + gap.bounds[0]).removesuffix(' %')} to {percent(1 + gap.bounds[1])})"
+    return f"{words} ({percent_range(1 + gap.bounds[0], 1 + gap.bounds[1])})"
 
 
 def _picture(ranking: Ranking, ladder: Ladder) -> TrendPicture:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, without_empty
-from bench.analysis.latency import Latencies, key_of
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.cells.latency import Latencies, key_of
 from bench.core.formats import NOTHING, milliseconds, number
+from bench.core.groups import grouped
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 from bench.records.send_lag import BEYOND, SHARES, least_requests
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import details_words
 
 CAUSE = "why not valid"
 NOTE = (
@@ -24,9 +26,7 @@ NOTE = (
 def latency(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per scenario; cells at a knee are in the knee table instead."""
     given = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells_of(given, context):
-        groups.setdefault(cell.first.scenario, []).append(cell)
+    groups = grouped(cells_of(given, context), lambda cell: cell.first.scenario)
     return [_table(scenario, cells, context) for scenario, cells in groups.items()]
 
 
@@ -46,7 +46,7 @@ def _rows(cell: Cell, context: Context) -> list[list[str]]:
             count = f"{found.requests:,} in {found.rounds} of {len(cell.records)}"
             rows.append([*_place(cell, rate), *words(found), count, NOTHING])
     figures = [NOTHING] * (len(SHARES) + 2)
-    return rows or [[*_place(cell, cell.first.rate), *figures, cell.details or NOTHING]]
+    return rows or [[*_place(cell, cell.first.rate), *figures, details_words(cell) or NOTHING]]
 
 
 def _place(cell: Cell, rate: float | None) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bench.analysis.cells import Cell, Context, cells_of, difference_words, natural, without_empty
+from bench.analysis.cells.cell import Cell, Context, cells_of, natural
 from bench.core.formats import NOTHING, percent
+from bench.core.groups import grouped
 from bench.matrix.packages import PACKAGE
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import difference_words, rate_words
 
 REFERENCE = "reference"
 
@@ -32,10 +34,7 @@ def _tables(
     fixed: Callable[[Record], str],
 ) -> list[Table]:
     """One table per stack, base, tool and value of the other axis."""
-    groups: dict[tuple[str, str, str, str], list[Cell]] = {}
-    for cell in cells:
-        record = cell.first
-        groups.setdefault((cell.stack, record.base, record.tool, fixed(record)), []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.stack, cell.first.base, cell.first.tool, fixed(cell.first)))
     return [
         _side_by_side(f"{stack} on {base}, {of}, {tool}", group, context, axis, column)
         for (stack, base, tool, of), group in sorted(groups.items(), key=lambda item: [*map(natural, item[0])])
@@ -43,9 +42,7 @@ def _tables(
 
 
 def _by_service(cells: Iterable[Cell], context: Context) -> list[Table]:
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.first.tool, []).append(cell)
+    groups = grouped(cells, lambda cell: cell.first.tool)
     return [
         _side_by_side(f"All services, {tool}", group, context, "stack", lambda record: record.service)
         for tool, group in groups.items()
@@ -77,7 +74,7 @@ def _side_by_side(
 
 
 def _words(cell: Cell | None) -> str:
-    return NOTHING if cell is None else cell.rate_words()
+    return NOTHING if cell is None else rate_words(cell)
 
 
 def _reference(context: Context, axis: str, scenario: str, level: str) -> str:

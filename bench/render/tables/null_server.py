@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bench.core.formats import NOTHING, number
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
 
 
 def null_table(records: Iterable[Record]) -> list[Table]:
     """Each tool's rate with the null server; empty where it was not measured."""
-    groups: dict[tuple[str, str, str], list[Record]] = {}
-    for record in records:
-        if record.mode == "null":
-            groups.setdefault((record.tool, record.scenario, record.level), []).append(record)
+    null = (record for record in records if record.mode == "null")
+    groups = grouped(null, lambda record: (record.tool, record.scenario, record.level))
     rows = []
     for key, group in groups.items():
         rates = [r.goodput for r in group if r.valid and r.goodput is not None]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, span, without_empty
-from bench.analysis.tool_agreement import success
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio
+from bench.analysis.cells.tool_agreement import success
 from bench.core.formats import NOTHING, number, share, times
+from bench.core.groups import grouped
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import details_words, span_words
 
 REFERENCE_RATIO, REFERENCE_SUCCESS = "goodput, reference", "success, reference"
 CAUSE = "why not valid"
@@ -17,9 +19,7 @@ CAUSE = "why not valid"
 def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
     """A table per scenario; figures that are not valid are shown with their cause."""
     cells = cells_of((record for record in records if record.tool == "vegeta"), context)
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.first.scenario, []).append(cell)
+    groups = grouped(cells, lambda cell: cell.first.scenario)
     return [_table(scenario, group, context) for scenario, group in groups.items()]
 
 
@@ -42,11 +42,11 @@ def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
     return [
         cell.service,
         NOTHING if first.rate is None else number(first.rate),
-        span(shown, lambda record: record.sent_rate, number),
-        span(shown, lambda record: record.goodput, number),
-        span(shown, success, share),
+        span_words(shown, lambda record: record.sent_rate, number),
+        span_words(shown, lambda record: record.goodput, number),
+        span_words(shown, success, share),
         times(ratio.ratio if ratio else None),
         times(reference_ratio(cell, context)),
         share(found[1].metrics["success"]) if found and "success" in found[1].metrics else NOTHING,
-        NOTHING if cell.valid else cell.details,
+        NOTHING if cell.valid else details_words(cell),
     ]

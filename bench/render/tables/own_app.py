@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.own_app_answer import own_app_of, price_of, request_words, service_of, workers_of
-from bench.analysis.ranking import Ranking, Row
+from bench.analysis.runs.own_app import own_app_of, price_of, service_of, workers_of
+from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.render.tables.costs import MB
 from bench.run.reader import ServiceFacts
+from bench.words.runs.own_app import request_words
 
 COLUMNS = ("tier", "server", "worker model", "workers", "Python", "requests/s", "requests/s per core")
 COSTS = ("CPU seconds per million requests", "idle memory", "memory under load", "start-up")
@@ -48,7 +49,9 @@ def own_app_tables(
     ]
 
 
-def _row(facts: Mapping[str, Any], row: Row, idle: int | None, start_s: float | None, priced: bool) -> tuple[str, ...]:
+def _row(
+    facts: Mapping[str, Any], row: RankedRow, idle: int | None, start_s: float | None, priced: bool
+) -> tuple[str, ...]:
     entry = service_of(facts, row.service)
     cpu = row.cpu_us.mean if row.cpu_us else None
     price = price_of(own_app_of(facts), cpu) if cpu else None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.analysis.cells import Context
-from bench.analysis.quota_words import throttled_words
-from bench.analysis.worker_spread import spread_of
+from bench.analysis.cells.cell import Context
+from bench.analysis.tables.remarks import throttled
+from bench.analysis.tables.worker_spread import spread_of
 from bench.core.formats import NOTHING
+from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.words.tables.remarks import spread_words, throttled_words
 
 NOTES = (
     "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"
@@ -20,15 +22,13 @@ NOTES = (
 
 def process_table(records: Iterable[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
     """A row for each service with several workers or a CPU quota; no table where there is none."""
-    by_service: dict[str, list[Record]] = {}
-    for record in records:
-        by_service.setdefault(record.service, []).append(record)
+    by_service = grouped(records, lambda record: record.service)
     rows = []
     for name in context.in_order(by_service):
         spread = spread_of(by_service[name], knobs)
-        throttled = next(iter(throttled_words(by_service[name])), NOTHING)
-        if spread or throttled != NOTHING:
+        stopped = next(map(throttled_words, throttled(by_service[name])), NOTHING)
+        if spread or stopped != NOTHING:
             uneven = ", uneven" if spread and spread.uneven else ""
-            rows.append((name, f"{spread.words()}{uneven}" if spread else NOTHING, throttled))
+            rows.append((name, f"{spread_words(spread)}{uneven}" if spread else NOTHING, stopped))
     columns = ("service", "CPU time of its workers", "CPU quota")
     return [Table("CPU time by process", columns, tuple(rows), notes=NOTES)] if rows else []

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.published_ratios import Beside, published_beside
-from bench.analysis.ranking import Ranking
 from bench.analysis.reference_results import ReferenceComparison
+from bench.analysis.tables.published_ratios import Beside, published_beside
 from bench.core.formats import NOTHING
 from bench.render.table import Table
+from bench.words.tables.published import SIGNS
+from bench.words.tables.told import ToldRanking
 
 COLUMNS = ("load", "service", "published", "here, requests/s", "here, by the table's metric", "sign")
 
 
 def published_table(
-    rankings: Sequence[Ranking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
+    rankings: Sequence[ToldRanking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
 ) -> list[Table]:
     """One table of all rankings that repeat a published question; empty if none does."""
     rows: list[tuple[str, ...]] = []
-    for ranking in rankings:
+    for told in rankings:
+        ranking = told.ranking
         found = published_beside(ranking, reference, stacks)
         if found is not None:
             there = f" (published: {found.load})" if found.load else ""
             load = " ".join(ranking.table) + there
-            rows += [(load, f"{row.label} to {found.base}", *_figures(row), row.sign) for row in found.rows]
+            names = told.labels
+            rows += [
+                (load, f"{names[row.service]} to {names[found.base]}", *_figures(row), SIGNS[row.sign])
+                for row in found.rows
+            ]
     if not rows or reference is None:
         return []
     when = f" ({reference.date})" if reference.date else ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.analysis.order_words import percent_words
-from bench.analysis.ranking import Figure, Ranking, Row
-from bench.analysis.scenario_words import explained
-from bench.core.formats import NOTHING, number, percent, rounds_words
+from bench.analysis.tables.ranking import Figure, RankedRow, Ranking
+from bench.core.formats import NOTHING, number, percent, percent_range, plural, size
 from bench.render.table import Table
 from bench.render.tables.costs import MB
 from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.words.scenarios import explained
+from bench.words.tables.picture import estimate_words, seen_words
+from bench.words.tables.told import ToldRanking, systematic_words
 
 NOTE = (
     "The services of a table get the CPU in turns: each is alone while it is loaded,"
@@ -26,22 +27,23 @@ SEEN = "called from"
 COLUMNS = ("tier", "service", "difference", SEEN, "requests/s", "CPU per request", "peak memory", REMARKS)
 
 
-def ranking_table(ranking: Ranking) -> Table:
+def ranking_table(told: ToldRanking) -> Table:
     """A row for each service."""
-    rows = [_row(row) for row in ranking.rows]
+    ranking = told.ranking
+    rows = [_row(told, row) for row in ranking.rows]
     columns: tuple[str, ...] = COLUMNS
-    if not any(row.note for row in ranking.rows):
+    if not any(told.notes.values()):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    if not any(map(_seen, ranking.rows)):
+    if not any(map(seen_words, ranking.rows)):
         columns, rows = (*columns[:3], *columns[4:]), [(*row[:3], *row[4:]) for row in rows]
     load = f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
-    title = f"{load}: {ranking.metric}, {rounds_words(ranking.rounds)}"
+    title = f"{load}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
     return Table(
         title,
         columns,
         tuple(rows),
         labels=2,
-        notes=(*_undecided(ranking), *filter(None, [ranking.bias]), *ranking.beside),
+        notes=(*_undecided(ranking), *systematic_words(ranking), *told.beside),
         prose=(REMARKS,),
     )
 
@@ -53,26 +55,25 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
         words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
         seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
         if len(seen) == len(unclear):
-            words += f"; one of {percent_words(max(seen))} or more would most likely have had one"
+            words += f"; one of {size(max(seen))} or more would most likely have had one"
         yield f"{words}."
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
     cpu = row.cpu_us
     return (
         str(row.tier or NOTHING),
-        # The short name, if that is not one of several words.
-        row.service if "," in row.label else row.label,
+        told.name(row.service),
         _difference(row),
-        _seen(row) or NOTHING,
+        seen_words(row) or NOTHING,
         figure_words(row.goodput),
         NOTHING if cpu is None else f"{figure_words(cpu)} µs",
         NOTHING if row.memory_peak_bytes is None else f"{number(row.memory_peak_bytes / MB)} MB",
-        row.note or NOTHING,
+        told.notes[row.service] or NOTHING,
     )
 
 
-def _difference(row: Row) -> str:
+def _difference(row: RankedRow) -> str:
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
@@ -81,19 +82,10 @@ def _difference(row: Row) -> str:
     if row.interval is None:
         return words
     low, high = row.interval
-    return f"{words} ({percent(1 + low).removesuffix(' %')} to {percent(1 + high)})"
-
-
-def _seen(row: Row) -> str:
-    """The smallest difference from the best that would have been called, where this one was not."""
-    shown = row.rank != 1 and row.interval is not None and row.smallest_visible is not None
-    return percent_words(row.smallest_visible or 0.0) if shown else ""
+    return f"{words} ({percent_range(1 + low, 1 + high)})"
 
 
 def figure_words(found: Figure | None) -> str:
     """`5,120 (5,100 to 5,140)`."""
-    if found is None:
-        return NOTHING
-    if found.low == found.high:
-        return number(found.mean)
-    return f"{number(found.mean)} ({number(found.low)} to {number(found.high)})"
+    mean, span = estimate_words(found)
+    return f"{mean} ({span})" if span else mean

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from bench.analysis.cells import (
-    Cell,
-    Context,
-    base_of,
-    cells_of,
-    difference_words,
-    goodput,
-    reference_ratio,
-    span,
-    without_empty,
-)
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, goodput, reference_ratio
 from bench.core.formats import NOTHING, milliseconds, number, percent
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import difference_words, span_words, state_words
 
 REFERENCE = "mean, reference"
 NOTE = "CPU/request is the CPU time of the service, and of its database if used, per successful response."
@@ -56,8 +47,8 @@ def _row(cell: Cell, base: Cell, rounds: Sequence[int], context: Context) -> lis
         cell.first.level,
         cell.service,
         *(_one(by_round.get(number)) for number in rounds),
-        cell.state if mean is None else number(mean),
-        span(cell.valid, goodput, number),
+        state_words(cell) if mean is None else number(mean),
+        span_words(cell.valid, goodput, number),
         difference_words(base, cell) if other else NOTHING,
         percent(reference) if reference is not None and other else NOTHING,
         milliseconds(cell.mean_of(_cpu)),
@@ -70,7 +61,7 @@ def _one(record: Record | None) -> str:
         return NOTHING
     if record.valid and record.goodput is not None:
         return number(record.goodput)
-    return Cell((record,)).state
+    return state_words(Cell((record,)))
 
 
 def _cpu(record: Record) -> float | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, reference_ratio, without_empty
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, reference_ratio
 from bench.core.formats import NOTHING, number, share, times
+from bench.core.groups import grouped
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import details_words, rate_words
 
 REFERENCE, OF_TARGET, CAUSE = "reference", "of target rate", "why not ranked"
 
@@ -19,9 +21,8 @@ def tldr(records: Sequence[Record], context: Context) -> list[Table]:
         return []
     tools = list(dict.fromkeys(record.tool for record in closed))
     tool = min(tools, key=("wrk", "hey", "ab").index)
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells_of((record for record in closed if record.tool == tool), context):
-        groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
+    cells = cells_of((record for record in closed if record.tool == tool), context)
+    groups = grouped(cells, lambda cell: (cell.first.scenario, cell.first.level))
     return [_table(group, context) for group in groups.values()]
 
 
@@ -50,9 +51,9 @@ def _row(cell: Cell, base: Cell | None, context: Context) -> list[str]:
     ratio = difference(base, cell)
     return [
         cell.service,
-        NOTHING if goodput is None else cell.rate_words(),
+        NOTHING if goodput is None else rate_words(cell),
         share(goodput / target) if target and goodput is not None else NOTHING,
         times(ratio.ratio if ratio else None),
         times(reference_ratio(cell, context)),
-        cell.details if goodput is None else NOTHING,
+        details_words(cell) if goodput is None else NOTHING,
     ]

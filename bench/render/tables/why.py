@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.metric import Metric
-from bench.analysis.profiled import Profile
-from bench.analysis.ranking import Ranking
-from bench.analysis.scenario_words import wait_words
-from bench.analysis.why import Finding, Why
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import CostDifference, Why
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Ranking
+from bench.analysis.waits import wait_of
 from bench.core.formats import number
 from bench.render.table import Table
+from bench.words.tables.told import ToldRanking
 
 NOTE = (
     "CPU time by function (self time), of the service's own container: its share of py-spy's samples of running"
@@ -34,9 +35,9 @@ class Reason:
     early: bool
 
 
-def reasons(ranking: Ranking, found: Sequence[Why]) -> list[Reason]:
+def reasons(told: ToldRanking, found: Sequence[Why]) -> list[Reason]:
     """Of every comparison of a table."""
-    return [_reason(ranking, one, early=place < FIRST) for place, one in enumerate(found)]
+    return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
 
 
 def not_sampled(ranking: Ranking, profiles: Iterable[Profile]) -> list[str]:
@@ -49,15 +50,14 @@ def not_sampled(ranking: Ranking, profiles: Iterable[Profile]) -> list[str]:
     if len(every) < len(ranking.rows):
         chosen = f"of {len(ranking.rows)} services, {len(every)} were to be sampled"
         lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
-    if ranking.metric is not Metric.CPU and wait_words(ranking.scenario):
+    if ranking.metric is not Metric.CPU and wait_of(ranking.scenario):
         lines.append(f"{load}: {WAITS}")
     return lines
 
 
-def _reason(ranking: Ranking, why: Why, *, early: bool) -> Reason:
-    labels = {row.service: row.service if "," in row.label else row.label for row in ranking.rows}
-    base, head = labels[why.contrast.a], labels[why.contrast.b]
-    title = f"{' '.join(ranking.table)}: {head} beside {base} ({why.contrast.verdict})"
+def _reason(told: ToldRanking, why: Why, *, early: bool) -> Reason:
+    base, head = told.name(why.contrast.a), told.name(why.contrast.b)
+    title = f"{' '.join(told.ranking.table)}: {head} beside {base} ({why.contrast.verdict})"
     if why.missing:
         return Reason(title, None, (f"Nothing is compared: {why.missing}.",), early)
     words = (*_words(why, base, head),)
@@ -83,9 +83,9 @@ def _words(why: Why, base: str, head: str) -> Iterable[str]:
             yield f"{name}: {100 * (1 - side.seen):.0f} % of its CPU time was used by threads that run no Python."
 
 
-def _row(one: Finding) -> tuple[str, ...]:
+def _row(one: CostDifference) -> tuple[str, ...]:
     return one.name, number(one.shift.base), number(one.shift.head), _difference(one)
 
 
-def _difference(one: Finding) -> str:
+def _difference(one: CostDifference) -> str:
     return f"{one.shift.difference:+.1f} ({one.shift.low:+.1f} to {one.shift.high:+.1f})"

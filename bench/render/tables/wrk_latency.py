@@ -6,20 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 
-from bench.analysis.cells import (
-    Cell,
-    Context,
-    base_of,
-    cells_of,
-    difference,
-    goodput,
-    reference_ratio,
-    span,
-    without_empty,
-)
+from bench.analysis.cells.cell import Cell, Context, base_of, cells_of, difference, goodput, reference_ratio
 from bench.core.formats import NOTHING, milliseconds, times
 from bench.records.record import Record
-from bench.render.table import Table
+from bench.render.table import Table, without_empty
+from bench.words.cells import rate_words, span_words
 
 PERCENTILES = ("p50", "p75", "p90", "p99")
 COMPARED = (("goodput", goodput), ("p50_ms", lambda r: r.latency_s["p50"]), ("p99_ms", lambda r: r.latency_s["p99"]))
@@ -54,8 +45,8 @@ def _row(cell: Cell, base: Cell, context: Context) -> list[str]:
     return [
         cell.first.level,
         cell.service,
-        cell.rate_words(),
-        *(span(cell.valid, partial(_latency, name), milliseconds) for name in PERCENTILES),
+        rate_words(cell),
+        *(span_words(cell.valid, partial(_latency, name), milliseconds) for name in PERCENTILES),
         _ratios([found.ratio if found else None for found in ours]) if cell is not base else NOTHING,
         _ratios(reference) if cell is not base else NOTHING,
     ]

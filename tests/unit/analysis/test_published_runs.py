@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from bench.analysis.judged_run import judge_run
+from bench.export.judged_run import judge_run
 from bench.records.record import load
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible

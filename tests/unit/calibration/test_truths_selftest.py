@@ -14,13 +14,14 @@ from make_run import entry
 from places import ROOT
 from turns_runs import facts_of, record, table
 
-from bench.analysis.run_facts import RunFacts
-from bench.analysis.table_analysis import judge_tables
+from bench.analysis.runs.facts import RunFacts
+from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
 from bench.records.record import Cause, Record
+from bench.words.tables.remarks import note_of
 from calibration.command import judge_verb
 from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
 
@@ -223,7 +224,7 @@ def test_the_harness_own_verdict_on_an_idle_service_is_judged(goodput: tuple[flo
         for role, rate in rates.items()
     ]
     (ranking,) = judge_tables(facts_of(table(NAMES.values(), rounds=6, scenario="nagle")), records)
-    said = [{"kind": "service", "service": row.service, "note": row.note} for row in ranking.rows]
+    said = [{"kind": "service", "service": row.service, "note": note_of(row)} for row in ranking.rows]
     said += [{"kind": "contrast", "a": one.a, "b": one.b, "verdict": one.verdict} for one in ranking.contrasts]
     assert Result(KNOWN["nagle"], (table_of(records, said),)).holds is holds
 

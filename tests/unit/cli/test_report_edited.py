@@ -16,12 +16,13 @@ from edited_run import write_run_of_each_kind
 from fuzz import as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
 
-from bench.analysis.compatibility import compatibility_of
-from bench.analysis.run_facts import read_facts
+from bench.analysis.runs.compatibility import compatibility_of
+from bench.analysis.runs.facts import read_facts
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.records.record import Record, load
 from bench.run.reader import read_raw, read_run
+from bench.words.runs.compatibility import compatibility_lines
 
 
 @pytest.fixture
@@ -194,7 +195,7 @@ def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -
     assert not [mark for mark in report if unicodedata.category(mark)[0] == "C" and mark != "\n"]
     assert (folder / "index.html").read_text(encoding="utf-8").endswith("</html>\n")
     verdict = compatibility_of(read_facts(str(original)), read_facts(str(folder)))
-    assert all("\n" not in line for line in verdict.lines())
+    assert all("\n" not in line for line in compatibility_lines(verdict))
 
 
 def hashed(folder: Path, name: str) -> dict[str, str]:

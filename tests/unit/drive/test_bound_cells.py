@@ -10,10 +10,10 @@ import pytest
 from loop_runs import ask, finish, solo, step_id
 from make_run import output_of, write_measurement, write_run
 
-from bench.analysis.advice import advice
-from bench.analysis.judged_run import judge_run
+from bench.export.judged_run import judge_run
 from bench.render.report import markdown, report_content
 from bench.validity.bound_cells import BOUND_AFTER
+from bench.words.runs.advice import advice
 
 Capture = pytest.CaptureFixture[str]
 ROUNDS = 4
@@ -56,7 +56,7 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
     assert len(left) == ROUNDS - BOUND_AFTER
     assert all(record.causes[0].cause == "loadgen-bound" for record in left)
     assert all(record.causes[0].detail.endswith("; not measured on") for record in left)
-    said = [line for line in advice(source.facts, judged, records) if "hey" in line]
+    said = [line for line in advice(source.facts, [told.ranking for told in judged], records) if "hey" in line]
     assert said == [
         "hey is the limit for aiohttp-py313-debian: no requests/s of it by hey, and no more than 2 rounds; wrk could"
         " load it, and more CPUs for the load generator (LOADGEN_CPUS) would help."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bench.analysis.framework_costs import Cost, Figure, Group, Reversal, Window
+from bench.analysis.profiles.framework_costs import Cost, CostFigure, Group, Reversal, Window
 from bench.render.cost_tables import table, to_explain
 
 GROUP = Group("uvicorn", "async", ["bare", "own"], "bare")
 
 
-def exact(value: float) -> Figure:
-    return Figure(value, value, value, 3)
+def exact(value: float) -> CostFigure:
+    return CostFigure(value, value, value, 3)
 
 
 def test_the_bare_app_has_times_and_the_others_shares() -> None:
@@ -17,9 +17,9 @@ def test_the_bare_app_has_times_and_the_others_shares() -> None:
         ("bare", "/json"): Cost(exact(43.21), None),
         ("bare", "/db"): Cost(exact(4.321), None),
         ("bare", "/orm/db"): Cost(exact(8912), None),
-        ("own", "/json"): Cost(exact(90), Figure(2.084, 2.0, 2.3, 3)),
+        ("own", "/json"): Cost(exact(90), CostFigure(2.084, 2.0, 2.3, 3)),
         ("own", "/db"): Cost(exact(9), exact(13.04)),
-        ("own", "/orm/db"): Cost(exact(9), Figure(1, 0.96, 1.05, 3)),
+        ("own", "/orm/db"): Cost(exact(9), CostFigure(1, 0.96, 1.05, 3)),
     }
     routes = ["/json", "/db", "/orm/db", "/fortunes"]
     lines = table(found, GROUP, routes, {"bare": "asgi", "own": "quart"}, [("own", "/db")]).splitlines()

@@ -18,7 +18,7 @@ import pytest
 from make_run import entry, output_of, write_measurement, write_run
 from scipy.stats import t
 
-from bench.analysis.latency import DRAWN, Distribution, merge
+from bench.analysis.cells.latency import DRAWN, Distribution, merge
 from bench.cli.report import build_verb
 from bench.plan.measurement import Measurement
 from bench.records.record import Record

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened, draw_all
 from playwright.sync_api import Locator, Page
-from ranking_run import SENTENCES, WAITING, many_services, page, ranking, two_tables
+from ranking_run import ERRORS, SENTENCES, WAITING, changed, many_services, page, ranking, two_tables
 
-from bench.render.page.ranking_words import level_words
-from bench.render.page.rankings import MOST_SENTENCES, rankings_of, tables_of
+from bench.render.page.rankings import MOST_SENTENCES, rankings_of
+from bench.words.tables.picture import level_words
 
 pytest_plugins = ["page_fixtures"]
 
@@ -41,41 +42,38 @@ def test_rows_say_what_they_are_against_the_best() -> None:
 
 
 def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
-    table = tables_of(two_tables())[1]
-    table["rows"][1]["smallest_visible"] = 0.021
-    table["beside"] = ["c beside b: no difference shown; 2.4 % or more would have been called nine times in ten."]
-    (found,) = rankings_of([table])
+    beside = ("c beside b: no difference shown; 2.4 % or more would have been called nine times in ten.",)
+    told = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
+    (found,) = rankings_of([replace(told, beside=beside)])
     assert [row["seen"] for row in places(found)][:3] == ["", "2.1 % would have been called", ""]
     figures = found["figures"]
-    assert figures.rows[1][figures.columns.index("called from")] == "2.1 %" and figures.notes == tuple(table["beside"])
+    assert figures.rows[1][figures.columns.index("called from")] == "2.1 %" and figures.notes == beside
 
 
 def test_the_caption_names_who_may_be_the_best_in_spite_of_a_lower_tier() -> None:
-    table = tables_of(two_tables())[0]
-    (found,) = rankings_of([table])
+    told = two_tables()[0]
+    (found,) = rankings_of([told])
     assert "cannot be told apart from the best" not in found["certainty"]
     for number in (-1, -2):
-        assert table["rows"][number]["tier"] > 1
-        table["rows"][number]["smallest_visible"] = 0.3
-        (found,) = rankings_of([table])
-        names = [row["label"] for row in table["rows"][number:]]
+        assert (told.ranking.rows[number].tier or 0) > 1
+        told = changed(told, number, {"smallest_visible": 0.3})
+        (found,) = rankings_of([told])
+        names = [told.labels[row.service] for row in told.ranking.rows[number:]]
         tied = f"{' and '.join(names)}, in {'a lower tier' if number == -1 else 'lower tiers'},"
         assert f"its first. {tied} cannot be told apart from the best either. " in found["certainty"]
 
 
 def test_the_question_is_that_of_the_load() -> None:
-    table = two_tables()[0] | {"question": "Which server? (Python 3.13)"}
-    (found,) = rankings_of([table])
+    (found,) = rankings_of([replace(two_tables()[0], question="Which server? (Python 3.13)")])
     assert found["question"] == "Which of these 8 serves json with the least CPU? wrk, 16 connections"
     assert found["asked"] == "Which server? (Python 3.13)"
     (own,) = rankings_of(two_tables()[1:])
     assert own["question"] == "Which of these 8 answers delay-20 most often? wrk, 16 connections" and not own["asked"]
 
 
-def test_tables_are_those_with_rows_as_json_has_them() -> None:
-    early = two_tables()[0] | {"look": None, "rounds": 2}
+def test_before_the_first_look_there_are_no_tiers() -> None:
+    early = changed(two_tables()[0], look=None, rounds=2)
     assert rankings_of([early])[0]["certainty"] == "No tiers yet: 2 rounds, and the first look is after 4."
-    assert tables_of([{"rows": ()}, {"rows": ({"interval": (0.1, 0.2)},)}]) == [{"rows": [{"interval": [0.1, 0.2]}]}]
 
 
 def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
@@ -85,8 +83,7 @@ def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
     assert cpu["logarithmic"] and goodput["logarithmic"]
     assert [tick["text"] for tick in cpu["ticks"]] == ["best", "2×", "5×", "10×"]
     assert [tick["text"] for tick in goodput["ticks"]] == ["0.1×", "0.2×", "0.5×", "best"]
-    close["rows"][1]["interval"] = [-0.95, 0.9]
-    found = rankings_of([close])[0]
+    found = rankings_of([changed(close, 1, {"interval": (-0.95, 0.9)})])[0]
     _, wide, _ = places(found)
     assert wide["beyond"] and wide["below"] and (wide["left"], wide["width"]) == (0, 100)
     for row in places(cpu) + places(goodput) + places(found):
@@ -95,12 +92,14 @@ def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
 
 @pytest.mark.parametrize("value", [0.0, None, float("nan"), -1.0, -2.0])
 def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
-    row = {"service": "a", "rank": 1, "tier": 1, "difference": value, "interval": [value, value], "goodput": None}
-    (found,) = rankings_of([{"scenario": "json", "tool": "wrk", "level": "c1", "metric": "goodput", "rows": [row]}])
+    told = ranking({"a": 100.0}, "json", False, ())
+    bounds = None if value is None else (value, value)
+    row = {"difference": value, "interval": bounds, "goodput": None}
+    (found,) = rankings_of([replace(changed(told, 0, row, level="c1"), question="")])
     assert found["question"] == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
     assert places(found)[0]["rate"] == ("–", "", "") and found["ticks"]
-    (none,) = rankings_of([{"rows": [{"service": "a", "rank": None}]}])
-    assert none["tiers"] == [] and none["unranked"] == [{"name": "a", "rate": "–", "note": ""}]
+    (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
+    assert none["unranked"] == [{"name": "a", "rate": "–", "note": ERRORS}]
 
 
 def test_a_long_ranking_opens_its_later_tiers() -> None:
@@ -207,13 +206,17 @@ def test_answers_need_no_script_and_the_skip_link_leads_to_them(two: Path, opene
 
 
 def test_sixty_services_fit_a_phone_and_hostile_names_stay_text(tmp_path: Path, opened: Opened) -> None:
-    tables = many_services()
     hit = "<img src=x onerror=window.hit=1><b>\u202e</span></li>{{ 7*7 }}"
-    tables[0]["question"] = tables[0]["sentences"][0] = hit
-    tables[0]["rows"][0] |= {"label": hit, "note": hit}
-    tables[0]["rows"][-1]["note"] = hit
-    tables[0]["scenario"] = hit
-    made = opened(page(tmp_path, tables), width=400)
+    (told,) = many_services()
+    first, last = (told.ranking.rows[number].service for number in (0, -1))
+    told = replace(
+        changed(told, scenario=hit),
+        question=hit,
+        sentences=(hit, *told.sentences[1:]),
+        labels={**told.labels, first: hit},
+        notes={**told.notes, first: hit, last: hit},
+    )
+    made = opened(page(tmp_path, [told]), width=400)
     later = made.locator("details.later")
     assert later.locator(".place:visible").count() == 0
     later.locator("summary").focus()
@@ -226,8 +229,9 @@ def test_sixty_services_fit_a_phone_and_hostile_names_stay_text(tmp_path: Path, 
     assert made.evaluate("window.hit") is None and made.locator("main img, main b").count() == 0
 
 
-@pytest.mark.parametrize("tables", [[], [{"scenario": "json", "rows": []}]])
-def test_a_run_without_rankings_has_no_answers(tmp_path: Path, tables: list[dict[str, Any]]) -> None:
-    text = page(tmp_path, tables).read_text()
+@pytest.mark.parametrize("tables", [0, 1])
+def test_a_run_without_rankings_has_no_answers(tmp_path: Path, tables: int) -> None:
+    empty = replace(two_tables()[0], ranking=replace(two_tables()[0].ranking, rows=()))
+    text = page(tmp_path, [empty] * tables).read_text()
     assert 'id="answers"' not in text and 'class="ranked"' not in text and "figure.ranking" not in text
     assert text.index('id="conclusions"') < text.index('id="charts"') and "Missing results</h2>" in text

@@ -12,19 +12,19 @@ from compared_runs import build_failed, in_turns
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.analysis.metric import Metric
-from bench.analysis.ranking import Contrast, Ranking
-from bench.analysis.ranking import Row as RankedRow
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Contrast, NoFigure, RankedRow, Ranking
 from bench.cli.report import build_verb
 from bench.render.comment_parts import MOST_BYTES, Policy, code, parse_policy
-from bench.render.pr_comment import Row, verdict_comment
+from bench.render.pr_comment import Comparison, verdict_comment
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
 
 def service(name: str, note: str = "", windows: int = 8) -> RankedRow:
     none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
-    return RankedRow(service=name, label=name, windows=windows, left_out=0, note=note, **none)  # type: ignore[arg-type]
+    remarks = (NoFigure(note),) if note else ()
+    return RankedRow(service=name, windows=windows, left_out=0, remarks=remarks, **none)  # type: ignore[arg-type]
 
 
 def verdict(
@@ -35,7 +35,7 @@ def verdict(
     head: str = "svc-head",
     rounds: int = 8,
     visible: float = 0.04,
-) -> Row:
+) -> Comparison:
     """The head of a table of two; where the word is `invalid`, it has no figure."""
     invalid = word == "invalid"
     contrast = (
@@ -62,15 +62,14 @@ def verdict(
         look=max((look for look in looks if look <= rounds), default=None),
         confidence=0.9875,
         settled=False,
-        question="",
         rows=(),
         contrasts=(),
     )
     windows = 0 if invalid or not rounds else 8
-    return Row(ranking, service("svc-was", windows=8 if rounds else 0), service(head, note, windows), contrast)
+    return Comparison(ranking, service("svc-was", windows=8 if rounds else 0), service(head, note, windows), contrast)
 
 
-def comment(*found: Row, policies: tuple[str, ...] = ()) -> tuple[str, int]:
+def comment(*found: Comparison, policies: tuple[str, ...] = ()) -> tuple[str, int]:
     made = verdict_comment("a-run", found, [parse_policy(text) for text in policies], {})
     return made.text, made.violations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from profiled_run import RATES, STACKS_OF, write_profiled
 
-from bench.analysis.stacks import parse_stacks
+from bench.analysis.profiles.stacks import parse_stacks
 from bench.cli.report import build_verb
 from bench.render.page.flames import tree_of
 

@@ -111,7 +111,7 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
     ("name", "text", "stage"),
     [
         ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
-        ("bench/analysis/table_observations.py", "LEAST = 2\n", "judge"),
+        ("bench/analysis/tables/observations.py", "LEAST = 2\n", "judge"),
         ("scripts/lib/solo.sh", "#!/bin/sh\nload 2\n", "measure"),
         ("scripts/lib/solo.sh", "#!/bin/bash\nload 1\n", "measure"),
         ("bench/drive/knee_search.py", "START = 100\n", "measure"),

@@ -1,0 +1,1 @@
+"""Cells: what was measured alone, over the rounds."""

@@ -1,0 +1,149 @@
+"""The records of one cell over the rounds, and the difference between two cells."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.reference_results import ReferenceComparison
+from bench.core.groups import grouped
+from bench.matrix.service import stack_name
+from bench.records.record import MEASURED, Record
+
+FigureOf = Callable[[Record], float | None]
+"""Reads one figure of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Service x scenario x tool x level with its records, one per round in order; at least one."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def first(self) -> Record:
+        """Any record, for the cell's coordinates."""
+        return self.records[0]
+
+    @property
+    def service(self) -> str:
+        """The service's name."""
+        return self.first.service
+
+    @property
+    def stack(self) -> str:
+        """Server x framework, as matrix.toml names it."""
+        return stack_name(self.first.server, self.first.framework)
+
+    @property
+    def valid(self) -> tuple[Record, ...]:
+        """The valid records."""
+        return tuple(record for record in self.records if record.valid)
+
+    @property
+    def noisy(self) -> tuple[Record, ...]:
+        """The records that only noise of the host speaks against."""
+        return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == HARMLESS_TO_RATES)
+
+    @property
+    def of_known_cpu(self) -> tuple[Record, ...]:
+        """The records whose CPU time per request counts: a cgroup's CPU time leaves out what other programs took."""
+        return tuple(r for r in self.records if r.outcome == MEASURED and not causes_beside(r, HARMLESS_TO_CPU))
+
+    @property
+    def goodput(self) -> float | None:
+        """Mean successes per second of the valid rounds."""
+        values = [record.goodput for record in self.valid if record.goodput is not None]
+        return fmean(values) if values else None
+
+    @property
+    def measured(self) -> bool:
+        """Whether any round was measured at all."""
+        return any(record.outcome == MEASURED for record in self.records)
+
+    @property
+    def causes(self) -> dict[str, str]:
+        """The causes against its records, each with the last of its details."""
+        return {cause.cause: cause.detail for record in self.records for cause in record.causes}
+
+    def mean_of(self, figure: FigureOf) -> float | None:
+        """The mean of one figure over the valid rounds that have it."""
+        values = [value for record in self.valid if (value := figure(record)) is not None]
+        return fmean(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """B / A in the rounds that both have: geometric mean of the ratios, lowest and highest."""
+
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What tables need besides the records: the order of services, the reference comparison, merged latencies."""
+
+    order: Sequence[str]
+    reference: ReferenceComparison | None
+    latencies: Mapping[Key, Latencies] = field(default_factory=dict)
+
+    def in_order(self, services: Iterable[str]) -> list[str]:
+        """The distinct services in the report's order."""
+        place = {name: index for index, name in enumerate(self.order)}
+        return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
+
+
+def goodput(record: Record) -> float | None:
+    """The ranked figure."""
+    return record.goodput
+
+
+def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> Ratio | None:
+    """`cell` relative to `base`, or None if no round has valid figures of both."""
+    if base is None or cell is None:
+        return None
+    bases = {record.round: value for record in base.valid if (value := figure(record))}
+    pairs = [(bases.get(record.round), figure(record)) for record in cell.valid]
+    logs = [math.log(value / reference) for reference, value in pairs if reference and value]
+    if not logs:
+        return None
+    return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs))
+
+
+def cells_of(records: Iterable[Record], context: Context) -> list[Cell]:
+    """The cells in the report's order: scenario, tool, level, service."""
+    groups = grouped(records, lambda record: (record.scenario, record.tool, record.level, record.service))
+    place = {name: index for index, name in enumerate(context.order)}
+    keys = sorted(groups, key=lambda key: (*map(natural, key[:3]), place.get(key[3], len(place)), key[3]))
+    return [Cell(tuple(sorted(groups[key], key=lambda record: (record.round, record.id)))) for key in keys]
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Sorting key in which c8 comes before c16."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text) if part]
+
+
+def base_of(cells: Sequence[Cell], context: Context) -> Cell:
+    """The cell that the others of its table are compared with: that of the reference comparison, else the first."""
+    if context.reference is not None:
+        for cell in cells:
+            found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
+            if found is not None and found[1] is found[0].figures[0]:
+                return cell
+    return cells[0]
+
+
+def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
+    """The ratio of this stack's cell in the reference comparison, relative to the first of its group."""
+    if context.reference is None:
+        return None
+    found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
+    return None if found is None else found[0].ratio(found[1], metric)

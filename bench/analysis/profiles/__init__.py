@@ -1,0 +1,1 @@
+"""Profiles: where CPU time goes, by function and by framework."""

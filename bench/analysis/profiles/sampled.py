@@ -1,0 +1,209 @@
+"""The sampled services of a run's tables (--profile): which these are, and what was sampled of each.
+
+A sampled window is made once, and sampling costs CPU time. It therefore gives only the shares of functions in the CPU
+time; what a request costs in all is known from the table's rounds, in which noise falls on all services alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
+from bench.analysis.profiles.stacks import Stack, parse_parts, self_counts
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.observations import causes_against, is_thin
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.core.files import mapping, read_bytes
+from bench.matrix.knobs import CPU_QUOTA
+from bench.plan.cpus import parse_list
+from bench.plan.measurement import Measurement, settings_of
+from bench.plan.profile import MOST, SAID, STACKS, window_of
+from bench.records.record import MEASURED, Record
+from bench.run.reader import Run, ServiceFacts, read_raw
+from bench.stats.cost_shares import dispersion
+from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.validity.run_records import judged_record
+
+LEAST_SAMPLES = 100
+"""Fewer say nothing of any function."""
+MOST_STARVED = 0.2
+"""A process that waits for a CPU looks like one that runs: if it did so for longer, samples say where it waited."""
+LEAST_SEEN = 0.8
+"""If the samples account for less of the CPU time than this, the rest was used by threads that run no Python."""
+_ASKED = re.compile(r"(\d{1,6}) times a second for (\d{1,6}) seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What was sampled of a service under the load of a table; `missing` says why there is nothing.
+
+    `cost_us` is the CPU time per good answer; `seen` is the share of it that the samples account for. `alike` is how
+    many samples say as much as one that is independent of the others.
+    """
+
+    service: str
+    table: tuple[str, str, str]
+    stacks: Mapping[Stack, int]
+    cost_us: float = 0.0
+    seen: float = 1.0
+    alike: float = 1.0
+    missing: str = ""
+    starved: bool = False
+    """Whether it is missing because other programs used the CPU."""
+
+    @property
+    def samples(self) -> int:
+        """All of them; where threads that run no Python used CPU time, with what these would have had."""
+        return round(sum(self.stacks.values()) / self.seen)
+
+
+def nearest_the_top(ranking: Ranking) -> list[Contrast]:
+    """The contrasts of ranked services: called ones first, and each kind from the top of the table."""
+    rank = {row.service: row.rank for row in ranking.rows if row.rank is not None}
+
+    def place(one: Contrast) -> tuple[bool, int, int]:
+        first, last = sorted((rank[one.a], rank[one.b]))
+        return one.verdict not in (FASTER, SLOWER), last, first
+
+    return sorted((one for one in ranking.contrasts if one.a in rank and one.b in rank), key=place)
+
+
+def sampled_services(ranking: Ranking) -> list[str]:
+    """The services of a table to sample: all, or the sides of the called contrasts nearest its top."""
+    names = [row.service for row in ranking.rows if row.windows]
+    if len(names) <= MOST:
+        return names
+    chosen: dict[str, None] = {}
+    for one in nearest_the_top(ranking):
+        if len(chosen.keys() | {one.a, one.b}) <= MOST:
+            chosen |= dict.fromkeys((one.a, one.b))
+    return [name for name in names if name in chosen]
+
+
+def refusal(facts: Mapping[str, Any], service: str) -> str:
+    """Why a service cannot be sampled at all; empty if it can."""
+    entry = mapping(mapping(facts.get("services")).get(service))
+    if entry.get("url"):
+        return "it is not a container of this project"
+    if str(entry.get("python", "")).startswith("pypy"):
+        return "py-spy cannot sample PyPy"
+    return ""
+
+
+def windows_of(source: Run, rankings: Iterable[Ranking]) -> list[Measurement]:
+    """The windows to make, table by table."""
+    first: dict[tuple[str, ...], Measurement] = {}
+    for one in source.planned:
+        if one.mode == "turns":
+            first.setdefault((one.scenario, one.tool, one.level, one.service), one)
+    keys = [(*ranking.table, name) for ranking in rankings for name in sampled_services(ranking)]
+    return [window_of(first[key]) for key in keys if key in first and not refusal(source.facts, key[-1])]
+
+
+def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Ranking) -> list[Profile]:
+    """What there is of each service of a table that is to be sampled; empty for a run without --profile."""
+    if source.facts.get("profile") is not True:
+        return []
+    windows = {one.service: one for one in windows_of(source, [ranking])}
+    found = []
+    for name in sampled_services(ranking):
+        window = windows.get(name)
+        why = refusal(source.facts, name) or ("" if window else "it is not in the plan")
+        if window is None or why:
+            found.append(Profile(name, ranking.table, {}, missing=why))
+        else:
+            found.append(read_profile(source, window, services.get(name) or ServiceFacts(name=name)))
+    return found
+
+
+def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Profile:
+    """What there is of one window."""
+    run = source.path
+    none = Profile(window.service, (window.scenario, window.tool, window.level), {})
+    raw = read_raw(run, window)
+    if raw.meta is None:
+        return replace(none, missing="its window was not made")
+    record = judged_record(window, raw, service)
+    said = (read_bytes(f"{run}/{window.dir}/{SAID}") or b"").decode(errors="replace")
+    stacks = read_bytes(f"{run}/{window.dir}/{STACKS}")
+    parts = parse_parts((stacks or b"").decode(errors="replace"))
+    counts = sum(parts, Counter[Stack]())
+    if missing := _why_none(
+        record, str(raw.meta.get("detail") or ""), None if stacks is None else counts.total(), said
+    ):
+        return replace(none, missing=missing)
+    ran = _ran(parts, said, record)
+    starved = min(1 - 1 / ran, 1 - _used(record, window, _cpus(source.facts)))
+    if starved > MOST_STARVED:
+        words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
+        return replace(none, starved=True, missing=words)
+    cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
+    return replace(
+        none,
+        stacks=counts,
+        cost_us=cost_us,
+        seen=ran if ran < LEAST_SEEN else 1.0,
+        alike=dispersion([self_counts(part) for part in parts]),
+    )
+
+
+def _why_none(record: Record, detail: str, samples: int | None, said: str) -> str:
+    """What keeps a window from being a profile; empty if nothing does. `samples` is None where there are no stacks."""
+    causes = causes_beside(record, HARMLESS_TO_PROFILES)
+    if record.outcome != MEASURED:
+        return f"{record.outcome}: {detail}" if detail else record.outcome
+    if causes:
+        return f"{causes[0].cause}: {causes[0].detail}"
+    if samples is None:
+        return f"py-spy failed: {_last_line(said) or 'it said nothing'}"
+    if not record.server_cpu_s or not record.successes:
+        return record.nulls.get("server_cpu_s") or "no CPU time was counted"
+    return f"only {samples} samples of running Python code" if samples < LEAST_SAMPLES else ""
+
+
+def _ran(parts: Sequence[Mapping[Stack, int]], said: str, record: Record) -> float:
+    """How much time threads could run, by the samples, for each second of CPU time that the container used."""
+    # What was ended with the load is no part.
+    asked = sum(int(rate) * int(seconds) for rate, seconds in _ASKED.findall(said)[: len(parts)])
+    samples = sum(sum(part.values()) for part in parts)
+    if not asked or not samples or not record.duration_s or not record.server_cpu_s:
+        return 1.0
+    return samples / asked / (record.server_cpu_s / record.duration_s)
+
+
+def _used(record: Record, window: Measurement, cpus: int) -> float:
+    """The share of the CPUs that the container may use which it did use: for the rest others let it wait, if it did."""
+    quota = settings_of(window.settings).get(CPU_QUOTA)
+    return (record.server_cpu_s or 0) / (record.duration_s or 1) / min(cpus, float(quota) if quota else cpus)
+
+
+def _cpus(facts: Mapping[str, Any]) -> int:
+    """How many CPUs the server had; 1 if unknown."""
+    try:
+        return len(parse_list(str(mapping(facts.get("knobs")).get("SERVER_CPUS")))) or 1
+    except ValueError:
+        return 1
+
+
+def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:
+    """The CPU time per good answer of a service's own container in the rounds of its table, in µs."""
+    rounds: dict[int, list[float]] = defaultdict(list)
+    for record in records:
+        mine = (record.scenario, record.tool, record.level) == profile.table and record.service == profile.service
+        if not mine or record.mode != "turns" or causes_against(record, Metric.CPU) or is_thin(record):
+            continue
+        if record.server_cpu_s and record.successes:
+            rounds[record.round].append(1e6 * record.server_cpu_s / record.successes)
+    return {number: fmean(values) for number, values in rounds.items()}
+
+
+def _last_line(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip()]
+    # What py-spy says of each process comes before what it makes of them all.
+    lines += [line for line in lines if "Unsupported version of Python" in line][-1:]
+    return "".join(mark if mark.isprintable() else " " for mark in lines[-1]).strip() if lines else ""

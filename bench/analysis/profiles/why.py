@@ -1,0 +1,78 @@
+"""Why two services of a table differ: what each function and package costs on either side, as far as it was sampled.
+
+Only what chance does not explain is a finding: the intervals of all functions of a comparison hold at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.analysis.profiles.sampled import Profile, costs_by_round, nearest_the_top
+from bench.analysis.profiles.stacks import Stack, package_counts, self_counts
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.records.record import Record
+from bench.stats.cost_shares import Apart, Shift, apart, shift
+
+MOST_FINDINGS = 10
+"""The largest differences of a comparison that are listed."""
+TOO_FEW_ROUNDS = "fewer than three rounds know the CPU time per request of both"
+
+
+@dataclass(frozen=True, slots=True)
+class CostDifference:
+    """A function, as `file:function`, or a package, whose cost differs by more than chance; in µs per request."""
+
+    name: str
+    shift: Shift
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What was found of a contrast, the largest differences first; `within` counts the functions that show none."""
+
+    contrast: Contrast
+    base: Profile
+    head: Profile
+    costs: Apart | None = None
+    functions: tuple[CostDifference, ...] = ()
+    packages: tuple[CostDifference, ...] = ()
+    within: int = 0
+    missing: str = ""
+
+
+def explanations(ranking: Ranking, profiles: Iterable[Profile], records: Sequence[Record]) -> list[Why]:
+    """Of each contrast whose sides were both sampled; called ones first, from the top of the table."""
+    known = {one.service: one for one in profiles if not one.missing}
+    return [
+        _why(one, known[one.a], known[one.b], records)
+        for one in nearest_the_top(ranking)
+        if one.a in known and one.b in known
+    ]
+
+
+def _why(contrast: Contrast, base: Profile, head: Profile, records: Sequence[Record]) -> Why:
+    one, other = (costs_by_round(records, side) for side in (base, head))
+    costs = apart([(one[number], other[number]) for number in sorted(one.keys() & other.keys())])
+    if costs is None:
+        return Why(contrast, base, head, missing=TOO_FEW_ROUNDS)
+    functions, within = _findings(costs, (base, head), self_counts)
+    packages, _ = _findings(costs, (base, head), package_counts)
+    return Why(contrast, base, head, costs, functions, packages, within)
+
+
+def _findings(
+    costs: Apart, sides: tuple[Profile, Profile], count: Callable[[Mapping[Stack, int]], Mapping[str, int]]
+) -> tuple[tuple[CostDifference, ...], int]:
+    """The largest differences that chance does not explain, and how many names show none."""
+    counts = [count(side.stacks) for side in sides]
+    names = {name for found in counts for name in found}
+    every = []
+    for name in names:
+        base, head = (
+            (found.get(name, 0) / side.alike, side.samples / side.alike)
+            for found, side in zip(counts, sides, strict=True)
+        )
+        every.append(CostDifference(name, shift(costs, base, head, len(names))))
+    shown = sorted((one for one in every if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name))
+    return tuple(shown[:MOST_FINDINGS]), len(every) - len(shown)

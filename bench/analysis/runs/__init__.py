@@ -1,0 +1,1 @@
+"""Whole runs: what is to be compared in one, and one beside others."""

@@ -1,0 +1,228 @@
+"""Whether figures of two runs can be compared.
+
+Everything that affects a figure must be known and the same in both; a fact that is missing in one of them counts as
+different. What one compares on purpose (packages, services, rounds) is noted and does not prevent a comparison.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.analysis.runs.facts import RunFacts
+from bench.core.files import mapping
+from bench.core.formats import first_of
+from bench.core.groups import grouped
+from bench.records.record import Record
+
+UNKNOWN = "unknown"
+# Settings that choose what is measured, how often, in which order and where; all others affect the figures. The
+# images themselves are compared by service.
+FREE_SETTINGS = frozenset(
+    {"WORKER_CLASS", "DURATION", "ROUNDS", "SEED", "SELECTION", "BENCH_SUBNET", "COMPOSE_SERVICES"}
+    | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE", "BENCH_REGISTRY"}
+)
+# How a load is requested, besides its scenario, tool and level.
+LOAD_FIELDS = (
+    "method",
+    "path",
+    "body",
+    "duration_s",
+    "timeout_s",
+    "warmup_s",
+    "threads",
+    "keepalive",
+    "connections",
+    "count",
+    "loadgens",
+)
+MEMORY_SLACK = 0.01
+"""Share by which the memory size may differ between two boots of one machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """One fact that differs between two runs; `forbids` a comparison if figures depend on it."""
+
+    name: str
+    one: str
+    other: str
+    forbids: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """All differences, those that forbid a comparison first."""
+
+    differences: tuple[Discrepancy, ...] = field(default=())
+
+    @property
+    def comparable(self) -> bool:
+        """Whether no difference forbids a comparison."""
+        return not any(found.forbids for found in self.differences)
+
+    @property
+    def cause(self) -> str:
+        """The names of the differences that forbid a comparison."""
+        return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
+
+
+def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
+    """Every difference between two runs; pure."""
+    found = [*_integrity(one, other), *conditions(one, other)]
+    found += [*_tools(one, other), *_loads(one, other), *_services(one, other)]
+    return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
+
+
+def conditions(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    """What differs in the project, its images, the engine, the machine and the settings."""
+    yield from _harness(one, other)
+    yield from _machine(one, other)
+    yield from _settings(one, other)
+
+
+def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    for name in dict.fromkeys([*one.changed, *other.changed]):
+        words = ["modified" if name in facts.changed else "as planned" for facts in (one, other)]
+        yield Discrepancy(name, words[0], words[1], why="by its sha256 in run.json")
+
+
+def _harness(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = (mapping(facts.run.get("harness")) for facts in (one, other))
+    if first.get("hash") != second.get("hash"):
+        parts = [mapping(harness.get("parts")) for harness in (first, second)]
+        differ = [name for name in parts[0] if parts[0].get(name) != parts[1].get(name)] if all(parts) else []
+        yield Discrepancy("harness", _version(first), _version(second), why=", ".join(differ))
+    yield from _mapped("image of", mapping(first.get("images")), mapping(second.get("images")))
+    for name in ("containers", "engine"):
+        yield from _differs(name, one.run.get(name), other.run.get(name))
+
+
+def _version(harness: Mapping[str, Any]) -> str:
+    return f"{harness.get('version', 'unknown')} ({str(harness.get('hash') or UNKNOWN)[:12]})"
+
+
+def _machine(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = ({k: v for k, v in mapping(f.run.get("host")).items() if k != "missing"} for f in (one, other))
+    sizes = [size for host in (first, second) if isinstance(size := host.get("memory_bytes"), int)]
+    if len(sizes) == 2 and max(sizes) - min(sizes) <= MEMORY_SLACK * max(sizes):
+        second["memory_bytes"] = first["memory_bytes"]
+    yield from _mapped("host", first, second)
+    yield from _mapped("kind of node for", one.node_kinds, other.node_kinds)
+
+
+def _settings(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = (
+        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_SETTINGS} for f in (one, other)
+    )
+    yield from _mapped("setting", first, second)
+
+
+def _tools(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    """Versions and limits of the tools that both runs used."""
+    first, second = _by_tool(one.records), _by_tool(other.records)
+    for tool in sorted(first.keys() & second.keys()):
+        yield from _differs(f"version of {tool}", *(_set(r.tool_version for r in s[tool]) for s in (first, second)))
+    if first.keys() & second.keys():
+        limits = (_set(_words(r.loadgen_limits) for r in facts.records) for facts in (one, other))
+        yield from _differs("limits of the load generator", *limits)
+
+
+def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
+    return grouped((record for record in records if record.tool_version is not None), lambda record: record.tool)
+
+
+def _loads(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
+    first, second = _cells(one.plan), _cells(other.plan)
+    both = [cell for cell in first if cell in second]
+    if not both:
+        yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
+    for cell in both:
+        for name in LOAD_FIELDS:
+            words = [_set(_value(line.get(name)) for line in lines[cell]) for lines in (first, second)]
+            yield from _differs(f"{name} of {' '.join(cell)}", *words)
+    if both:
+        words = [_few([cell for cell in lone if cell not in both]) for lone in (first, second)]
+        yield from _differs("loads in only one run", *words, forbids=False)
+    rounds = (len({line.get("round") for line in facts.plan}) for facts in (one, other))
+    yield from _differs("rounds", *rounds, forbids=False)
+
+
+def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for line in plan:
+        cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
+        # Windows measured alone and windows in turns give different kinds of figures.
+        found.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
+    return found
+
+
+def _few(cells: Iterable[tuple[str, ...]]) -> str:
+    return _shortened([" ".join(cell) for cell in cells])
+
+
+def _shortened(names: Sequence[str]) -> str:
+    return first_of(names, 3) or "none"
+
+
+def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    """What the services that both have are made of."""
+    listed = [mapping(facts.run.get("services")) for facts in (one, other)]
+    for name in sorted(one.services.keys() & other.services.keys()):
+        first, second = one.services[name], other.services[name]
+        for fact, words in (("base_image", "base image"), ("settings", "settings")):
+            told = (mapping(services.get(name)).get(fact) for services in listed)
+            yield from _differs(f"{words} of {name}", *told)
+        yield from _differs(f"base of {name}", first.base_label, second.base_label)
+        yield from _differs(f"Python of {name}", first.python_build, second.python_build)
+        yield from _differs(f"limits of {name}", _words(first.limits), _words(second.limits))
+        packages = list(_packages(first.packages, second.packages))
+        yield from (Discrepancy(f"packages of {name}", *pair, forbids=False) for pair in packages)
+        ids = [_image(facts, name) for facts in (one, other)]
+        # Different packages explain a different image; with the same packages, something else has changed.
+        why = "its packages differ" if packages else "same packages, but rebuilt: system packages may differ"
+        yield from _differs(f"image of {name}", *ids, forbids=not packages, why=why)
+    alone = (sorted(one.services.keys() - other.services.keys()), sorted(other.services.keys() - one.services.keys()))
+    yield from _differs("services in only one run", *map(_shortened, alone), forbids=False)
+
+
+def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys([*one, *other]):
+        if one.get(name) != other.get(name):
+            yield f"{name} {one.get(name, 'none')}", f"{name} {other.get(name, 'none')}"
+
+
+def _image(facts: RunFacts, name: str) -> str | None:
+    """The images that ran, else the one that was inspected."""
+    ran = _set(record.image_id for record in facts.records if record.service == name and record.image_id)
+    return ran or facts.services[name].image_id
+
+
+def _mapped(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Discrepancy]:
+    for name in dict.fromkeys([*one, *other]):
+        yield from _differs(f"{what} {name}", one.get(name), other.get(name))
+
+
+def _differs(name: str, one: Any, other: Any, *, forbids: bool = True, why: str = "") -> Iterator[Discrepancy]:
+    if one != other:
+        yield Discrepancy(name, _value(one), _value(other), forbids, why)
+
+
+def _value(value: Any) -> str:
+    if value is None or value == "":
+        return UNKNOWN
+    text = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
+    return text.removeprefix("sha256:")[:12] if text.startswith("sha256:") else text[:120]
+
+
+def _words(values: Mapping[str, str] | None) -> str | None:
+    return None if values is None else ", ".join(f"{name} {values[name]}" for name in sorted(values))
+
+
+def _set(values: Iterable[str | None]) -> str | None:
+    """The distinct values as one text; None if there are none."""
+    return ", ".join(sorted({value for value in values if value is not None})) or None

@@ -1,0 +1,292 @@
+"""Two runs, cell by cell: what changed from one to the other, and whether the change is significant.
+
+The rounds of the two runs are two samples: Welch's t test of their logarithms. That alone would not be enough: solo
+windows of two runs were not measured at the same time, so the difference contains any change of the host between the
+runs, and more rounds do not remove it. The null server of the runs bounds that change:
+
+- The **null server** is the same in both runs, so any change of it comes from the host. If its interval excludes 0 and
+  it changed by 3 % or more, the hosts differ and nothing is compared.
+- Otherwise the host may have changed by as much as the outer end of the null server's interval. The larger of that and
+  3 % is the `margin`. The test is whether the change exceeds the margin, not whether it is 0. Without null windows in
+  both runs there is no verdict.
+
+So `differs` means: beyond the margin, by Benjamini and Hochberg's procedure at 5 % over all rows of the two runs. Its
+interval has the confidence 1 - 5 % * R/m if R of m rows differ (Benjamini and Yekutieli, "False discovery rate-adjusted
+multiple confidence intervals for selected parameters", JASA 100, 2005). It is never `faster` or `slower`: those words
+are reserved for services of one table, which share their windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from bench.analysis.runs.samples import Key, Line, Sample, Samples
+from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, percent_of
+from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH
+
+DIFFERS, INVALID, NOT_COMPARABLE = "differs", "invalid", "not comparable"
+LEAST_ROUNDS = 8
+"""Valid rounds that each run needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFigure:
+    """One run's side: the geometric mean of its valid rounds and its 95 % interval, in 1/s.
+
+    All three are None if the rounds give none; `cause` says why rounds are not valid or the value is missing.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rounds: int
+    planned: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellDifference(Line):
+    """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better.
+
+    `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
+    says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the
+    change, as a share, that may come from the host, or the least that counts; `null_ratio` is the ratio of the null
+    server's figure. `p` is for the hypothesis that the change is within the margin (1: not tested), `adjusted_p` over
+    the table. What is unknown is None.
+    """
+
+    one: str
+    other: str
+    before: CellFigure
+    after: CellFigure
+    word: str
+    reason: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    margin: float | None = None
+    null_ratio: float | None = None
+    p: float = 1.0
+    adjusted_p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The change of the null server between two runs: the estimate and its 95 % interval (logarithms)."""
+
+    key: Key
+    mean: float
+    interval: Interval
+
+    @property
+    def bound(self) -> float:
+        """The largest change that the host may have caused."""
+        return max(abs(self.interval.low), abs(self.interval.high))
+
+    @property
+    def shown(self) -> bool:
+        """Whether the host has changed significantly."""
+        return self.interval.sign != 0 and abs(self.mean) >= MARGIN
+
+    def words(self) -> str:
+        """`the null server (json wrk c64) +8.1 % (+6.0 to +10.2 %)`."""
+        mean, low, high = (percent_of(end) for end in (self.mean, self.interval.low, self.interval.high))
+        return f"the null server ({self.key.cell}) {mean:+z.1f} % ({low:+z.1f} to {high:+z.1f} %)"
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The change from one sample to the other: Welch's t test of the logarithms."""
+
+    one: tuple[float, ...]
+    other: tuple[float, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the noise is known: at least two values on each side, not all identical."""
+        spreads = [max(values) - min(values) for values in (self.one, self.other) if values]
+        return min(len(self.one), len(self.other)) >= 2 and min(spreads) >= LEAST_SPREAD
+
+    @property
+    def mean(self) -> float:
+        """Mean of `other` minus mean of `one`."""
+        return math.fsum(self.other) / len(self.other) - math.fsum(self.one) / len(self.one)
+
+    def p_beyond(self, margin: float) -> float:
+        """Two-sided p for the hypothesis of a change of `margin`; 1 if the change is within it."""
+        if not self.known or abs(self.mean) <= margin:
+            return 1.0
+        from scipy.stats import ttest_ind  # takes most of a second to load
+
+        near = math.copysign(margin, self.mean)
+        return float(ttest_ind([value - near for value in self.other], self.one, equal_var=False).pvalue)
+
+    def interval(self, confidence: float) -> Interval:
+        """Welch's interval of the change; infinite if the noise is unknown."""
+        if not self.known:
+            return Interval(-math.inf, math.inf, confidence)
+        from scipy.stats import ttest_ind
+
+        found = ttest_ind(self.other, self.one, equal_var=False).confidence_interval(confidence)
+        return Interval(float(found.low), float(found.high), confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Uncorrected:
+    """A key of both runs, before the correction for the table."""
+
+    base: CellDifference
+    shift: Shift | None = None
+    margin: float = 0.0
+    decided: bool = False
+
+    @property
+    def p(self) -> float:
+        return 1.0 if self.decided or self.shift is None else self.shift.p_beyond(self.margin)
+
+
+def run_differences(one: Samples, other: Samples, refused: str = "") -> list[CellDifference]:
+    """All keys that both runs have, in the order of the first; `refused` says why the runs cannot be compared."""
+    keys = [key for key in one.cells if key in other.cells]
+    if refused:
+        return [_unjudged(one, other, key, f"{NOT_COMPARABLE}: {refused}") for key in keys]
+    drifts = drifts_of(one, other)
+    rows = [_row(one, other, key, worst_drift(drifts, key.tool, key.figure)) for key in keys]
+    if not rows:
+        return []
+    from scipy.stats import false_discovery_control
+
+    adjusted = [float(p) for p in false_discovery_control([row.p for row in rows], method="bh")]
+    rejected = sum(p <= ERRORS for p in adjusted)
+    return [_judged(row, p, rejected, len(rows)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def drifts_of(one: Samples, other: Samples) -> list[Drift]:
+    """The change of the null server between the runs, for each figure that both have."""
+    drifts = []
+    for key in (key for key in one.null if key in other.null):
+        sides = one.null[key], other.null[key]
+        shift = Shift(*(side.values for side in sides))
+        if shift.known and not any(side.held for side in sides):
+            drifts.append(Drift(key, shift.mean, shift.interval(1 - ERRORS)))
+    return drifts
+
+
+def worst_drift(drifts: Sequence[Drift], tool: str, figure: str) -> Drift | None:
+    """The drift with the largest bound under this tool, else under any tool."""
+    those = [drift for drift in drifts if drift.key.figure == figure]
+    same = [drift for drift in those if drift.key.tool == tool] or those
+    return max(same, key=lambda drift: drift.bound, default=None)
+
+
+def _unjudged(one: Samples, other: Samples, key: Key, word: str, reason: str = "") -> CellDifference:
+    return CellDifference(
+        one=one.name,
+        other=other.name,
+        **asdict(key),
+        before=figure_of(one.cells[key]),
+        after=figure_of(other.cells[key]),
+        word=word,
+        reason=reason,
+    )
+
+
+def figure_of(sample: Sample) -> CellFigure:
+    """One run's side of a row: a mean if there is a valid round, an interval if there are two that differ."""
+    found = sample.estimate
+    interval = found.interval(1 - ERRORS) if found and found.error is not None else None
+    return CellFigure(
+        value=_exp(found.mean) if found else None,
+        low=_exp(interval.low) if interval else None,
+        high=_exp(interval.high) if interval else None,
+        rounds=len(sample.values),
+        planned=sample.planned,
+        cause=sample.cause if sample.invalid or len(sample.values) < sample.planned else "",
+    )
+
+
+def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Uncorrected:
+    before, after = one.cells[key], other.cells[key]
+    base = _unjudged(one, other, key, NOT_ENOUGH)
+    causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
+    if causes:
+        return _Uncorrected(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
+    shift = Shift(before.values, after.values)
+    margin = MARGIN if drift is None else max(MARGIN, drift.bound)
+    base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
+    word, reason = _refusal(before, after, shift, drift if drift and drift.shown else None)
+    if not (word or reason or drift):
+        base = replace(base, margin=None)
+        reason = "no null server in both runs, so changes of the host between them are unknown"
+    return _Uncorrected(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
+
+
+def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
+    """(word, reason) if the test does not apply; both empty if it does."""
+    least = min(len(before.values), len(after.values))
+    if before.held or after.held:
+        return "", "limited by the target rate"
+    if drifted is not None:
+        return f"{NOT_COMPARABLE}: host", drifted.words()
+    if least >= 2 and not shift.known:
+        return "", "all rounds are identical"
+    if least < LEAST_ROUNDS:
+        return "", f"{least} of the {LEAST_ROUNDS} valid rounds that each run needs"
+    return "", ""
+
+
+def _judged(row: _Uncorrected, adjusted: float, rejected: int, rows: int) -> CellDifference:
+    shift, base = row.shift, row.base
+    if shift is None or base.word.startswith(NOT_COMPARABLE):
+        return base
+    different = not row.decided and adjusted <= ERRORS
+    interval = shift.interval(1 - ERRORS * (rejected if different else min(rejected + 1, rows)) / rows)
+    word, reason = base.word, base.reason
+    if different:
+        word = DIFFERS
+    elif not row.decided:
+        plain = shift.interval(1 - ERRORS)
+        if plain.within(MARGIN):
+            word, interval = NO_DIFFERENCE, plain
+        else:
+            reason = _missing(interval, row)
+    finite = math.isfinite(interval.low) and math.isfinite(interval.high)
+    return replace(
+        base,
+        word=word,
+        reason=reason,
+        ratio=_exp(shift.mean),
+        low=_exp(interval.low) if finite else None,
+        high=_exp(interval.high) if finite else None,
+        confidence=interval.confidence if finite else None,
+        p=row.p,
+        adjusted_p=adjusted,
+    )
+
+
+def _missing(interval: Interval, row: _Uncorrected) -> str:
+    if interval.sign == 0:
+        return f"the interval contains 0 and is not within ±{percent_of(MARGIN):.1f} %"
+    if row.margin > MARGIN:
+        return f"the interval is not beyond the {percent_of(row.margin):.1f} % that the host may have caused"
+    return f"the interval is not beyond {percent_of(MARGIN):.1f} %"
+
+
+def _exp(logarithm: float) -> float | None:
+    return math.exp(logarithm) if abs(logarithm) < 700 else None
+
+
+def lines(found: Iterable[CellDifference]) -> str:
+    """The text of comparison.jsonl."""
+    return "".join(f"{row.to_json()}\n" for row in found)
+
+
+def count_words(found: Sequence[CellDifference]) -> dict[str, int]:
+    """The number of rows by verdict, without causes."""
+    words = dict.fromkeys((DIFFERS, NO_DIFFERENCE, NOT_ENOUGH, INVALID, NOT_COMPARABLE), 0)
+    for row in found:
+        words[row.word.partition(":")[0]] += 1
+    return {word: count for word, count in words.items() if count}

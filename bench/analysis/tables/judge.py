@@ -1,0 +1,288 @@
+"""The answers of a run's tables in turns: the windows of each -> effects of its services -> ranking and verdicts.
+
+A table is looked at after the rounds of `PlannedTable.looks` and at no other time: later rounds do not enter a look.
+Its figures (requests/s, CPU time, memory) are of all rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.observations import (
+    TableRecords,
+    by_table,
+    causes_against,
+    connections_kept,
+    credits,
+    figure,
+    left_out,
+    limited_services,
+    observations,
+)
+from bench.analysis.tables.planned import tables_of
+from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, RankedRow, Ranking
+from bench.analysis.tables.remarks import remarks_on
+from bench.core.files import mapping
+from bench.records.record import MEASURED, Record
+from bench.records.resource_usage import whole
+from bench.stats.estimates import Interval
+from bench.stats.table_family import look_levels
+from bench.stats.table_fit import TableFit, fit_table
+from bench.stats.table_verdicts import (
+    FASTER,
+    MARGIN,
+    NO_DIFFERENCE,
+    NOT_ENOUGH,
+    SLOWER,
+    Difference,
+    RankedService,
+    differences,
+    rank,
+    settled,
+)
+
+MICROSECONDS = 1e6
+CONTRADICTED = 1.05
+"""Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A look at a table: `rounds` is None before the first planned one, where nothing gets a verdict."""
+
+    rounds: int | None
+    level: float
+    fit: TableFit | None
+    found: Mapping[tuple[str, str], Difference]
+    credits: Mapping[str, float]
+    """Of services that idle: see `credits`."""
+
+
+def judge_tables(
+    facts: Mapping[str, Any], records: Iterable[Record], absent: Mapping[str, str] | None = None
+) -> tuple[Ranking, ...]:
+    """The answer of every table that run.json lists, given the records of a run; pure.
+
+    `absent` says of a service without any record why it was not measured.
+    """
+    knobs = mapping(facts.get("knobs"))
+    return tuple(_ranking(measured, absent or {}, knobs) for measured in by_table(tables_of(facts), records))
+
+
+def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
+    """Rounds of the last planned look that each table has reached, without judging it; no entry before the first."""
+    found = ((one.table.key, _reached(one)) for one in by_table(tables_of(facts), records))
+    return {key: look for key, look in found if look is not None}
+
+
+def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[tuple[str, str, str]]:
+    """The tables, as (scenario, tool, level), that need no more rounds: their last planned look settled them."""
+    return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
+
+
+def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
+    """The last look that was reached, by the table's metric or another one."""
+    table, rounds, metric = measured.table, measured.rounds, metric or measured.metric
+    reached = _reached(measured)
+    level = look_levels(table.looks)[reached or table.looks[0]]
+    kept = set(rounds[:reached])
+    counted = [record for record in measured.records if record.round in kept]
+    seen = observations(counted, metric)
+    if len({one.service for one in seen}) < 2:
+        return _Look(reached, level, None, {}, {})
+    fit = fit_table(seen)
+    found = differences(fit, level, systematic=table.systematic)
+    given = credits(counted) if metric is Metric.SPEED else {}
+    if metric is Metric.SPEED:
+        found = at_least(uncredited(found, given), limited_services(counted))
+    if metric is Metric.CPU and metric is measured.metric:
+        served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
+        found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
+    return _Look(reached, level, fit, found, given)
+
+
+def uncontradicted(
+    found: Mapping[tuple[str, str], Difference], served: Mapping[str, Figure]
+) -> Mapping[tuple[str, str], Difference]:
+    """Without verdicts by CPU time whose opposite `served`, the services' requests/s, show beyond doubt.
+
+    Who waits for something needs little CPU time, and is not fast for that.
+    """
+
+    def told(one: Difference) -> Difference:
+        faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
+        less, more = served.get(faster), served.get(slower)
+        if one.word not in (FASTER, SLOWER) or less is None or more is None:
+            return one
+        opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
+        return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
+
+    return {pair: told(one) for pair, one in found.items()}
+
+
+def uncredited(
+    found: Mapping[tuple[str, str], Difference], given: Mapping[str, float]
+) -> Mapping[tuple[str, str], Difference]:
+    """With intervals that hold whether or not services that idle lost what they were credited with (logarithms)."""
+
+    def told(one: Difference) -> Difference:
+        less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
+        if not less and not more:
+            return one
+        wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
+        # The bias of turns is no part of what `no difference shown` rests on.
+        plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
+        kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
+        wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
+        return wider if kept else replace(wider, word=NOT_ENOUGH, more_rounds=math.inf)
+
+    return {pair: told(one) for pair, one in found.items()}
+
+
+def at_least(
+    found: Mapping[tuple[str, str], Difference], limited: Collection[str]
+) -> Mapping[tuple[str, str], Difference]:
+    """Without the verdicts that do not hold where the speeds of `limited` services are lower bounds.
+
+    Such a service may be shown to be faster than another one, but neither slower nor the same.
+    """
+
+    def told(one: Difference) -> Difference:
+        allowed = {NOT_ENOUGH} if {one.i, one.j} <= {*limited} else {NOT_ENOUGH, FASTER if one.i in limited else SLOWER}
+        return one if not {one.i, one.j} & {*limited} or one.word in allowed else replace(one, word=NOT_ENOUGH)
+
+    return {pair: told(one) for pair, one in found.items()}
+
+
+def _reached(measured: TableRecords) -> int | None:
+    return max((look for look in measured.table.looks if look <= len(measured.rounds)), default=None)
+
+
+def _is_settled(measured: TableRecords, look: _Look) -> bool:
+    """At the last look, or if every difference has its verdict; noise alone may have kept a service out of the fit."""
+    if look.rounds is None:
+        return False
+    if look.rounds >= measured.table.looks[-1]:
+        return True
+    return look.fit is not None and settled(look.found, look.fit)
+
+
+def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
+    table, look = measured.table, _look(measured)
+    ranked = {one.service: one for one in rank(look.fit, look.level, look.found)} if look.fit else {}
+    rows = [
+        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=look.rounds is not None)
+        for service in table.services
+    ]
+    best = next((row.service for row in rows if row.rank == 1), "")
+    return Ranking(
+        scenario=table.scenario,
+        tool=table.tool,
+        level=table.level,
+        metric=measured.metric,
+        rounds=len(measured.rounds),
+        looks=table.looks,
+        look=look.rounds,
+        confidence=look.level,
+        settled=_is_settled(measured, look),
+        rows=tuple(
+            replace(row, smallest_visible=_visible(look.found.get((row.service, best)), look))
+            for row in sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
+        ),
+        contrasts=tuple(_contrasts(table.services, look)),
+        unknown_cpu=measured.unknown_cpu,
+        cheapest=_cheapest(measured),
+        bias=table.stated_bias,
+        credit=math.expm1(max(look.credits.values(), default=0.0)),
+        connections_kept=connections_kept(measured.records),
+        workers=whole(knobs.get("WORKERS")),
+        late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
+    )
+
+
+def _row(
+    measured: TableRecords,
+    service: str,
+    ranked: RankedService | None,
+    absent: str,
+    knobs: Mapping[str, Any],
+    *,
+    judged: bool,
+) -> RankedRow:
+    own = measured.of(service)
+    unused = left_out(own, measured.metric).total()
+    memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
+    place = ranked if ranked and ranked.rank is not None else None
+    goodput = figure(own, Metric.GOODPUT, lambda record: record.goodput)
+    return RankedRow(
+        service=service,
+        rank=place.rank if place else None,
+        tier=place.tier if place and judged else None,
+        difference=place.difference if place else None,
+        interval=_finite((place.low, place.high)) if place and judged else None,
+        goodput=goodput,
+        cpu_us=figure(own, Metric.CPU, lambda record: record.cpu_per_success_s, MICROSECONDS),
+        memory_peak_bytes=max(memory, default=None),
+        windows=len(own) - unused,
+        left_out=unused,
+        remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),
+    )
+
+
+def _cheapest(measured: TableRecords) -> Cheapest | None:
+    """Which services need the least CPU per request: a question of its own, with intervals of its own."""
+    if measured.metric is not Metric.SPEED or measured.table.waits:
+        return None
+    look = _look(measured, Metric.CPU)
+    if look.rounds is None or look.fit is None:
+        return None
+    best = [one.service for one in rank(look.fit, look.level, look.found) if one.tier == 1]
+    costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
+    means = [cost.mean for cost in costs if cost]
+    if not best or len(means) < len(costs):
+        return None
+    return Cheapest(tuple(best), MICROSECONDS * min(means), MICROSECONDS * max(means))
+
+
+def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
+    """Every two services once, in the order of the plan; without a look there is not enough data for any."""
+    for number, a in enumerate(services):
+        for b in services[number + 1 :]:
+            found = look.found.get((b, a))
+            if found is None:
+                continue
+            judged = look.rounds is not None
+            yield Contrast(
+                a=a,
+                b=b,
+                verdict=found.word if judged else NOT_ENOUGH,
+                difference=_ratio(found.estimate),
+                interval=_bounds(found.interval) if judged else None,
+                smallest_visible=_visible(found, look),
+                more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
+                systematic=_ratio(found.systematic),
+            )
+
+
+def _visible(found: Difference | None, look: _Look) -> float | None:
+    """The smallest difference that would have been called, as a ratio - 1; None if this one is."""
+    if found is None or not math.isfinite(found.detectable):
+        return None
+    return None if look.rounds is not None and found.word in (FASTER, SLOWER) else _ratio(found.detectable)
+
+
+def _bounds(interval: Interval) -> Bounds | None:
+    return _finite((_ratio(interval.low), _ratio(interval.high)))
+
+
+def _finite(bounds: Bounds) -> Bounds | None:
+    return bounds if all(map(math.isfinite, bounds)) and bounds[0] > -1 else None
+
+
+def _ratio(logarithm: float) -> float:
+    """The difference as a ratio - 1."""
+    return math.expm1(logarithm) if logarithm < 700 else math.inf

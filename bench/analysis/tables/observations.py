@@ -1,0 +1,196 @@
+"""What the windows of a table in turns tell: which of them count, by which metric, and the figures of each service.
+
+Validity belongs to a figure: noise of the host is in the intervals, and a load generator at its limit spoils requests/s
+alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.planned import PlannedTable
+from bench.analysis.tables.ranking import Figure
+from bench.records.make import NOT_RUN
+from bench.records.record import Cause, Record
+from bench.stats.table_fit import Observation
+from bench.validity.run_rules import BOUND
+
+LEAST_SUCCESSES = 30
+LEAST_PER_CONNECTION = 2
+"""A window counts if it has this many successes, and as many of them for each connection."""
+BUSY = 0.85
+"""A service that used less than this share of its CPU while it was under load was waiting for something."""
+CONFIDENCE = 0.95
+"""Of the interval of a service's own figure."""
+_NEW_CONNECTIONS = frozenset({"-disable-keepalive", "-keepalive=false"})
+"""What hey and vegeta are given for a new connection for each request; wrk cannot do that, and ab does unless told."""
+_HARMLESS: Mapping[Metric, frozenset[str]] = {
+    Metric.SPEED: HARMLESS_TO_CPU,
+    Metric.CPU: HARMLESS_TO_CPU,
+    Metric.GOODPUT: HARMLESS_TO_RATES,
+}
+"""Causes against a record that do not concern its figure."""
+
+
+def _stack(record: Record) -> str:
+    # The apps of the self-tests are one, with some CPU time added.
+    return f"{record.server} {'synthetic' if record.framework.startswith('synthetic') else record.framework}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRecords:
+    """What was measured of a table."""
+
+    table: PlannedTable
+    records: tuple[Record, ...]
+
+    @property
+    def metric(self) -> Metric:
+        """The speed where all windows have it; before that was saved, CPU per request if the servers are busy and all
+        their CPU counters known; else goodput.
+        """
+        whole = [record for record in self.records if not causes_against(record, Metric.CPU)]
+        if whole and all(record.speed for record in whole if record.successes):
+            return Metric.SPEED
+        known = bool(whole) and all(record.cpu_per_success_s for record in whole if record.successes)
+        return Metric.CPU if known and not self.table.waits else Metric.GOODPUT
+
+    @property
+    def unknown_cpu(self) -> str:
+        """Why goodput is the metric where servers do not wait; empty else."""
+        if self.table.waits or self.metric is not Metric.GOODPUT:
+            return ""
+        whole = (record for record in self.records if record.successes and not causes_against(record, Metric.CPU))
+        return next((r.nulls["cpu_per_success_s"] for r in whole if not r.cpu_per_success_s), "")
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds that are complete: the last one is if it has every service of the one before."""
+        by_round: dict[int, set[str]] = defaultdict(set)
+        for record in self.records:
+            by_round[record.round].add(record.service)
+        numbers = sorted(by_round)
+        if len(numbers) > 1 and not by_round[numbers[-1]] >= by_round[numbers[-2]]:
+            numbers.pop()
+        return tuple(numbers)
+
+    def of(self, service: str) -> list[Record]:
+        """The records of one service."""
+        return [record for record in self.records if record.service == service]
+
+
+def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
+    """The records of each table; those of windows that were never begun say nothing."""
+    found: dict[tuple[str, str, str], list[Record]] = {table.key: [] for table in tables}
+    for record in records:
+        if record.mode == "turns" and record.outcome != NOT_RUN:
+            found.get((record.scenario, record.tool, record.level), []).append(record)
+    kept = {table.key: tuple(r for r in found[table.key] if r.service in table.services) for table in tables}
+    return [TableRecords(replace(t, stacks={r.service: _stack(r) for r in kept[t.key]}), kept[t.key]) for t in tables]
+
+
+def causes_against(record: Record, metric: Metric) -> list[Cause]:
+    """The causes that concern this figure of a record."""
+    return causes_beside(record, _HARMLESS[metric])
+
+
+def is_thin(record: Record) -> bool:
+    """Whether a window has too few answers to count."""
+    successes = record.successes or 0
+    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * (record.connections or 0)
+
+
+def value_of(record: Record, metric: Metric) -> float | None:
+    """The figure as a speed, as a logarithm; None if the window does not count, or does not know it."""
+    figure = {
+        Metric.SPEED: record.speed,
+        Metric.CPU: record.cpu_per_success_s,
+        Metric.GOODPUT: record.goodput,
+    }[metric]
+    if causes_against(record, metric) or is_thin(record) or not figure or not math.isfinite(figure):
+        return None
+    return -math.log(figure) if metric is Metric.CPU else math.log(figure)
+
+
+def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
+    """What the windows that count tell of each service."""
+    numbers: dict[tuple[int, int | None, int | None], int] = {}
+    found: dict[tuple[int, str], Observation] = {}
+    for record in records:
+        value = value_of(record, metric)
+        if value is not None:
+            window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
+            found[window, record.service] = Observation(record.round, window, record.service, value)
+    return list(found.values())
+
+
+def limited_services(records: Iterable[Record]) -> frozenset[str]:
+    """Services that the load generator, and not the CPU, kept from serving more, in most windows that count."""
+    limited: dict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        if value_of(record, Metric.SPEED) is not None:
+            limited[record.service].append(is_bound(record) and (record.server_busy_ratio or 0) < BUSY)
+    return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
+
+
+def credits(records: Iterable[Record]) -> dict[str, float]:
+    """By how much the logarithm of an idle service's speed exceeds that of its requests/s: the mean of the windows.
+
+    That is the time in which it was ready to run and other programs had the CPU. A busy server has lost that. One that
+    idles may have caught up, as one whose responses have their times does.
+    """
+    gained: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for record in records:
+        speed = value_of(record, Metric.SPEED)
+        if speed is not None and record.goodput:
+            gained[record.service].append((speed - math.log(record.goodput), record.server_busy_ratio or 0.0))
+    means = {service: (fmean(by for by, _ in own), fmean(busy for _, busy in own)) for service, own in gained.items()}
+    return {service: max(0.0, by) for service, (by, busy) in means.items() if busy < BUSY}
+
+
+def is_bound(record: Record) -> bool:
+    """Whether the load generator was the limit of a window."""
+    return any(cause.cause == BOUND for cause in record.causes)
+
+
+def connections_kept(records: Iterable[Record]) -> bool | None:
+    """Whether the load tool asks for connections that stay open; None if that is not known or not the same for all."""
+    commands = [record.command for record in records if record.command]
+    kept = {"-k" in command if command[0] == "ab" else not _NEW_CONNECTIONS & {*command} for command in commands}
+    return kept.pop() if len(kept) == 1 else None
+
+
+def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
+    """How many windows do not count, by what is against them."""
+    found: Counter[str] = Counter()
+    for record in records:
+        if value_of(record, metric) is None:
+            causes = causes_against(record, metric)
+            found[causes[0].cause if causes else "too few responses" if is_thin(record) else f"no {metric}"] += 1
+    return found
+
+
+def figure(
+    records: Iterable[Record], metric: Metric, read: Callable[[Record], float | None], scale: float = 1.0
+) -> Figure | None:
+    """One figure of a service over the rounds; None if no window has it."""
+    rounds: dict[int, list[float]] = defaultdict(list)
+    for record in records:
+        value = read(record)
+        if value is not None and not causes_against(record, metric) and not is_thin(record):
+            rounds[record.round].append(value * scale)
+    means = [fmean(values) for values in rounds.values()]
+    if not means:
+        return None
+    if len(means) < 3:
+        return Figure(fmean(means), min(means), max(means))
+    from scipy.special import stdtrit  # scipy.stats takes most of a second to load
+
+    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * stdev(means) / math.sqrt(len(means))
+    return Figure(fmean(means), max(0.0, fmean(means) - half), fmean(means) + half)

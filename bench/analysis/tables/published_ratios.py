@@ -1,0 +1,159 @@
+"""The ratios of a published comparison beside those of a table in turns that repeats its question. Pure.
+
+Published figures are requests/s, so the ratios here are too; whether a difference is real is the table's own verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from bench.analysis.coordinates import Places
+from bench.analysis.reference_results import ReferenceComparison, ReferenceFigure, ReferenceGroup
+from bench.analysis.tables.gaps import Gap, Gaps
+from bench.analysis.tables.ranking import RankedRow, Ranking
+
+ABOUT_EQUAL = 0.02
+"""Published ratios closer to 1 than this have no sign to repeat."""
+
+
+class Sign(Enum):
+    """The sign of a difference here against the published one."""
+
+    SAME = "same"
+    OPPOSITE = "opposite"
+    NOT_SHOWN = "not shown here"
+    NONE_THERE = "about equal there"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A service relative to the base: ratios of requests/s there and here (None: not known), and the verdict here."""
+
+    service: str
+    published: float
+    here: float | None
+    gap: Gap | None
+    sign: Sign
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What is comparable: `base` is the service that all ratios are to, `load` that of the original."""
+
+    base: str
+    load: str
+    rows: tuple[Beside, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Ratios of requests/s along an axis, `python` or `package`: those of the published group, and those of services
+    here that differ in nothing else; `fixed` is their value on the other axis.
+    """
+
+    axis: str
+    group: ReferenceGroup
+    there: tuple[tuple[str, float], ...]
+    here: tuple[tuple[str, float | None], ...]
+    fixed: str
+
+
+def published_beside(
+    ranking: Ranking, reference: ReferenceComparison | None, stacks: Mapping[str, str]
+) -> Published | None:
+    """The comparison of a table with the published one; `stacks` by service. None if they have not two in common."""
+    if reference is None or ranking.look is None:
+        return None
+    rows = {stacks.get(row.service, ""): row for row in ranking.rows if row.rank is not None}
+    group = _group(reference.groups, ranking, rows)
+    if group is None:
+        return None
+    figures = _best(group, rows)
+    first, *others = figures.values()
+    base, gaps = rows[first.name], Gaps(ranking)
+    found = []
+    for figure in others:
+        row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
+        gap = gaps.gap(row.service, base.service)
+        found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
+    return Published(base.service, _load(group, figures.values()), tuple(found))
+
+
+def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
+    """The services of a table beside each axis of the published comparison."""
+    if reference is None or ranking.look is None:
+        return
+    found_axes: set[str] = set()
+    for group in reference.groups:
+        axis = group.axis
+        if axis not in ("python", "package") or group.scenario != ranking.scenario or axis in found_axes:
+            continue
+        mine = [row for row in ranking.rows if row.service in places and row.goodput]
+        fixed, series = _series(mine, places, axis)
+        ratios = [(figure.name, group.ratio(figure, "goodput")) for figure in group.figures]
+        if len(series) < 2 or any(ratio is None for _, ratio in ratios[1:]):
+            continue
+        found_axes.add(axis)
+        there = tuple((name, ratio or 1.0) for name, ratio in ratios)
+        here = tuple((value, _here(row, series[0][1])) for value, row in series)
+        yield Along(axis, group, there, here, fixed)
+
+
+def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, list[tuple[str, RankedRow]]]:
+    """The longest series of services that differ along the axis alone, in its order, and what they have in common."""
+    groups: dict[str, list[tuple[str, RankedRow]]] = {}
+    for row in rows:
+        python, package = places[row.service].python, str(places[row.service].package)
+        value, fixed = (python, package) if axis == "python" else (package, python)
+        groups.setdefault(fixed, []).append((value, row))
+    fixed, longest = max(groups.items(), key=lambda one: len(one[1]), default=("", []))
+    return fixed, sorted(longest, key=lambda one: [int(part) if part.isdigit() else 0 for part in _parts(one[0])])
+
+
+def _parts(value: str) -> list[str]:
+    return value.rpartition("=")[2].replace("pypy", "").split(".")
+
+
+def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, RankedRow]) -> ReferenceGroup | None:
+    """The group of this scenario whose load is most like the table's."""
+    fitting = [
+        group
+        for group in groups
+        if group.axis is None and group.scenario in (None, ranking.scenario) and len(_best(group, rows)) > 1
+    ]
+    level = ranking.level
+
+    def likeness(group: ReferenceGroup) -> int:
+        return (group.level == level) * 3 + str(group.level).startswith(f"{level}n") * 2 + (group.level is None)
+
+    return max(fitting, key=likeness, default=None)
+
+
+def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[str, ReferenceFigure]:
+    """Each service's highest published figure, in the order of the original."""
+    found: dict[str, ReferenceFigure] = {}
+    for figure in group.figures:
+        if figure.name in rows and "goodput" in figure.metrics:
+            known = found.get(figure.name)
+            if known is None or figure.metrics["goodput"] > known.metrics["goodput"]:
+                found[figure.name] = figure
+    return found
+
+
+def _load(group: ReferenceGroup, figures: Iterable[ReferenceFigure]) -> str:
+    levels = dict.fromkeys(level for figure in figures if (level := figure.level or group.level))
+    return ", ".join(levels)
+
+
+def _here(row: RankedRow, base: RankedRow) -> float | None:
+    return row.goodput.mean / base.goodput.mean if row.goodput and base.goodput and base.goodput.mean else None
+
+
+def _sign(there: float, gap: Gap | None) -> Sign:
+    if abs(there - 1) < ABOUT_EQUAL:
+        return Sign.NONE_THERE
+    if gap is None or not gap.called:
+        return Sign.NOT_SHOWN
+    return Sign.SAME if (gap.value > 0) == (there > 1) else Sign.OPPOSITE

@@ -1,0 +1,166 @@
+"""The answer of one table in turns: its services in order, every difference of two of them, and what that means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.turn_bias import TurnBias
+from bench.analysis.tables.worker_spread import Spread
+from bench.records.record import Cause
+
+Bounds = tuple[float, float]
+"""From low to high."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A mean over rounds with its 95 % interval; with fewer than three rounds the lowest and the highest of them."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Unranked(Enum):
+    """Why a service with figures has no rank."""
+
+    ALONE = "nothing to compare it with"
+    APART = "never in one window with the others"
+
+
+@dataclass(frozen=True, slots=True)
+class NoFigure:
+    """Why a service has no figure: the first cause against its windows; why it was not measured, empty if not known;
+    None: too few responses in every window.
+    """
+
+    why: Cause | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Windows, of all of a service, that do not count for the ranking for a cause."""
+
+    windows: int
+    of: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByLoadgen:
+    """The load generator was the limit, as `detail` says: the speed is a lower bound, or there are no requests/s."""
+
+    detail: str | None
+    lower_bound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Idles:
+    """A service was busy for this share of its turns, and a response took so long; None if that is not known."""
+
+    busy: float
+    response_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """How long a CPU quota stopped a service in a window; None if not known, and `unknown` says why."""
+
+    seconds: float | None
+    unknown: str = ""
+
+
+Remark = Unranked | NoFigure | LeftOut | ByLoadgen | Idles | Spread | Throttled
+"""What is worth knowing of a service beside its figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRow:
+    """A service of a table.
+
+    `difference` is that from the best as a ratio - 1 of the table's metric as a speed (-0.05: 5 % less), with its
+    simultaneous interval. Services of one `tier` cannot be told apart from the first of it. A service that is not
+    ranked has neither, and its remarks say why. `smallest_visible` is the smallest difference from the best that would
+    have been called nine times in ten; None if it is called. `windows` were used for the ranking, and `left_out` were
+    not.
+    """
+
+    service: str
+    rank: int | None
+    tier: int | None
+    difference: float | None
+    interval: Bounds | None
+    goodput: Figure | None
+    cpu_us: Figure | None
+    memory_peak_bytes: int | None
+    windows: int
+    left_out: int
+    remarks: tuple[Remark, ...] = ()
+    smallest_visible: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` what B is.
+
+    `smallest_visible` is the smallest difference that would have been called nine times in ten; None if it is called.
+    `more_rounds` would most likely settle it; None if it is decided, or if no number of rounds can be named.
+    `systematic` is the part of the interval that no number of rounds makes smaller, as a ratio - 1.
+    """
+
+    a: str
+    b: str
+    verdict: str
+    difference: float
+    interval: Bounds | None
+    smallest_visible: float | None
+    more_rounds: int | None = None
+    systematic: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest:
+    """The services that need the least CPU per request, by intervals of their own, and what they need, in µs."""
+
+    services: tuple[str, ...]
+    least_us: float
+    most_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """A table's answer. Rows are in the order of their rank, those without one last.
+
+    `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
+    all its intervals at once. `unknown_cpu` says why requests/s are compared where servers do not wait; empty else.
+    `late`: responses from after the services' turns are in its figures, as in all runs made before that was mended.
+    `bias` is how far taking turns may move its ratios, `credit` the most by which services that idle may have served more
+    requests/s without other programs, as a ratio - 1. `connections_kept` says whether the load tool asked for
+    connections that stay open, and `workers` how many each service has; None where that is not known.
+    """
+
+    scenario: str
+    tool: str
+    level: str
+    metric: Metric
+    rounds: int
+    looks: tuple[int, ...]
+    look: int | None
+    confidence: float
+    settled: bool
+    rows: tuple[RankedRow, ...]
+    contrasts: tuple[Contrast, ...]
+    unknown_cpu: str = ""
+    cheapest: Cheapest | None = None
+    late: bool = False
+    bias: TurnBias | None = None
+    credit: float = 0.0
+    connections_kept: bool | None = None
+    workers: int | None = None
+
+    @property
+    def table(self) -> tuple[str, str, str]:
+        """Scenario, tool, level."""
+        return self.scenario, self.tool, self.level

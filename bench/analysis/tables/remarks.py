@@ -1,0 +1,85 @@
+"""What is worth knowing of a service of a table in turns beside its figures: findings, which `bench.words` words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.observations import (
+    BUSY,
+    TableRecords,
+    causes_against,
+    is_bound,
+    left_out,
+    limited_services,
+    value_of,
+)
+from bench.analysis.tables.ranking import ByLoadgen, Figure, Idles, LeftOut, NoFigure, Remark, Throttled, Unranked
+from bench.analysis.tables.worker_spread import spread_of
+from bench.matrix.knobs import CPU_QUOTA
+from bench.plan.measurement import settings_of
+from bench.records.record import Record
+from bench.stats.table_verdicts import RankedService
+from bench.validity.run_rules import BOUND
+
+
+def remarks_on(
+    measured: TableRecords,
+    service: str,
+    ranked: RankedService | None,
+    goodput: Figure | None,
+    *,
+    absent: str,
+    knobs: Mapping[str, Any],
+) -> Iterator[Remark]:
+    """The remarks on a service, what keeps it from a rank first; `absent` says why it has no record."""
+    own, metric = measured.of(service), measured.metric
+    unused = left_out(own, metric)
+    has_rank = ranked is not None and ranked.rank is not None
+    if len(own) == unused.total():
+        yield _no_figure(own, metric, absent)
+    else:
+        if not has_rank:
+            yield Unranked.ALONE if ranked is None else Unranked.APART
+        yield from (LeftOut(count, len(own), cause) for cause, count in unused.most_common())
+    bound = next((cause.detail for record in own for cause in record.causes if cause.cause == BOUND), None)
+    if metric is Metric.SPEED and service in limited_services(own):
+        yield ByLoadgen(bound, lower_bound=True)
+    elif goodput is None and bound and metric is not Metric.GOODPUT:
+        yield ByLoadgen(bound, lower_bound=False)
+    if metric is Metric.SPEED and not measured.table.waits:
+        yield from _idles(own)
+    if has_rank:
+        spread = spread_of(own, knobs)
+        if spread is not None and spread.uneven:
+            yield spread
+        yield from throttled(own)
+
+
+def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
+    """How long the kernel throttled a service with a CPU quota, on average over its windows; none without a quota."""
+    own = [record for record in records if CPU_QUOTA in settings_of(record.settings)]
+    spans = [record.throttled_s for record in own if record.throttled_s is not None]
+    if spans:
+        yield Throttled(fmean(spans))
+    elif own:
+        yield Throttled(None, own[0].nulls["throttled_s"])
+
+
+def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
+    if not own:
+        return NoFigure(absent)
+    return NoFigure(next((cause for record in own for cause in causes_against(record, metric)), None))
+
+
+def _idles(records: Sequence[Record]) -> Iterator[Idles]:
+    """That a service idles under load, where nothing that the load generator does explains it."""
+    seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
+    if not seen or any(map(is_bound, seen)):
+        return
+    busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
+    if busy < BUSY:
+        each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
+        yield Idles(busy, fmean(each) if each else None)

@@ -1,0 +1,46 @@
+"""A run as its report needs it: records and rankings, written next to the raw files they come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.tables.judge import judge_tables
+from bench.core.files import write_file
+from bench.records.record import Record, dump
+from bench.run.reader import Run, ServiceFacts, read_run, read_service
+from bench.validity.run_records import Seen, reviewed, service_names
+from bench.words.tables.told import ToldRanking, tell
+
+
+def judge_run(
+    folder: Path, seen: Seen | None = None
+) -> tuple[Run, dict[str, ServiceFacts], list[Record], tuple[ToldRanking, ...]]:
+    """Write records.jsonl and verdicts.jsonl of a run, and return what the report is made of."""
+    source = read_run(str(folder))
+    services = {name: read_service(source.path, name) for name in service_names(source)}
+    records = reviewed(source, services, seen)
+    absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
+    rankings = tell(judge_tables(source.facts, records, absent), source.facts, records)
+    write_file(folder / "records.jsonl", "".join(dump(records)))
+    lines = (line for ranking in rankings for line in verdict_lines(ranking))
+    write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    return source, services, records, rankings
+
+
+def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
+    """The objects of verdicts.jsonl: a line for each service of a table, then one for each contrast."""
+    ranking = told.ranking
+    table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), ranking.table, strict=True))
+    table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
+    for row in ranking.rows:
+        figures = asdict(row)
+        del figures["remarks"]
+        words = {"service": row.service, "label": told.labels[row.service]}
+        last = {"note": told.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
+        yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
+    for contrast in ranking.contrasts:
+        yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}

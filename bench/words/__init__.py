@@ -1,0 +1,1 @@
+"""Words: findings in, sentences out."""

@@ -1,0 +1,59 @@
+"""Figures of cells in words, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+
+from bench.analysis.cells.cell import Cell, FigureOf, difference, goodput
+from bench.core.formats import NOTHING, number, percent
+from bench.records.record import Record
+
+
+def state_words(cell: Cell) -> str:
+    """Why there is no figure: the names of the causes."""
+    return ("invalid: " if cell.measured else "") + ", ".join(cell.causes)
+
+
+def details_words(cell: Cell) -> str:
+    """The causes with their details, each cause once."""
+    return "; ".join(f"{cause}: {detail}" for cause, detail in cell.causes.items())
+
+
+def rate_words(cell: Cell) -> str:
+    """Goodput with its range over the rounds, or why there is none."""
+    mean = cell.goodput
+    if mean is None:
+        noisy = [record.goodput for record in cell.noisy if record.goodput is not None]
+        # What noise of the host spoiled in every round is shown, and not ranked.
+        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else state_words(cell)
+    values = [record.goodput for record in cell.valid if record.goodput is not None]
+    words = number(mean)
+    if len(values) > 1:
+        words += f" ({_range(values)})"
+    if len(values) < len(cell.records):
+        words += f" \u2020{len(values)}/{len(cell.records)}"
+    return words
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{number(min(values))} to {number(max(values))}"
+
+
+def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
+    """One figure of the records: its value, or lowest to highest (percentiles are never averaged)."""
+    values = [value for record in records if (value := figure(record)) is not None]
+    if not values:
+        return NOTHING
+    low, high = write(min(values)), write(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:
+    """`+3.1 % (-1.0 % to +7.2 %)`, of `cell` relative to `base`; the range if they share more than one round."""
+    found = difference(base, cell, figure)
+    if found is None:
+        return NOTHING
+    if found.rounds == 1:
+        return percent(found.ratio)
+    return f"{percent(found.ratio)} ({percent(found.low)} to {percent(found.high)})"

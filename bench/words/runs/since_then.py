@@ -1,0 +1,148 @@
+"""What differs between a run and what its repetition finds now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.analysis.runs.compatibility import UNKNOWN, conditions
+from bench.analysis.runs.facts import RunFacts
+from bench.core.files import items, mapping
+from bench.core.formats import first_of
+from bench.matrix.pins import Pins
+from bench.run.reader import ServiceFacts
+
+Layers = Mapping[str, Sequence[str]]
+SHOWN = 4
+"""The most services that are named in a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Then:
+    """A run that is repeated: run.json, the plan's lines and what its services were made of.
+
+    `plan` is None, and `services` is empty, where the folder does not have them: a published run's files are packed.
+    `layers`: those of an image that was built on each base, by the base's name.
+    """
+
+    name: str
+    facts: Mapping[str, Any]
+    plan: Sequence[Mapping[str, Any]] | None = None
+    services: Mapping[str, ServiceFacts] = field(default_factory=dict)
+    layers: Layers = field(default_factory=dict)
+
+    @property
+    def command(self) -> list[str]:
+        """The selection as it was given."""
+        return [str(word) for word in items(self.facts.get("command"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """The repetition: its run.json, its plan's lines, its services' pins, and the layers of bases that are here."""
+
+    facts: Mapping[str, Any]
+    plan: Sequence[Mapping[str, Any]]
+    pins: Mapping[str, Pins]
+    bases: Layers
+
+
+def since_then(then: Then, now: Now) -> list[str]:
+    """A line for the whole, and one for each difference."""
+    found = list(
+        dict.fromkeys([*_commit(then, now), *_conditions(then, now), *_services(then, now), *_plan(then, now)])
+    )
+    count = f"{len(now.plan)} measurements, seed {now.facts.get('seed')}"
+    if not found:
+        return [f"again {then.name}: {count}, as then; nothing differs that is known"]
+    same = "in the same order" if then.plan is not None and _same(then.plan, now.plan) else "with these differences"
+    return [f"again {then.name}: {count}, {same}", *(f"differs: {line}" for line in found)]
+
+
+def _line(name: str, one: object, other: object) -> str:
+    return f"{name}: {one} then, {other} now"
+
+
+def _commit(then: Then, now: Now) -> Iterator[str]:
+    one, other = (mapping(facts.get("harness")) for facts in (then.facts, now.facts))
+    if one.get("commit") != other.get("commit"):
+        yield _line("commit", *(str(side.get("commit") or UNKNOWN)[:12] for side in (one, other)))
+
+
+def _conditions(then: Then, now: Now) -> Iterator[str]:
+    sides = (RunFacts(run=facts, plan=(), records=(), services={}) for facts in (then.facts, now.facts))
+    for found in conditions(*sides):
+        why = f" ({found.why})" if found.why else ""
+        yield _line(found.name, found.one, found.other) + why
+
+
+def _services(then: Then, now: Now) -> Iterator[str]:
+    first, second = (mapping(facts.get("services")) for facts in (then.facts, now.facts))
+    skipped = {
+        str(mapping(one).get("service")): str(mapping(one).get("cause")) for one in items(now.facts.get("skipped"))
+    }
+    for name in first.keys() - second.keys() & skipped.keys():
+        yield f"{name} is left out now: {skipped[name]}"
+    yield from _listed("not measured now", [n for n in first if n not in second and n not in skipped])
+    yield from _listed("measured now only", [name for name in second if name not in first])
+    both = [name for name in first if name in second]
+    yield from _bases(then, now, [(mapping(first[name]), mapping(second[name])) for name in both])
+    yield from _packages(then, now, both)
+
+
+def _bases(then: Then, now: Now, both: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[str]:
+    for one, other in dict.fromkeys((_base(a), _base(b)) for a, b in both):
+        if one != other:
+            yield _line("base image", one, other)
+        elif one and one not in now.bases:
+            yield f"base image {one}: not here yet, so that it may be another build"
+        elif one and one in then.layers and list(then.layers[one][: len(now.bases[one])]) != list(now.bases[one]):
+            yield f"base image {one}: another build"
+
+
+def _base(service: Mapping[str, Any]) -> str:
+    return str(service.get("base_image") or "")
+
+
+def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
+    """One line for each package and its two versions."""
+    changed: dict[tuple[str, str, str], list[str]] = {}
+    known = [name for name in names if name in now.pins and then.services.get(name)]
+    for name in known:
+        had, pins = then.services[name].packages, now.pins[name]
+        for package in dict.fromkeys([*had, *pins.versions]) if had else ():
+            one, other = had.get(package), pins.versions.get(package)
+            if one != other and (pins.whole or (one and other)):
+                changed.setdefault((package, one or "none", other or "none"), []).append(name)
+    for (package, one, other), where in sorted(changed.items()):
+        yield _line(f"package {package}", one, other) + f" ({first_of(where, SHOWN)})"
+    unknown = [name for name in names if name in now.pins and not (name in known and then.services[name].packages)]
+    yield from _listed("packages then are not known", unknown)
+
+
+def _plan(then: Then, now: Now) -> Iterator[str]:
+    if then.plan is None:
+        yield "the plan is packed with the raw files, so that the order of measurements is not compared"
+    elif len(then.plan) != len(now.plan):
+        yield _line("measurements", len(then.plan), len(now.plan))
+    elif not _same(then.plan, now.plan):
+        one, other = (Counter(map(_what, plan)) for plan in (then.plan, now.plan))
+        yield "measurements: in another order" if one == other else "measurements: as many, but of other loads"
+
+
+def _same(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether two plans agree in the keys that both have."""
+    return len(one) == len(other) and all(
+        all(a[key] == b[key] for key in a.keys() & b.keys()) for a, b in zip(one, other, strict=True)
+    )
+
+
+def _what(line: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(line.get(key)) for key in ("mode", "service", "scenario", "tool", "level"))
+
+
+def _listed(words: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{words}: {first_of(names, SHOWN)}"

@@ -1,0 +1,200 @@
+"""What a table in turns says, in words: one sentence on its ranking, and one on each question that its services raise.
+
+Pure, and from the verdicts alone: what is not told apart is said to be so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bench.analysis.coordinates import Coordinates, Places, differing
+from bench.analysis.tables.ladder import ladder_of
+from bench.analysis.tables.ranking import Ranking
+from bench.core.formats import listed
+from bench.plan.measurement import settings_of
+from bench.words.names import coordinate_words, label_of
+from bench.words.questions import Question, question
+from bench.words.scenarios import BARE, framework_words, wait_words
+from bench.words.settings import setting_words
+from bench.words.tables.ladders import ladder_sentence
+from bench.words.tables.order import Order
+from bench.words.tables.remarks import note_of
+from bench.words.tables.sweeps import in_order, sweep_sentence
+
+MOST = 6
+"""How many of the questions get a sentence."""
+KINDS = ("settings", "workers", "framework", "server", "package", "python", "base")
+"""What the services of a question differ in, in the order of their sentences; workers are gunicorn's worker models."""
+FIRST = {"workers": 2, "settings": MOST}
+"""How many sentences of a kind come before a second one of another kind; of all others one."""
+MODELS = ("gevent", "gthread")
+"""The worker models of which everybody asks."""
+WORKERS = "gunicorn"
+WORKER_REFERENCE = "gunicorn-sync"
+"""The worker model with which the others are compared."""
+
+
+def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The sentence on the whole table, then one for each question that two or more of its services raise.
+
+    `labels` are the short names of the services.
+    """
+    told = Order(ranking)
+    ranked = [row.service for row in ranking.rows if row.rank is not None]
+    absent = [row for row in ranking.rows if row.rank is None]
+    left_out = ""
+    if absent:
+        why = [f"{labels[row.service]} ({note_of(row).partition(':')[0]})" for row in absent]
+        left_out = f" Not ranked: {listed(why)}."
+    if ranking.look is None or len(ranked) < 2:
+        return (_capital(told.order(ranked, _names(ranking, places, labels))) + "." + left_out,)
+    found = _answers(told, ranked, places)
+    if len(ranked) == 2 and found:
+        # The answer to the only question of two services is the sentence on the table.
+        return (f"{found[0].sentence}{left_out}",)
+    first = _capital(told.order(ranked, _names(ranking, places, labels))) + "."
+    kept = _most_important(found)
+    left = len(found) - len(kept)
+    more = (f"The answers to {left} more questions of this kind are in verdicts.jsonl.",) if left > 0 else ()
+    return (first + left_out, *(one.sentence for one in kept), *more)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One sentence; those of a kind are in the order of `rank`."""
+
+    kind: str
+    rank: tuple[int, ...]
+    sentence: str
+
+
+def _answers(told: Order, ranked: Sequence[str], places: Places) -> list[_Answer]:
+    """The answer to every question of two or more services, the important kinds first."""
+    groups: dict[Question, list[str]] = {}
+    for a, b in combinations(ranked, 2):
+        topic = question(a, b, places)
+        if topic.by in ("server", "framework", "python", "base", "package", "settings"):
+            groups.setdefault(topic, []).extend((a, b))
+    differs, found = differing(ranked, places), list[_Answer]()
+    for number, (topic, members) in enumerate(groups.items()):
+        services = [name for name in ranked if name in members]
+        context = _context(places[services[0]], topic.by, differs)
+        swept = _sweep(told, services, places, differs) if topic.by == "settings" else ""
+        ladder = ladder_of(services, places) if topic.by == "package" else None
+        if ladder:
+            found.append(
+                _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(told, ladder)))
+            )
+        elif swept:
+            found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
+        elif topic.by == "server" and only_gunicorn([places[name] for name in services]):
+            found += _workers(told, services, places, context, number)
+        elif len(services) < len(ranked):
+            names = {name: _prose(places[name], topic.by) for name in services}
+            # First what is compared with a bare app, or has one on every server.
+            bare = any(places[name].framework in BARE for name in services)
+            rank = (not bare, -len(services), number)
+            found.append(_Answer(topic.by, rank, _sentence(context, told.order(services, names))))
+    return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
+
+
+def _sweep(told: Order, services: Sequence[str], places: Places, differs: set[str]) -> str:
+    """The sentence on services that differ in one knob whose values are numbers; empty for any others."""
+    settings = {name: settings_of(places[name].settings) for name in services}
+    first = settings[services[0]]
+    varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
+    if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
+        return ""
+    ordered = in_order(services, varied[0], settings)
+    if ordered is None:
+        return ""
+    place = places[services[0]]
+    who = place.server if differs <= {"settings", "server"} else label_of(place, differs - {"settings"})
+    same = {knob: value for knob, value in first.items() if knob not in varied}
+    who += f" ({setting_words(same)})" if same else ""
+    return sweep_sentence(told, ordered, varied[0], settings, who)
+
+
+def only_gunicorn(places: Iterable[Coordinates]) -> bool:
+    """Whether these differ in nothing but gunicorn's worker model, as far as their servers go."""
+    return {place.server.partition("-")[0] for place in places} == {WORKERS}
+
+
+def _workers(told: Order, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
+    """The worker models of one app, each against the synchronous one."""
+    reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
+    for other in services:
+        if other != reference:
+            models = {name: _worker(places[name]) for name in (other, reference)}
+            after = under(told.ranking, (places[other], places[reference]))
+            model = models[other]
+            bare = places[other].framework in BARE
+            rank = (not bare, number, MODELS.index(model) if model in MODELS else len(MODELS))
+            yield _Answer("workers", rank, _sentence(context, told.workers(other, reference, models) + after))
+
+
+def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
+    """The conditions on which the order of gunicorn's worker models depends, as the end of a sentence."""
+    waits, kept = wait_words(ranking.scenario), ranking.connections_kept
+    found = [f"with {waits} to wait for"] if waits else []
+    if kept is not None:
+        closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
+        found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
+    varied = any("WORKERS" in settings_of(place.settings) for place in pair)
+    found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
+    return "".join(f", {words}" for words in found)
+
+
+def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
+    """As many as a reader takes in, of every kind the first ones; their order stays."""
+    seen: Counter[str] = Counter()
+    late = []
+    for one in found:
+        late.append(seen[one.kind] >= FIRST.get(one.kind, 1))
+        seen[one.kind] += 1
+    chosen = sorted(range(len(found)), key=lambda number: late[number])[:MOST]
+    return [found[number] for number in sorted(chosen)]
+
+
+def _names(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> dict[str, str]:
+    """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
+    differs = differing([row.service for row in ranking.rows], places)
+    if differs == {"settings"}:
+        return {name: f"{places[name].server} with {label}" for name, label in labels.items()}
+    frameworks = not {"server", "python", "base", "package", "settings"} & differs
+    return {name: framework_words(label) if frameworks else label for name, label in labels.items()}
+
+
+def _sentence(context: str, words: str) -> str:
+    return f"{_capital(f'{context}, {words}' if context else words)}."
+
+
+def _context(place: Coordinates, by: str, differs: set[str]) -> str:
+    """What the services of a question have in common, as far as others of the table have not."""
+    shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
+    own = shared.get(by, f"with {place.stack}")
+    also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
+    if "settings" in differs and by != "settings" and place.settings:
+        also.append(f"with {setting_words(settings_of(place.settings))}")
+    return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
+
+
+def _prose(place: Coordinates, name: str) -> str:
+    return framework_words(place.framework) if name == "framework" else coordinate_words(place, name)
+
+
+def _worker(place: Coordinates) -> str:
+    return place.server.partition("-")[2]
+
+
+def _capital(words: str) -> str:
+    """The sentence as it begins a line: names of services are spelt as they are."""
+    first = words.partition(" ")[0].rstrip(",")
+    begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
+    return words[:1].upper() + words[1:] if begins else words
+
+
+_OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})

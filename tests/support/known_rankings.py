@@ -1,0 +1,44 @@
+"""Rankings of tables in turns whose differences are known exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from turns_runs import ranking_of
+
+from bench.analysis.coordinates import Coordinates
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.words.tables.answers import sentences
+
+SURE = 0.01
+"""Half-width of the intervals, as a logarithm."""
+
+
+def place(server: str, framework: str = "flask", python: str = "3.13", **changes: Any) -> Coordinates:
+    found: dict[str, Any] = {"base": "debian", "package": None} | changes
+    return Coordinates(server, framework, python, **found)
+
+
+def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: float = 0.02, look: int = 8) -> Ranking:
+    """A ranking of services of these speeds; closer than `same` they are not told apart."""
+    names = sorted(speeds, key=lambda name: -speeds[name])
+    contrasts = []
+    for number, a in enumerate(speeds):
+        for b in [*speeds][number + 1 :]:
+            d = math.log(speeds[b] / speeds[a])
+            word = "no difference shown" if abs(d) < same else "faster" if d > 0 else "slower"
+            bounds = (math.expm1(d - SURE), math.expm1(d + SURE))
+            values: dict[str, Any] = {"difference": math.expm1(d), "interval": bounds, "smallest_visible": None}
+            contrasts.append(Contrast(a=a, b=b, verdict=word, **values))
+    like = ranking_of({"aiohttp": 5000, "tornado": 3000}, 4)
+    rows = tuple(replace(like.rows[0], service=name, rank=i) for i, name in enumerate(names, 1))
+    return replace(like, metric=metric, look=look, rows=rows, contrasts=tuple(contrasts))
+
+
+def sentences_of(found: Ranking, places: Mapping[str, Coordinates] | None = None) -> tuple[str, ...]:
+    """The sentences on a ranking whose services keep their names."""
+    return sentences(found, places or {}, {row.service: row.service for row in found.rows})

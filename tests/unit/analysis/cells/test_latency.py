@@ -1,0 +1,165 @@
+"""Latency over rounds: merged, never averaged, and only reported if there are enough requests."""
+
+from __future__ import annotations
+
+import json
+import random
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+
+from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
+from bench.cli.report import build_verb
+from bench.records.record import load
+from bench.records.send_lag import SHARES, Attack, latency_facts, quantile
+
+MS = 1_000_000
+
+
+def distribution(took_ms: list[float]) -> Distribution:
+    facts = latency_facts(Attack(array("q", range(len(took_ms))), array("q", (round(v * MS) for v in took_ms))))
+    counts = dict(zip(facts["ns"], facts["counts"], strict=True))
+    return Distribution(facts["requests"], facts["max_ns"], counts)
+
+
+def test_rounds_are_merged_and_not_averaged() -> None:
+    quiet, stalled = [1.0] * 10_000, [1.0] * 9_700 + [100.0] * 300
+    merged = merge([distribution(quiet), distribution(quiet), distribution(stalled)])
+    # 300 of 30,000 are 1 %: p99 is the last of the others. An average of the rounds' p99 would be 34 ms.
+    assert merged.percentiles_s["p99"] == 0.001
+    assert merge([distribution(quiet), distribution(stalled)]).percentiles_s["p99"] == 0.1
+    assert (merged.requests, merged.rounds, merged.max_s) == (30_000, 3, 0.1)
+
+
+def test_merged_percentiles_are_those_of_all_requests() -> None:
+    rng = random.Random(5)
+    rounds = [[rng.lognormvariate(number, 1) for _ in range(50_000)] for number in range(3)]
+    merged, every = merge(map(distribution, rounds)), sorted(value for one in rounds for value in one)
+    for name, share in SHARES.items():
+        assert merged.percentiles_s[name] == pytest.approx(quantile(every, share) / 1000, rel=0.0051)
+
+
+@pytest.mark.parametrize(
+    "count, told",
+    [(99, []), (100, ["p50"]), (4999, ["p50", "p90"]), (5000, ["p50", "p90", "p99"]), (50_000, [*SHARES])],
+)
+def test_percentiles_need_their_count_in_every_round(count: int, told: list[str]) -> None:
+    merged = merge([distribution([1.0] * 60_000), distribution([1.0] * count)])
+    assert [name for name, value in merged.percentiles_s.items() if value is not None] == told
+    assert set(merged.missing) == set(SHARES) - set(told)
+    assert all(f"too few: {count:,} of " in reason for reason in merged.missing.values())
+    assert merged.max_s == 0.001
+
+
+def test_a_percentile_that_the_clients_lag_moved_is_not_told() -> None:
+    late = distribution([1.0] * 60_000)
+    merged = merge([late, Distribution(late.requests, late.max_ns, late.counts, frozenset({"p99.9"}))])
+    assert merged.missing == {"p99.9": "sent too late"} and merged.percentiles_s["p99"] == 0.001
+
+
+def test_nothing_saved_is_null_with_that_reason() -> None:
+    merged = merge([])
+    assert set(merged.percentiles_s.values()) == {None} and merged.max_s is None
+    assert set(merged.missing) == {*SHARES, "max"} and all(merged.missing.values())
+
+
+def lines_of(count: int, level: str = "r2000") -> list[dict[str, Any]]:
+    return [entry(tool="vegeta", level=level, round=number) for number in range(1, count + 1)]
+
+
+def build(folder: Path, lines: list[dict[str, Any]]) -> str:
+    assert build_verb([str(folder)]) == 0
+    return (folder / "report.md").read_text()
+
+
+def test_only_valid_rounds_are_merged_and_the_table_says_how_many(tmp_path: Path) -> None:
+    lines = lines_of(3)
+    write_run(tmp_path, lines)
+    for line in lines:
+        write_measurement(tmp_path, line, output_of(line, 2000, 500 if line["round"] == 2 else 0))
+    # The round with errors would show here.
+    slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
+    (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
+    report = build(tmp_path, lines)
+    assert (
+        "| aiohttp-py313-debian | r2000 | 2,000 | 1.90 ms | 3.00 ms | 9.00 ms | too few: 10,000 of 50,000 | 20.0 ms |"
+        " 20,000 in 2 of 3 |" in report
+    )
+
+
+def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
+    (line,) = lines = lines_of(1)
+    write_run(tmp_path, lines)
+    write_measurement(tmp_path, line, output_of(line, 2000, 500))
+    assert "| r2000 | 2,000 | – | – | – | – | – | – | errors: 500 of 10000 attempts" in build(tmp_path, lines)
+
+
+def test_rounds_at_other_rates_are_rows_of_their_own(tmp_path: Path) -> None:
+    lines = lines_of(2, "knee70-p99-50ms")
+    write_run(tmp_path, lines)
+    for line, rate in zip(lines, (1000, 1400), strict=True):
+        searched = line | {"rate": rate}
+        write_measurement(tmp_path, searched, output_of(searched, rate))
+        (tmp_path / line["dir"] / "knee.json").write_text(json.dumps({"rate": rate, "seconds": 5, "share": 0.7}))
+    report = build(tmp_path, lines)
+    assert "| knee70-p99-50ms | 1,000 | 1.90 ms | 3.00 ms | 9.00 ms |" in report
+    assert "| knee70-p99-50ms | 1,400 | 1.90 ms | 3.00 ms | 9.00 ms |" in report
+    assert "too few: 7,000 of 50,000 | 20.0 ms | 7,000 in 1 of 2" in report
+
+
+def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Path) -> None:
+    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r2000"}
+    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
+    write_run(tmp_path, lines, tables=["summary", "tldr", "levels", "repeats", "vegeta", "wrk-latency"])
+    for line in lines:
+        write_measurement(tmp_path, line, output_of(line, 2000))
+    tables = build(tmp_path, lines).split("\n### ")
+    with_percentiles = [table for table in tables if "p50" in table.splitlines()[2]]
+    assert len(with_percentiles) == 2
+    for table in with_percentiles:
+        title, _, header, *_ = table.splitlines()
+        columns = [column.strip() for column in header.split("|") if column.strip().startswith("p")]
+        assert "open loop" in title or all(", closed loop" in column for column in columns)
+
+
+HOSTILE = [
+    "",
+    "null",
+    "{}",
+    '{"ns":[1],"counts":[],"requests":0,"max_ns":0}',
+    '{"ns":[1],"counts":[2],"requests":1,"max_ns":0}',
+    '{"ns":["1"],"counts":[1],"requests":1,"max_ns":1}',
+    '{"ns":[-1],"counts":[1],"requests":1,"max_ns":1}',
+    '{"ns":[1],"counts":[true],"requests":1,"max_ns":1}',
+    '{"ns":[1],"counts":[1],"requests":1,"max_ns":null}',
+    '{"ns":[1e999],"counts":[1],"requests":1,"max_ns":1}',
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_no_such_file_is_no_distribution(text: str, tmp_path: Path) -> None:
+    (line,) = lines = lines_of(1)
+    write_run(tmp_path, lines)
+    write_measurement(tmp_path, line, output_of(line, 2000))
+    (tmp_path / line["dir"] / "latencies.json").write_text(text)
+    assert read_distribution(str(tmp_path / line["dir"])) is None
+    assert "no latencies.json was saved" in build(tmp_path, lines)
+
+
+def test_an_empty_attack_merges(tmp_path: Path) -> None:
+    (tmp_path / "latencies.json").write_text('{"ns":[],"counts":[],"requests":0,"max_ns":null}')
+    assert read_distribution(str(tmp_path)) is None
+
+
+def test_cells_are_found_by_their_records(tmp_path: Path) -> None:
+    lines = lines_of(2)
+    write_run(tmp_path, lines)
+    for line in lines:
+        write_measurement(tmp_path, line, output_of(line, 2000))
+    build(tmp_path, lines)
+    records = list(load((tmp_path / "records.jsonl").read_text().splitlines()))
+    merged = merged_latencies(str(tmp_path), records)
+    assert [(key[2:], value.rounds) for key, value in merged.items()] == [(("r2000", 2000.0), 2)]

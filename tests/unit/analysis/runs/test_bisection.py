@@ -1,0 +1,105 @@
+"""What a verdict makes of a commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compared_runs import build_failed, in_turns
+
+from bench.__main__ import main
+from bench.analysis.runs.bisection import judge
+from bench.analysis.tables.ranking import Contrast
+from bench.cli.report import build_verb
+from bench.core.errors import UserError
+from bench.words.runs.bisection import commit_words, whole_difference
+
+WHOLE = -0.36  # half of it is -0.2, as differences multiply: 0.8 * 0.8 = 0.64
+
+
+def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0.5) -> Contrast:
+    return Contrast(
+        a="good", b="head", verdict=verdict, difference=difference, interval=(low, high), smallest_visible=0.05
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "difference", "low", "word"),
+    [
+        ("slower", -0.36, -0.4, "bad"),
+        ("slower", -0.201, -0.3, "bad"),
+        ("slower", -0.199, -0.3, "good"),
+        ("slower", -0.03, -0.05, "good"),
+        ("no difference shown", -0.01, -0.02, "good"),
+        ("faster", 0.3, 0.2, "good"),
+        ("not enough data", -0.01, -0.19, "good"),
+        ("not enough data", -0.01, -0.21, "skip"),
+        ("not enough data", 0.1, -1.0, "skip"),
+    ],
+)
+def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
+    verdict: str, difference: float, low: float, word: str
+) -> None:
+    found = contrast(verdict, difference, low)
+    assert judge(found, False, WHOLE) == word
+    figures = f"{100 * difference:+.1f} % ({100 * low:+.1f} % to +50.0 %)"
+    assert commit_words(found, "", WHOLE).startswith(f"{word}: {verdict}, {figures}")
+
+
+def test_without_a_figure_a_commit_is_skipped_unless_it_is_the_good_one_that_has_none() -> None:
+    assert commit_words(None, "head: build failed", WHOLE) == "skip: head: build failed"
+    assert commit_words(contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
+    assert commit_words(None, "good: build failed", WHOLE, good_failed=True) == "abort: good: build failed"
+    assert commit_words(None, "", WHOLE) == "skip: not enough data"
+
+
+@pytest.mark.parametrize("verdict", ["faster", "no difference shown", "not enough data"])
+def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
+    assert whole_difference(contrast("slower", -0.4), "") == -0.4
+    with pytest.raises(UserError, match=rf"nothing to bisect: .*: {verdict}, -1.0 % \(-50.0 % to \+50.0 %\)"):
+        whole_difference(contrast(verdict, -0.01), "")
+    with pytest.raises(UserError, match="cannot be compared: bad: build failed"):
+        whole_difference(contrast("slower", -0.4), "bad: build failed")
+    with pytest.raises(UserError, match=r"nothing to bisect: .*: not enough data$"):
+        whole_difference(None, "")
+
+
+def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = in_turns(tmp_path / "slow", {"aiohttp": 4000, "tornado": 3200})
+    build_verb([str(folder)])
+    capsys.readouterr()
+    assert main(["bisect", str(folder)]) == 0
+    whole, words = capsys.readouterr().out.split(" ", 1)
+    assert -0.2 < float(whole) < -0.19
+    assert words.startswith("slower, -19.")
+    assert main(["bisect", str(folder), f"--whole={whole}"]) == 0
+    assert capsys.readouterr().out == f"bad: {words}"
+    assert main(["bisect", str(folder), "--whole=-0.5"]) == 0
+    assert capsys.readouterr().out == f"good: {words}"
+
+
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [
+        ("tornado", "skip: tornado-py313-debian: build failed: no wheel\n"),
+        ("aiohttp", "abort: aiohttp-py313-debian: build failed: no wheel\n"),
+    ],
+)
+def test_of_a_run_in_which_one_was_not_measured(
+    failed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stacks = ("aiohttp", "tornado")
+    folder = in_turns(tmp_path / "a-run", {stack: 4000 for stack in stacks if stack != failed}, stacks=stacks)
+    build_failed(folder, failed)
+    build_verb([str(folder)])
+    capsys.readouterr()
+    assert main(["bisect", str(folder), "--whole=-0.5"]) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = in_turns(tmp_path / "three", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
+    build_verb([str(folder)])
+    capsys.readouterr()
+    assert main(["bisect", str(folder)]) == 2
+    assert "follows one comparison, and this selection has 2: narrow it with --stack" in capsys.readouterr().err

@@ -1,0 +1,26 @@
+"""Which version of a package is compared with which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.analysis.runs.pairs import package_pairs
+
+
+def service(stack: str, package: str | None = None, **place: str) -> dict[str, Any]:
+    return {"stack": stack, "python": "3.13", "base": "debian", "settings": None, "package": package} | place
+
+
+def test_each_version_is_compared_with_the_first_one_of_its_service() -> None:
+    services = {
+        "a-1": service("a", "p==1"),
+        "a-2": service("a", "p==2"),
+        "a-3": service("a", "p==3"),
+        "b": service("b"),
+        "b-2": service("b", "p==2"),
+        "b-2-314": service("b", "p==2", python="3.14"),
+        "c": service("c"),
+        "c-x": service("c", settings="THREADS=2"),
+    }
+    assert package_pairs({"services": services}) == [("a-1", "a-2"), ("a-1", "a-3"), ("b", "b-2")]
+    assert package_pairs({"services": {"a": service("a"), "b": service("b")}}) == []

@@ -1,0 +1,422 @@
+"""From the windows of tables in turns to rankings, verdicts, and which tables need no more rounds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import write_run
+from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
+
+from bench.analysis.tables.judge import judge_tables, settled_tables, uncredited
+from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.planned import PlannedTable, tables_of
+from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, NoFigure, RankedRow, Ranking, Unranked
+from bench.export.judged_run import judge_run, verdict_lines
+from bench.plan.interim_looks import table_looks
+from bench.records.record import Cause, Record
+from bench.stats.estimates import Interval
+from bench.stats.table_fit import TableFit
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.words.tables.told import bias_words, credit_words
+
+FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
+FIVE |= {"tornado": 3000}
+ERRORS = [Cause("errors", "40 of 400 got 500")]
+BOUND = [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]
+
+
+def stack_of(service: str) -> str:
+    return service.removesuffix("-py313-debian")
+
+
+def rows_of(ranking: Ranking) -> dict[str, RankedRow]:
+    return {stack_of(row.service): row for row in ranking.rows}
+
+
+def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
+    return {(stack_of(one.a), stack_of(one.b)): one.verdict for one in ranking.contrasts}
+
+
+def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
+    found = ranking_of(FIVE, 8)
+    assert [row.tier for row in found.rows] == [1, 1, 2, 3, 4]
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
+    assert {stack_of(row.service) for row in found.rows[:2]} == {"uvicorn-asgi", "aiohttp"}
+    assert (str(found.metric), found.rounds, found.look, found.settled) == ("CPU per request", 8, 8, True)
+    last = found.rows[-1]
+    assert last.interval is not None and last.interval[0] < last.difference < last.interval[1]  # type: ignore[operator]
+    assert last.difference == pytest.approx(1000 / 5400 - 1, abs=0.01)
+    assert last.goodput is not None and last.goodput.low < 1000 < last.goodput.high
+    assert last.cpu_us is not None and last.cpu_us.mean == pytest.approx(1000, rel=0.03)
+    verdicts = verdicts_of(found)
+    assert len(verdicts) == 10
+    assert verdicts["gunicorn-gevent-flask", "gunicorn-sync-flask"] == "slower"
+    assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
+    tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
+    # Of two servers: beside the noise, which lies within 3 %, it has the bias of turns.
+    assert tie.interval is not None and -0.15 < tie.interval[0] < -0.1 < 0.1 < tie.interval[1] < 0.17
+    tied = next(row for row in found.rows if row.rank == 2)
+    assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
+    assert all(row.smallest_visible is None for row in found.rows if row not in (found.rows[0], tied))
+    assert tie.smallest_visible is not None and 0.14 < tie.smallest_visible < 0.19
+    assert all(one.smallest_visible is None for one in found.contrasts if one is not tie)
+
+
+def test_twice_the_same_service_is_never_told_apart() -> None:
+    words = [
+        verdict
+        for seed in range(20)
+        for verdict in verdicts_of(ranking_of({"aiohttp": 5000, "tornado": 5000}, 8, seed=seed)).values()
+    ]
+    assert len(words) == 20 and set(words) == {"no difference shown"}
+
+
+def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
+    for seed in range(10):
+        found = ranking_of(dict.fromkeys(FIVE, 4000), 12, spread=0.25, noise=0.2, seed=seed)
+        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert {row.tier for row in found.rows} == {1}
+        assert all(row.goodput and row.cpu_us and row.rank for row in found.rows)
+        assert all(one.smallest_visible and one.smallest_visible > 0.1 for one in found.contrasts)
+        # The last look: more rounds are not planned.
+        assert found.settled
+
+
+def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None:
+    told = told_of(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
+    found = told.ranking
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, None]
+    last = found.rows[-1]
+    assert (last.tier, last.difference, last.goodput, last.cpu_us) == (None, None, None, None)
+    assert (last.service, last.windows, last.left_out) == (service_of("tornado"), 0, 16)
+    assert last.remarks == (NoFigure(ERRORS[0]),)
+    assert len(found.contrasts) == 6
+    # It does not keep the others from being settled.
+    assert found.settled
+    assert "Not ranked: tornado (errors)." in told.sentences[0]
+
+
+def test_some_refused_windows_are_left_out_and_counted() -> None:
+    records = measured(FIVE, 8)
+    name = service_of("tornado")
+    records = [
+        replace(one, valid=False, causes=tuple(ERRORS)) if one.service == name and one.round < 3 else one
+        for one in records
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
+    row = rows_of(found)["tornado"]
+    assert (row.windows, row.left_out, row.remarks) == (12, 4, (LeftOut(4, 16, "errors"),))
+    assert row.tier == 2
+
+
+def test_noise_of_the_host_is_no_cause_and_the_load_generators_limit_concerns_requests_per_second_alone() -> None:
+    host = [Cause("host", "foreign CPU 12 %")]
+    found = ranking_of(FIVE, 8, changes={"tornado": {"causes": host}, "aiohttp": {"causes": BOUND}})
+    rows = rows_of(found)
+    assert [row.rank for row in found.rows] == [1, 2, 3, 4, 5]
+    assert rows["tornado"].goodput is not None and rows["tornado"].remarks == ()
+    assert rows["aiohttp"].goodput is None and rows["aiohttp"].cpu_us is not None
+    assert rows["aiohttp"].remarks == (ByLoadgen("wrk's CPUs were 99 % busy", lower_bound=False),)
+    waiting = rows_of(ranking_of(FIVE, 8, waits=True, changes={"aiohttp": {"causes": BOUND}}))
+    assert (waiting["aiohttp"].rank, waiting["aiohttp"].remarks) == (None, (NoFigure(BOUND[0]),))
+
+
+@pytest.mark.parametrize("changes", [{"waits": True}, {"changes": {"tornado": {"cpu_s": None}}}])
+def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes: dict[str, Any]) -> None:
+    told = told_of(FIVE, 8, **changes)
+    found = told.ranking
+    assert (str(found.metric), found.rows[-1].service) == ("goodput", service_of("gunicorn-sync-flask"))
+    assert all(row.rank and row.goodput for row in found.rows)
+    # That they wait needs no excuse.
+    why = ["CPU per request is not known (not in this test): requests/s are compared."]
+    assert [words for words in told.sentences if "not known" in words] == ([] if "waits" in changes else why)
+
+
+@pytest.mark.parametrize(("level", "successes"), [("c8", 29), ("c64", 127)])
+def test_a_thin_window_is_left_out(level: str, successes: int) -> None:
+    records = measured(FIVE, 4)
+    connections = int(level[1:])
+    records[0] = replace(records[0], connections=connections, successes=successes)
+    records[5] = replace(records[5], connections=connections, successes=successes + 1)
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
+    row = rows_of(found)["gunicorn-gevent-flask"]
+    assert (row.windows, row.left_out) == (7, 1)
+    assert row.remarks == (LeftOut(1, 8, "too few responses"),)
+
+
+def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
+    for rounds in (1, 2, 3):
+        told = told_of(FIVE, rounds)
+        found = told.ranking
+        assert (found.look, found.settled, found.rounds) == (None, False, rounds)
+        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
+        assert all(row.interval is None for row in found.rows)
+        words = "round" if rounds == 1 else "rounds"
+        wanted = f"Not enough data for a ranking: {rounds} {words}, and the first look is after 4."
+        assert told.sentences == (wanted,)
+    one = ranking_of(FIVE, 1).rows[0]
+    # Two windows, but one round.
+    assert one.goodput is not None and one.goodput.low == one.goodput.mean == one.goodput.high
+    assert json.dumps([*verdict_lines(told)], allow_nan=False)
+
+
+def test_looks_are_planned_and_bounded_by_the_most_rounds() -> None:
+    assert [table_looks(most) for most in (1, 2, 4, 5, 7, 8, 12, 20)] == [
+        (6,),
+        (6,),
+        (6,),
+        (6,),
+        (7,),
+        (6, 8),
+        (6, 8, 12),
+        (6, 8, 12, 20),
+    ]
+    assert all(later > earlier for most in range(1, 40) for earlier, later in pairwise(table_looks(most)))
+
+
+def test_rounds_after_a_look_do_not_change_its_verdicts() -> None:
+    records = measured(FIVE, 5)
+    facts = facts_of(table(map(service_of, FIVE)))
+    (found,) = judge_tables(facts, records)
+    (before,) = judge_tables(facts, [one for one in records if one.round < 5])
+    assert (found.rounds, found.look) == (5, 4)
+    assert found.contrasts == before.contrasts
+    assert settled_tables(facts, records) == settled_tables(facts, [one for one in records if one.round < 5])
+
+
+def test_a_round_counts_when_it_is_complete() -> None:
+    records = measured(FIVE, 4)
+    begun = [one for one in records if one.round < 4 or one.service != service_of("tornado")]
+    facts = facts_of(table(map(service_of, FIVE)))
+    assert judge_tables(facts, begun)[0].look is None
+    assert judge_tables(facts, records)[0].look == 4
+
+
+def test_what_is_settled_is_told_by_table() -> None:
+    clear, unclear = {"aiohttp": 5000, "tornado": 3000}, {"aiohttp": 5000, "tornado": 5150}
+    names = [*map(service_of, clear)]
+    facts = facts_of(table(names), table(names, scenario="plaintext"))
+    records = measured(clear, 4) + measured(unclear, 4, scenario="plaintext", spread=0.05)
+    assert settled_tables(facts, records) == {("json", "wrk", "c16")}
+    assert [ranking.settled for ranking in judge_tables(facts, records)] == [True, False]
+    most = measured(unclear, 12, scenario="plaintext", spread=0.05)
+    assert ("plaintext", "wrk", "c16") in settled_tables(facts, most)
+    assert settled_tables(facts, []) == set()
+
+
+def test_services_that_never_share_a_window_are_compared_through_others() -> None:
+    records = measured(FIVE, 8)
+    first, rest = service_of("tornado"), service_of("aiohttp")
+    blocks = [replace(one, block=2) if one.service == (first, rest)[one.round % 2] else one for one in records]
+    halves = [one for one in blocks if not (one.block == 2 and one.window == 2)]
+    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), halves)
+    assert all(row.rank for row in found.rows)
+
+
+def test_a_service_without_a_shared_window_has_no_rank_and_still_its_figures() -> None:
+    name = service_of("tornado")
+    records = [replace(one, block=2) if one.service == name else one for one in measured(FIVE, 8)]
+    (told,) = told_tables(facts_of(table(map(service_of, FIVE))), records)
+    found, last = told.ranking, told.ranking.rows[-1]
+    assert (last.service, last.rank, last.remarks) == (name, None, (Unranked.APART,))
+    assert last.goodput is not None
+    assert not found.settled
+    assert json.dumps([*verdict_lines(told)], allow_nan=False)
+
+
+def test_what_was_never_measured_says_why() -> None:
+    names = [*map(service_of, FIVE), "absent-py313-debian"]
+    facts = facts_of(table(names))
+    (found,) = judge_tables(facts, measured(FIVE, 4), {names[-1]: "build failed: no wheel"})
+    assert (found.rows[-1].remarks, found.rows[-1].rank) == ((NoFigure("build failed: no wheel"),), None)
+    (alone,) = told_tables(facts, measured({"aiohttp": 5000}, 4))
+    assert {*alone.notes.values()} == {"there is nothing to compare it with", "not measured"}
+    assert alone.sentences[0].startswith("No service has a figure that can be ranked. Not ranked: ")
+    (nothing,) = judge_tables(facts, [])
+    assert (nothing.rounds, nothing.settled, nothing.contrasts) == (0, False, ())
+
+
+def test_a_figure_with_fewer_than_three_rounds_has_their_lowest_and_highest() -> None:
+    records = [
+        record(stack, round=number, goodput=speed + number)
+        for number in (1, 2)
+        for stack, speed in (("aiohttp", 5000), ("tornado", 3000))
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    goodput = rows_of(found)["aiohttp"].goodput
+    assert goodput is not None and (goodput.mean, goodput.low, goodput.high) == (5001.5, 5001, 5002)
+
+
+def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
+    records = measured(FIVE, 8)
+    other = [replace(one, mode="solo", goodput=1.0, cpu_per_success_s=1.0) for one in records]
+    other += [replace(one, level="c99") for one in records] + [replace(one, service="other") for one in records]
+    other += measured({"aiohttp": 1}, 8, changes={"aiohttp": {"outcome": "not run", "causes": [Cause("not run", "")]}})
+    facts = facts_of(table(map(service_of, FIVE)))
+    assert judge_tables(facts, [*other, *records]) == judge_tables(facts, records)
+
+
+def test_the_lines_of_a_table_name_their_kind() -> None:
+    lines = [*verdict_lines(told_of(FIVE, 8))]
+    assert [line["kind"] for line in lines] == ["service"] * 5 + ["contrast"] * 10
+    assert {line["settled"] for line in lines} == {True}
+    assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
+    contrast = lines[-1]
+    shared = ("a", "b", "scenario", "tool", "level", "judge", "rounds", "verdict", "difference", "interval")
+    assert {*shared, "confidence", "settled", "smallest_visible", "more_rounds", "systematic", "kind"} == {*contrast}
+
+
+def test_malformed_tables_of_run_json_are_left_out() -> None:
+    good = table(["a", "b"])
+    wrong = [None, 3, {}, good | {"services": "ab"}, good | {"rounds": True}, good | {"rounds": 0}]
+    wrong += [good | {"tool": 3}, good | {"services": []}, good | {"services": ["a", 1]}, good | {"rounds": "4"}]
+    facts = facts_of(*wrong, good)  # type: ignore[arg-type]
+    (found,) = tables_of(facts)
+    assert replace(found, bias=None) == PlannedTable("json", "wrk", "c16", False, ("a", "b"), 12, (4, 6, 8, 12))
+    assert tables_of(facts_of(good | {"looks": [6, 12]}))[0].looks == (6, 12)
+    assert tables_of({}) == ()
+
+
+def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run(tmp_path / "a-run", [], tables_in_turns=[table(map(service_of, FIVE))])
+    monkeypatch.setattr("bench.export.judged_run.reviewed", lambda *_: measured(FIVE, 8))
+    (told,) = judge_run(folder)[3]
+    lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
+    assert lines == json.loads(json.dumps([*verdict_lines(told)])) and len(lines) == 15
+
+
+def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of 177 services these are 15,576, and most of the time of a report.
+    calls: list[float] = []
+
+    def counted(fit: TableFit, level: float, **how: Any) -> Mapping[tuple[str, str], Difference]:
+        calls.append(level)
+        return differences(fit, level, **how)
+
+    monkeypatch.setattr("bench.analysis.tables.judge.differences", counted)
+    monkeypatch.setattr("bench.stats.table_verdicts.differences", counted)
+    found = ranking_of({"aiohttp": 2000, "tornado": 1000, "uvicorn-asgi": 4000}, 8)
+    assert [row.rank for row in found.rows] == [1, 2, 3]
+    assert len(calls) == 1
+
+
+def with_speed(record: Record, speed: float, busy: float = 0.95, *causes: str) -> Record:
+    """As records of today are."""
+    nulls = {name: why for name, why in record.nulls.items() if name not in ("speed", "server_busy_ratio")}
+    found = tuple(Cause(cause, "as made up") for cause in causes)
+    return replace(record, speed=speed, server_busy_ratio=busy, nulls=nulls, causes=found, valid=not found)
+
+
+def test_one_speed_ranks_busy_and_idle_services() -> None:
+    # The idle one has a quarter of the CPU per request, and serves a third.
+    records = [
+        with_speed(record, speed=record.goodput or 0.0, busy=0.96 if "aiohttp" in record.service else 0.12)
+        for record in measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
+    ]
+    (told,) = told_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    found = told.ranking
+    assert found.metric is Metric.SPEED
+    assert [stack_of(row.service) for row in found.rows] == ["aiohttp", "tornado"]
+    (contrast,) = found.contrasts
+    assert contrast.verdict == SLOWER
+    (idles,) = found.rows[1].remarks
+    assert isinstance(idles, Idles) and idles.busy == pytest.approx(0.12)
+    assert told.notes[found.rows[1].service].startswith("busy for 12 % of its turns") and found.rows[0].remarks == ()
+    assert found.cheapest is not None and found.cheapest.services == (service_of("tornado"),)
+    assert "Cheapest: tornado needs the least CPU per request (100 µs)." in told.sentences
+
+
+def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
+    speeds = {"aiohttp": 2000, "tornado": 4000, "uvicorn-asgi": 8000}
+    every = measured(speeds, 6)
+    limited = [
+        with_speed(record, record.goodput or 0.0, 0.6, "loadgen-bound")
+        if "tornado" in record.service
+        else with_speed(record, record.goodput or 0.0)
+        for record in every
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, speeds))), limited)
+    words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
+    assert words == {
+        ("aiohttp", "tornado"): FASTER,
+        ("aiohttp", "uvicorn-asgi"): FASTER,
+        ("tornado", "uvicorn-asgi"): NOT_ENOUGH,
+    }
+    row = rows_of(found)["tornado"]
+    assert row.goodput is None and row.remarks == (ByLoadgen("as made up", lower_bound=True),)
+    # A busy server is its own limit, whatever its tool says.
+    busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
+    (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
+    assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}
+
+
+def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_intervals() -> None:
+    # Both serve 800/s by the clock; one of them waits longer for the CPU that another program has, and catches up.
+    names, waited = ("aiohttp", "tornado"), {"aiohttp": 1.03, "tornado": 1.08}
+    facts = facts_of(table(map(service_of, names)))
+
+    def called(busy: float) -> Ranking:
+        records = [
+            with_speed(one, (one.goodput or 0.0) * waited[one.service.split("-py")[0]], busy)
+            for one in measured({"aiohttp": 800, "tornado": 800}, 6, spread=0.001, noise=0.001)
+        ]
+        (found,) = judge_tables(facts, [replace(one, server="uvicorn", framework="app") for one in records])
+        return found
+
+    (contrast,) = called(0.13).contrasts
+    assert contrast.verdict == NOT_ENOUGH and contrast.interval is not None and contrast.smallest_visible is not None
+    assert contrast.interval[0] < 0 < contrast.interval[1] and contrast.smallest_visible > 0.08
+    assert "up to 8 % more requests/s" in credit_words(called(0.13).credit)
+    # A busy server has lost what others took.
+    assert called(0.95).contrasts[0].verdict == FASTER and credit_words(called(0.95).credit) == ""
+
+
+def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
+    def told(credit: float) -> str:
+        one = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.15, 0.15, 0.95), 0.02, 0.0, 0.05, systematic=0.13)
+        return uncredited({("a", "b"): one}, {"a": credit})["a", "b"].word
+
+    assert [told(credit) for credit in (0.0, 0.005, 0.02)] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
+
+
+def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
+    speeds = {"aiohttp": 1000, "tornado": 1080, "uvicorn-asgi": 1400}
+    records = measured(speeds, 6, spread=0.002)
+    facts = facts_of(table(map(service_of, speeds))) | {"host": {"cpu": "a CPU"}}
+    (found,) = judge_tables(facts, records)
+    words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
+    assert words == {
+        ("aiohttp", "tornado"): NOT_ENOUGH,
+        ("aiohttp", "uvicorn-asgi"): FASTER,
+        ("tornado", "uvicorn-asgi"): FASTER,
+    }
+    near = next(one for one in found.contrasts if one.verdict == NOT_ENOUGH)
+    assert near.interval is not None and near.interval[0] < 0.08 / 1.13 - 0.07 < 0.2 < near.interval[1]
+    # No number of rounds would call it, and the reader is told from where on one would have been.
+    assert near.more_rounds is None and near.smallest_visible is not None and near.smallest_visible > 0.13
+    assert found.settled
+    assert found.bias is not None and not found.bias.here
+    here = facts | {"host": {"cpu": "Intel(R) Xeon(R) Processor"}}
+    (at_home,) = judge_tables(here, records)
+    assert at_home.bias is not None and at_home.bias.here
+    assert "a machine with this CPU" in bias_words(at_home.bias) and "another machine" in bias_words(found.bias)
+    # Of one server and framework, such as two releases, it takes nothing away.
+    alike = [replace(one, server="uvicorn", framework="app") for one in records]
+    (found,) = judge_tables(facts, alike)
+    assert {one.verdict for one in found.contrasts} == {FASTER}
+    assert found.bias is None and bias_words(found.bias) == ""
+
+
+def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_away() -> None:
+    # Needs a tenth of the CPU time, and serves a tenth, as it waits for something.
+    records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
+    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NOT_ENOUGH)

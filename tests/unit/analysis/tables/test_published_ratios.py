@@ -1,0 +1,86 @@
+"""Published ratios beside those of a table in turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from known_rankings import place
+from turns_runs import ranking_of, service_of
+
+from bench.analysis.reference_results import reference_results
+from bench.analysis.tables.published_ratios import Sign, along_axes, published_beside
+from bench.analysis.tables.ranking import Ranking
+from bench.render.tables.published import published_table
+from bench.words.tables.published import along_sentence, published_sentence
+from bench.words.tables.told import told_ranking
+
+GEVENT = "gunicorn-gevent-flask"
+STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, "aiohttp", "bjoern-wsgi")}
+
+
+def ranked(speeds: dict[str, float], scenario: str, level: str = "c16") -> Ranking:
+    return replace(ranking_of(speeds, 6, 6), scenario=scenario, level=level)
+
+
+def test_the_load_most_like_the_tables_is_the_one_beside_it() -> None:
+    reference = reference_results()["sync-vs-gevent"]
+    for level, ratio in (("c4", 863.6 / 1133.1), ("c16", 965.3 / 1545)):
+        ranking = ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json", level)
+        found = published_beside(ranking, reference, STACKS)
+        assert found is not None and found.load == f"{level}n1000"
+        (row,) = found.rows
+        assert (row.published, row.sign) == (ratio, Sign.SAME)
+        assert row.here is not None and 0.68 < row.here < 0.7
+    sentence = published_sentence(found, STACKS)
+    assert sentence.startswith("Published, relative to ") and sentence.endswith(": the same sign.")
+
+
+def test_other_signs_are_named() -> None:
+    reference = reference_results()["sync-vs-gevent"]
+    opposite = published_beside(ranked({"gunicorn-sync-flask": 690, GEVENT: 1000}, "simple-json"), reference, STACKS)
+    assert opposite is not None and opposite.rows[0].sign is Sign.OPPOSITE
+    same = published_beside(ranked({"gunicorn-sync-flask": 1000, GEVENT: 1000}, "simple-json"), reference, STACKS)
+    assert same is not None and same.rows[0].sign is Sign.NOT_SHOWN
+    equal = published_beside(
+        ranked({"gunicorn-sync-flask": 1000, GEVENT: 800}, "simple-request-0", "c4"), reference, STACKS
+    )
+    assert equal is not None and equal.rows[0].sign is Sign.NONE_THERE
+
+
+def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
+    stacks = ("bjoern-wsgi", "gunicorn-sync-wsgi", "uvicorn-asgi")
+    ranking = ranked(dict(zip(stacks, (9000.0, 1000.0, 4000.0), strict=True)), "root")
+    found = published_beside(ranking, reference_results()["wsgi-asgi"], {service_of(s): s for s in stacks})
+    assert found is not None
+    assert [round(row.published, 3) for row in found.rows] == [0.154, 0.489]
+    by_service = {service_of(stack): stack for stack in stacks}
+    assert published_sentence(found, by_service).endswith("the same sign for all 2.")
+    (table,) = published_table([told_ranking(ranking, {})], reference_results()["wsgi-asgi"], by_service)
+    assert len(table.rows) == 2 and "too many open files" in table.notes[0]
+
+
+def test_nothing_is_beside_what_was_not_published() -> None:
+    ranking = ranked({"aiohttp": 1000, "bjoern-wsgi": 690}, "simple-json")
+    assert published_beside(ranking, reference_results()["sync-vs-gevent"], STACKS) is None
+    assert published_beside(ranking, None, STACKS) is None
+    assert published_table([told_ranking(ranking, {})], reference_results()["sync-vs-gevent"], STACKS) == []
+    early = replace(ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json"), look=None)
+    assert published_beside(early, reference_results()["sync-vs-gevent"], STACKS) is None
+
+
+def test_versions_and_pythons_are_told_along_their_axes() -> None:
+    ranking = ranked({"aiohttp": 1000, "tornado": 1200, "bjoern-wsgi": 900}, "json", "c16")
+    names = [row.service for row in ranking.rows]
+    places = {
+        service_of("aiohttp"): place("aiohttp", python="3.9", package="aiohttp==3.13.5"),
+        service_of("tornado"): place("tornado", python="3.11", package="aiohttp==3.13.5"),
+        service_of("bjoern-wsgi"): place("bjoern", python="3.9", package="aiohttp==3.14.5"),
+    }
+    assert set(names) == set(places)
+    python, package = map(along_sentence, along_axes(ranking, reference_results()["aiohttp-versions"], places))
+    assert python.startswith(
+        "Published, requests/s of aiohttp 3.6 (c32): Python 3.7 1.00, Python 3.8 1.20 and Python 3.9"
+    )
+    assert "; here, aiohttp 3.13.5: Python 3.9 1.00 and Python 3.11 1." in python
+    assert "; here, Python 3.9: aiohttp 3.13.5 1.00 and aiohttp 3.14.5 0." in package
+    assert list(along_axes(ranking, None, places)) == []

@@ -1,0 +1,93 @@
+"""The spread of CPU time over worker processes, and the throttling of a quota, from records to the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry
+from turns_runs import facts_of, measured, record, report_of, table
+
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.ranking import RankedRow
+from bench.analysis.tables.worker_spread import spread_of
+from bench.records.record import Record, from_line, to_line
+from bench.words.tables.remarks import note_of, spread_words
+
+TWO = {"WORKERS": "2"}
+QUOTA = "CPU_QUOTA=0.5"
+
+
+def used(*seconds: float, **changes: Any) -> Record:
+    return record("uvicorn-asgi", process_cpu_s=seconds or None, **changes)
+
+
+def test_the_workers_are_the_busiest_processes_and_an_idle_one_counts_with_nothing() -> None:
+    found = spread_of([used(1.8, 0.2, 0.01, 0.0), used(1.9, 0.1)], TWO)
+    assert found is not None and found.shares == pytest.approx((0.925, 0.075)) and found.uneven
+    assert spread_words(found) == "92 and 8 %"
+    only = spread_of([used(2.0)], TWO)
+    assert only is not None and only.shares == (1.0, 0.0)
+
+
+def test_an_even_spread_is_not_called_uneven() -> None:
+    found = spread_of([used(1.1, 0.9, 0.0)], TWO)
+    assert found is not None and not found.uneven
+    four = spread_of([used(0.9, 0.4, 0.4, 0.3)], {"WORKERS": "4"})
+    assert four is not None and four.uneven
+
+
+def test_without_two_workers_or_enough_cpu_time_nothing_is_said() -> None:
+    assert spread_of([used(1.0)], {"WORKERS": "1"}) is None
+    assert spread_of([used(0.05, 0.0)], TWO) is None
+    assert spread_of([used()], TWO) is None
+    assert spread_of([], TWO) is None
+
+
+def test_the_services_own_setting_goes_before_the_runs() -> None:
+    assert spread_of([used(1.0, 0.9, settings="WORKERS=2")], {"WORKERS": "1"}) is not None
+    assert spread_of([used(1.0, 0.9, settings="WORKERS=1")], TWO) is None
+
+
+def rows(changes: dict[str, Any]) -> dict[str, RankedRow]:
+    speeds = {"uvicorn-asgi": 5000, "aiohttp": 4000}
+    services = [str(entry(stack)["service"]) for stack in speeds]
+    facts = facts_of(table(services)) | {"knobs": TWO}
+    (found,) = judge_tables(facts, measured(speeds, 8, changes={"uvicorn-asgi": changes}))
+    return {row.service: row for row in found.rows}
+
+
+def test_a_ranked_row_says_that_its_workers_are_uneven() -> None:
+    found = rows({"process_cpu_s": (1.9, 0.1, 0.0)})
+    assert note_of(found["uvicorn-asgi-py313-debian"]) == "CPU time spread unevenly over its 2 workers: 95 and 5 %"
+    assert note_of(found["aiohttp-py313-debian"]) == ""
+    assert note_of(rows({"process_cpu_s": (1.0, 0.9)})["uvicorn-asgi-py313-debian"]) == ""
+
+
+def test_a_row_with_a_quota_says_how_long_it_was_throttled() -> None:
+    assert (
+        note_of(rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"])
+        == "throttled for 1.25 s a round"
+    )
+    assert note_of(rows({"settings": QUOTA, "throttled_s": 0.0})["uvicorn-asgi-py313-debian"]) == "never throttled"
+    unknown = note_of(rows({"settings": QUOTA, "throttled_s": None})["uvicorn-asgi-py313-debian"])
+    assert unknown == "throttling unknown: not in this test"
+
+
+def test_the_report_has_a_table_of_processes(tmp_path: Path) -> None:
+    speeds = {"uvicorn-asgi": 5000, "aiohttp": 4000}
+    changes = {"uvicorn-asgi": {"process_cpu_s": (1.9, 0.1)}, "aiohttp": {"process_cpu_s": (1.0, 1.0)}}
+    records = measured(speeds, 4, changes=changes)
+    services = [str(entry(stack)["service"]) for stack in speeds]
+    text = report_of(tmp_path, records, table(services), stacks=list(speeds), knobs=TWO)
+    assert "CPU time by process" in text
+    assert "| uvicorn-asgi-py313-debian | 95 and 5 %, uneven | – |" in text
+    assert "| aiohttp-py313-debian | 50 and 50 % | – |" in text
+    plain = report_of(tmp_path / "plain", records, table(services), stacks=list(speeds), knobs={"WORKERS": "1"})
+    assert "CPU time by process" not in plain
+
+
+def test_a_record_keeps_its_settings_and_processes() -> None:
+    made = used(1.5, 0.5, settings="WORKERS=2")
+    assert from_line(to_line(made)) == made

@@ -1,0 +1,24 @@
+"""Numbers, percents and lists as text."""
+
+from __future__ import annotations
+
+from bench.core.formats import first_of, joined, listed, percent, percent_range, plural, share, size
+
+
+def test_a_list_names_the_first_ones_and_how_many_more() -> None:
+    names = [*"abcdefg"]
+    assert [joined(names[:count]) for count in (0, 1, 2, 3)] == ["", "a", "a and b", "a, b and c"]
+    assert listed(names[:6]) == "a, b, c, d, e and f" and listed(names) == "a, b, c, d and 3 more"
+    assert listed(names, 4, 4) == "a, b, c, d and 3 more" and listed(names[:4], 4, 4) == "a, b, c and d"
+    assert first_of(names, 3) == "a, b, c and 4 more" and first_of(names[:3], 3) == "a, b, c"
+
+
+def test_percents_say_a_difference_a_share_or_a_size() -> None:
+    assert percent(1.2) == "+20.0 %" and percent_range(0.99, 1.072) == "-1.0 to +7.2 %"
+    assert share(0.99999) == "99.99 %" and share(1) == "100.00 %"
+    assert size(0.041) == "4.1 %" and size(0.0996) == "10 %" and size(-0.2) == "-20 %"
+
+
+def test_a_count_has_its_word() -> None:
+    assert plural(1, "round") == "1 round" and plural(8, "round") == "8 rounds"
+    assert plural(1000, "request", ",") == "1,000 requests"

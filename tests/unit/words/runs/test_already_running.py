@@ -1,0 +1,142 @@
+"""What is said of a server that already ran: in the report, in records, and beside one's own app."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_runs import build
+from loop_runs import block, finish_block, solo, tables_of
+from make_run import output_of, write_measurement, write_run
+
+from bench.cli.plan import make_plan_verb
+from bench.core.errors import UserError
+from bench.drive.finished import read_facts, record_step
+from bench.drive.steps import Step
+from bench.plan.running import UNKNOWN, parse_running
+from bench.records.record import Record
+from bench.run.reader import read_run
+from bench.words.runs.already_running import already_running
+from bench.words.runs.own_app import choice_words, server_words
+
+NAME = "target-127.0.0.1-8000"
+RUNNING = {"service": NAME, "server": NAME, "framework": NAME, "python": UNKNOWN, "base": UNKNOWN, "host_network": True}
+RUNNING |= {"url": "http://127.0.0.1:8000", "path": "/x?a=1"}
+NO_COUNTERS = "no counters: not a container of this project"
+
+
+def make(folder: Path, lines: Sequence[Mapping[str, Any]], **changes: Any) -> Path:
+    write_run(folder, lines, **changes)
+    facts = json.loads((folder / "run.json").read_text())
+    facts["services"][NAME] |= {"url": RUNNING["url"], "owned": False, "base": UNKNOWN}
+    (folder / "run.json").write_text(json.dumps(facts))
+    saved = folder / "raw/services" / NAME
+    for file in saved.iterdir():
+        file.unlink()
+    (saved / "answers.json").write_text("{}")
+    return folder
+
+
+def words_of(folder: Path) -> str:
+    ((name, words),) = already_running(read_run(str(folder)))
+    assert name == "already running"
+    return words
+
+
+def alone(folder: Path) -> Path:
+    line = solo("aiohttp", 1, scenario="get-x", dir=f"raw/r01/{NAME}/get-x/wrk-c64") | RUNNING
+    make(folder, [line])
+    write_measurement(folder, line, output_of(line, 3000), meta={"image_id": None, "started_ns": None})
+    for when in ("before", "after"):
+        (folder / line["dir"] / f"server.{when}").write_text(f"null {NO_COUNTERS}\n")
+    return folder
+
+
+def test_alone_it_has_requests_and_latency_and_for_all_else_the_reason(tmp_path: Path) -> None:
+    (record,) = build(alone(tmp_path / "a-run"))
+    assert (record.valid, record.goodput, record.latency_s["p99"] is not None) == (True, 3000.0, True)
+    for figure in ("cpu_per_success_s", "memory_peak_bytes", "memory_idle_bytes", "foreign_ratio"):
+        assert (getattr(record, figure), record.nulls[figure]) == (None, NO_COUNTERS)
+    assert record.nulls["image_id"] == record.nulls["python_build"] == "not a container of this project"
+    report = (tmp_path / "a-run/report.md").read_text()
+    assert (
+        "- already running: target-127.0.0.1-8000 is http://127.0.0.1:8000, asked for GET /x?a=1. It has no" in report
+    )
+    assert NAME in (tmp_path / "a-run/index.html").read_text()
+
+
+def test_it_is_said_that_one_measured_alone_has_no_rank_and_that_the_user_owns_it(tmp_path: Path) -> None:
+    folder = alone(tmp_path / "a-run")
+    assert words_of(folder).endswith("it has no rank. What it answered first is taken for right.")
+    facts = json.loads((folder / "run.json").read_text())
+    facts["services"][NAME]["owned"] = True
+    (folder / "run.json").write_text(json.dumps(facts))
+    assert words_of(folder).endswith("the user states that they own it (--i-own-this-target).")
+
+
+def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
+    """Six rounds of it beside two services; a rate for each."""
+    rounds = []
+    for number in range(1, 7):
+        lines = [line | {"host_network": True} for line in block(number, ("aiohttp", "tornado", "uvicorn-asgi"))]
+        place = lines[2]["dir"].rpartition("/")[0]
+        lines[2] |= RUNNING | {"dir": f"{place}/{NAME}", "path": "/json"}
+        rounds.append(lines)
+    every = [line for lines in rounds for line in lines]
+    make(folder, every, tables_in_turns=[table | {"waits": True} for table in tables_of(every, 6)], mode="turns")
+    for lines in rounds:
+        finish_block(folder, lines, rates)
+        for line in lines:
+            if line["service"] == NAME:
+                for when in ("before", "after"):
+                    services = folder / "/".join(line["dir"].split("/")[:4]) / "services"
+                    (services / f"{NAME}.{when}").write_text(f"null {NO_COUNTERS}\n")
+                tool = folder / line["dir"] / "tool.json"
+                told = json.loads(tool.read_text())
+                del told["turns"]["cpu_ns"][NAME]
+                told["turns"]["missing"] = {NAME: NO_COUNTERS}
+                tool.write_text(json.dumps(told))
+        facts = read_facts(folder / "finished.env")
+        assert facts is not None
+        record_step(folder, Step(tuple(lines)), facts)
+    return build(folder)
+
+
+def test_in_turns_it_is_ranked_by_requests_and_its_cpu_time_is_unknown(tmp_path: Path) -> None:
+    names = ("aiohttp-py313-debian", "tornado-py313-debian", NAME)
+    records = in_turns(tmp_path / "a-run", dict(zip(names, (3000.0, 1000.0, 2000.0), strict=True)))
+    own = [record for record in records if record.service == NAME]
+    assert len(own) == 6
+    assert {(r.valid, r.cpu_per_success_s, r.nulls["cpu_per_success_s"]) for r in own} == {(True, None, NO_COUNTERS)}
+    assert all(record.cpu_per_success_s for record in records if record.service == names[0])
+    verdicts = [json.loads(line) for line in (tmp_path / "a-run/verdicts.jsonl").read_text().splitlines()]
+    ranks = {line["service"]: line["rank"] for line in verdicts if "rank" in line}
+    assert sorted(ranks, key=lambda name: ranks[name]) == [names[0], NAME, names[1]]
+    assert "Its tables are ranked by requests/s" in words_of(tmp_path / "a-run")
+    report = (tmp_path / "a-run/report.md").read_text()
+    assert f"| {NAME} | -33.3 % | 2,000 | – | – |" in report
+    assert "**Which server and framework? (Python 3.13, debian)**" in report
+    assert "Python unknown" not in report
+
+
+def test_beside_ones_own_app_its_workers_and_python_are_not_made_up() -> None:
+    model = parse_running(str(RUNNING["url"]), owned=False).service().server.model
+    running = {"server": NAME, "python": UNKNOWN, "model": model}
+    facts = {
+        "services": {"a": {"server": "uvicorn", "python": "3.13"}, NAME: running | {"url": RUNNING["url"]}},
+        "knobs": {"WORKERS": "2"},
+    }
+    assert choice_words(facts, NAME) == f"{NAME} (a server that already runs; its settings are not known here)"
+    assert server_words(facts, NAME) == NAME
+    assert server_words(facts, "a") == "uvicorn", "one Python is not told from an unknown one"
+
+
+@pytest.mark.parametrize("name", ["vary", "target"])
+def test_a_run_of_compose_alone_refuses_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
+    value = {"vary": "WORKERS=1,2", "target": "http://127.0.0.1:8000"}[name]
+    with pytest.raises(UserError, match=f"--{name} needs containers of its own"):
+        make_plan_verb([f"--{name}", value])
