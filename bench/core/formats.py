@@ -39,3 +39,10 @@ def rounds_words(n: int) -> str:
 def times(ratio: float | None) -> str:
     """A ratio as a factor: `1.354`."""
     return NOTHING if ratio is None else f"{ratio:.3f}"
+
+
+def plain(value: str | float | None) -> str:
+    """A value as a command line takes it: whole numbers without a fraction, None as ''."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

@@ -8,7 +8,7 @@ from bench.analysis.cells import Cell, Context, cells_of
 from bench.analysis.knee import confirmed, doubts
 from bench.analysis.latency import key_of
 from bench.core.formats import NOTHING, milliseconds, number, share
-from bench.drive.knee_search import APART
+from bench.load.knee_search import APART
 from bench.plan.levels import SEARCHED
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record

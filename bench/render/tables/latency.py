@@ -9,8 +9,8 @@ from bench.analysis.latency import Latencies, key_of
 from bench.core.formats import NOTHING, milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
-from bench.records.send_lag import BEYOND, SHARES, least_requests
 from bench.render.table import Table
+from bench.tools.send_lag import BEYOND, SHARES, least_requests
 
 CAUSE = "why not valid"
 NOTE = (

@@ -8,6 +8,7 @@ from bench.analysis.cells import Cell, Context, base_of, cells_of, difference, r
 from bench.core.formats import NOTHING, number, share, times
 from bench.records.record import Record
 from bench.render.table import Table
+from bench.tools import TOOLS
 
 REFERENCE, OF_TARGET, CAUSE = "reference", "of target rate", "why not ranked"
 
@@ -18,7 +19,7 @@ def tldr(records: Sequence[Record], context: Context) -> list[Table]:
     if not closed:
         return []
     tools = list(dict.fromkeys(record.tool for record in closed))
-    tool = min(tools, key=("wrk", "hey", "ab").index)
+    tool = min(tools, key=("wrk", "hey", "ab", *TOOLS).index)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells_of((record for record in closed if record.tool == tool), context):
         groups.setdefault((cell.first.scenario, cell.first.level), []).append(cell)
