@@ -1,4 +1,4 @@
-"""What programs are started with: a deadline, files that are in memory only; and how they ended."""
+"""Helpers for starting programs: deadlines, files in memory, exit statuses."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 from bench.core.formats import plain
 
 NOT_FOUND = 127
-"""The exit status of a program that is not there, as a shell has it."""
+"""A shell's exit status for a program that is missing."""
 
 
 def guarded(deadline_s: float, kill_after_s: float, *argv: str) -> list[str]:
-    """The command with coreutils' `timeout` before it, which ends what the program has started, too.
+    """The command under coreutils' `timeout`, which ends the program's whole process group after `deadline_s`.
 
-    It then exits with 124, or with 137 where the program had to be killed `kill_after_s` later.
+    It then exits with 124, or with 137 if SIGKILL was needed, `kill_after_s` later.
     """
     return ["timeout", "--kill-after", plain(kill_after_s), plain(deadline_s), *argv]
 
 
 def memory_file(data: bytes = b"") -> int:
-    """The descriptor of a file without a name, for a program that inherits it as /dev/fd/N; at its beginning."""
+    """A descriptor of an unnamed file with this content, which a program can inherit as /dev/fd/N."""
     handle = os.memfd_create("bench")
     os.write(handle, data)
     os.lseek(handle, 0, os.SEEK_SET)
@@ -27,5 +27,5 @@ def memory_file(data: bytes = b"") -> int:
 
 
 def shell_status(returncode: int) -> int:
-    """A status of `subprocess` as a shell has it: 128 and the signal's number where one ended the program."""
+    """A `returncode` as a shell reports it: 128 plus the signal's number if a signal ended the program."""
     return returncode if returncode >= 0 else 128 - returncode

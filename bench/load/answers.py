@@ -1,4 +1,4 @@
-"""The service's answers outside the load, by curl: its message says what is wrong with a connection."""
+"""Answers of the service outside the load. curl asks: its messages say what is wrong with a connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOLD = re.compile(r"([0-9]{3}) ([0-9.]+)\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Its status, the seconds that it took ('': not known), and curl's message or ''."""
+    """Status, seconds ('' if unknown) and curl's error message ('' if none), as curl prints them."""
 
     status: str
     seconds: str
@@ -24,17 +24,17 @@ class Answer:
 
     @property
     def good(self) -> bool:
-        """Whether it is one of success."""
+        """Whether the status is 2xx."""
         return self.status.startswith("2")
 
 
 def longest_s() -> str:
-    """How long one answer may take, in seconds."""
+    """The longest time for one answer, in seconds."""
     return os.environ.get("ANSWER_TIMEOUT") or "15"
 
 
 def ask(task: Task, body: int | None = None) -> Answer:
-    """One request of the load's route; the answer's body goes to the descriptor."""
+    """Send the load's request once; the answer's body goes to the descriptor."""
     load, text = task.load, task.entry.body
     words = ["curl", "--silent", "--show-error", "--noproxy", "*", "--max-time", longest_s(), "--max-filesize", "64M"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
@@ -60,5 +60,5 @@ def ask(task: Task, body: int | None = None) -> Answer:
     said = _TOLD.match(told.rpartition("\n")[2])
     if not said:
         return Answer(SILENT, "", told)
-    # A good status before half a body, or one without end, is no answer.
+    # A good status with half a body, or with one that does not end, is no answer.
     return Answer(SILENT if done.returncode else said[1], said[2], told.partition("\n")[0])

@@ -1,14 +1,14 @@
-"""How a load ends where something is wrong."""
+"""Failures of a load, with the exit statuses of `loadgen/measure`."""
 
 from __future__ import annotations
 
 WRONG_USAGE, NO_ANSWER, WRONG_ANSWER, TOOL_FAILED = 2, 10, 11, 12
-"""Exit statuses of `loadgen/measure`: it was called wrongly, or the tool cannot make the load; the service gave no
-answer; it answers wrongly; the load tool failed, or its output could not be saved. Others are unexpected failures."""
+"""Exit statuses: wrong usage, or a load that the tool cannot make; the service does not answer; it answers wrongly; the
+load tool failed, or its output could not be saved."""
 
 
 class Failed(Exception):
-    """Ends a verb with a status; the text is one line."""
+    """Ends a verb with an exit status; the message is one line."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -16,7 +16,7 @@ class Failed(Exception):
 
 
 def explained(error: Exception) -> str:
-    """What went wrong, in one line; of an unexpected failure with its file and line."""
+    """The message, in one line; an unexpected error is preceded by its file and line."""
     if isinstance(error, Failed):
         return str(error)
     trace = error.__traceback__

@@ -1,4 +1,4 @@
-"""What the kernel counts about the load generator, as text: raw, for the parser of records."""
+"""The kernel's counters of the load generator, as raw text; `bench.records` parses them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Facts = dict[str, Any]
 
 
 def proc() -> Path:
-    """The kernel's files on processes, which a test may replace."""
+    """/proc, or what tests put in its place."""
     return Path(os.environ.get("PROC_ROOT") or "/proc")
 
 
 def counters() -> Facts:
-    """This moment's counters. One that cannot be read is left out, and the reason is under `missing`."""
+    """The current counters; `missing` has the reason for each that cannot be read."""
     root = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup")
     own: Facts = {}
     missing: Facts = {}
@@ -40,7 +40,7 @@ def counters() -> Facts:
 
 
 def limits() -> Facts:
-    """The limits that the load generator really has; `nofile` is null where there is none."""
+    """The effective limits of the load generator; `nofile` is None if unlimited."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return {
         "nofile": None if files == resource.RLIM_INFINITY else files,
@@ -50,7 +50,7 @@ def limits() -> Facts:
 
 
 def sysctls() -> Facts:
-    """The settings of its network, and under `missing` why one is not there."""
+    """The settings of its network; `missing` has the reason for each that cannot be read."""
     found: Facts = {}
     missing: Facts = {}
     for name in SYSCTLS:
@@ -59,7 +59,7 @@ def sysctls() -> Facts:
 
 
 def ports_waiting() -> int:
-    """Connections in TIME_WAIT, whose ports are taken; 0 where the kernel does not tell."""
+    """Connections in TIME_WAIT; 0 if unknown."""
     try:
         lines = (proc() / "net/sockstat").read_text().splitlines()
     except OSError:
@@ -69,7 +69,7 @@ def ports_waiting() -> int:
 
 
 def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
-    """Add the text of a file, or why there is none."""
+    """Add a file's text, or the reason why there is none."""
     try:
         text = file.read_bytes().partition(b"\0")[0].decode(errors="replace")
     except OSError:
@@ -81,7 +81,7 @@ def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
 
 
 def _own_cpus(lines: list[str]) -> Iterator[str]:
-    """The lines of /proc/stat for the CPUs that the load generator may use; none where the kernel does not tell."""
+    """The lines of /proc/stat for the CPUs that the load generator may use; none if unknown."""
     try:
         status = (proc() / "self/status").read_text(errors="replace").splitlines()
     except OSError:

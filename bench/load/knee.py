@@ -1,4 +1,4 @@
-"""A level that asks for a knee: every trial is saved under trials/NUMBER-RATE-SECONDS, and the result in knee.json."""
+"""The search for a knee: trials are saved under trials/NUMBER-RATE-SECONDS, the result in knee.json."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from bench.load.task import Task, pinned
 KNEE_JSON, TRIALS = "knee.json", "trials"
 PAUSE_S = 0.5
 MOST_PORTS = 4000
-"""Among more connections in TIME_WAIT than some thousand, the kernel's search for a free port slows the load down."""
+"""With more connections in TIME_WAIT, the kernel's search for a free port slows the load down."""
 PORTS_S = 70.0
-"""How long they are waited for; the kernel keeps them for 60 s."""
+"""The longest wait for them; the kernel keeps each for 60 s."""
 
 
 def search_knee(task: Task) -> None:
-    """Search the rate of a task, trial by trial."""
+    """Run trials until the knee is found."""
     folder = task.folder
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / TRIALS, ignore_errors=True)
@@ -44,12 +44,12 @@ def search_knee(task: Task) -> None:
 
 
 def next_trial(task: Task) -> Task | None:
-    """The next trial of a task, whose folder has those so far; None once knee.json is written.
+    """The next trial, given those in the task's folder; None once knee.json is written.
 
-    If an earlier round found the knee, it is taken over. With a share nothing is searched: the rate is that share of
-    the lowest knee of all services in this run and scenario.
+    A knee that an earlier round found is taken over. With a share nothing is searched: the rate is that share of the
+    lowest knee of all services in this run and scenario.
     """
-    # What judges a trial is imported for this level alone.
+    # Imported here, because no other level needs it.
     from bench.load.knee_search import (
         LONGEST_S,
         SearchStep,
@@ -89,13 +89,13 @@ def next_trial(task: Task) -> Task | None:
 
 
 def at_rate(task: Task, rate: float, seconds: float, most_workers: int | None = None) -> Task:
-    """The task at a rate, for a time, with the same grace."""
+    """The task at a rate and duration; the deadline moves with the duration."""
     load = replace(task.load, rate=rate, duration_s=seconds, most_workers=most_workers)
     return replace(task, load=load, deadline_s=seconds + task.entry.deadline_s - (task.entry.duration_s or 0.0))
 
 
 def at_knee(task: Task) -> Task:
-    """The task at the rate that was found."""
+    """The task at the knee that was found; Failed if there is none."""
     facts = mapping(as_object(read_bytes(str(task.folder / KNEE_JSON)) or b""))
     rate, seconds = facts.get("rate"), facts.get("seconds")
     if not isinstance(rate, int) or not isinstance(seconds, int):
@@ -104,7 +104,7 @@ def at_knee(task: Task) -> Task:
 
 
 def first_trial(task: Task) -> Task:
-    """The task of the first trial of a search, in a folder that is not there: nothing was tried, or is written."""
+    """The first trial of a search. The folder does not exist: nothing was tried, and nothing is written."""
     search = replace(task.entry, knee_share=None)
     trial = next_trial(replace(task, entry=search, folder=Path("/none/round/service/scenario/level")))
     if trial is None:
@@ -113,9 +113,7 @@ def first_trial(task: Task) -> Task:
 
 
 def _try_rate(trial: Task) -> None:
-    """One bounded attack. Then its traces are waited for: what is left in the service's queue, and closed connections,
-    whose ports the next trial needs.
-    """
+    """One trial. Then wait until the service has worked off its queue, and for the ports that the next trial needs."""
     name, rate = trial.tool.name, plain(trial.load.rate)
     command = trial.command()
     trial.folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is done for one load, from the load generator's side: the verbs of `loadgen/measure`."""
+"""The verbs of `loadgen/measure`, for one load."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from bench.load.task import Say, Task, pinned
 from bench.tools.load import Command
 
-# Each verb imports what it needs: none of them may keep a measurement waiting.
+# Each verb imports only what it needs: they run between measurements.
 
 
 def command(task: Task) -> Command:
-    """The load tool's command line; of a search for a knee, that of its first trial."""
+    """The load tool's command line; for a search for a knee, the first trial's."""
     if task.entry.knee_p99_s is not None:
         from bench.load.knee import first_trial
 
@@ -20,19 +20,19 @@ def command(task: Task) -> Command:
 
 
 def ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
-    """Ask the service until its first good answer; say its time and how long it took."""
+    """Poll until the first good answer."""
     from bench.load.ready import wait_until_ready
 
     wait_until_ready(task, say, timeout_s)
 
 
 def prepare(task: Task, say: Say) -> None:
-    """Ask until the first good answer, and warm up; search for the knee of a level that asks for one."""
+    """Poll until the first good answer, warm up, and search for the knee if the level asks for it."""
     from bench.load.ready import wait_until_ready, warm_up
 
     searched = task.entry.knee_p99_s is not None
     if not searched:
-        # What the tool cannot do is reported before the service is waited for.
+        # Report what the tool cannot do before waiting for the service.
         task.command()
     wait_until_ready(task, say)
     if task.entry.warmup_s:

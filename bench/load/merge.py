@@ -1,4 +1,4 @@
-"""The outputs of several load generators on one service, as one."""
+"""Merges the outputs of several load generators on one service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.tools.tool import OUTPUT, temporary
 
 
 def merge_clients(task: Task, clients: int) -> None:
-    """Make the files of the whole, in its folder, of those that each load generator has left in its own."""
+    """Merge what each load generator left in its folder into the files of the measurement."""
     folder = task.folder
     parts = [folder / folder_of(number) for number in range(1, clients + 1)]
     for number, part in enumerate(parts, 1):

@@ -1,4 +1,4 @@
-"""What comes before the load: the service's first good answer, and the warm-up."""
+"""Before the load: wait for the first good answer, then warm up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.tools import TOOLS
 from bench.tools.load import Load
 
 WARM_UP = "hey"
-"""The tool that warms up for all tools; wrk does where there are several targets, which hey cannot mix."""
+"""Warms up for every tool, unless there are several targets: hey cannot mix them, wrk can."""
 WARM_UP_CONNECTIONS = 8
 TRIES = 5
 _ANSWERED = re.compile(r"\[2[0-9][0-9]\]\s+([0-9]+) responses|([1-9][0-9]*) requests in")
@@ -27,14 +27,14 @@ _ERRORS = re.compile(r"(?:Error distribution|Socket errors):\s*([^\n]+)")
 
 
 def ready_timeout_s() -> str:
-    """How long a service may take until its first good answer, in seconds."""
+    """The longest time to the first good answer, in seconds."""
     return os.environ.get("READY_TIMEOUT") or "30"
 
 
 def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
-    """Ask until the first good answer, and say its time, and how long it took.
+    """Poll until the first good answer; print `ready NS` and `answer SECONDS`.
 
-    A wrong answer other than a server error (5xx, which a service may give while it starts) fails at once.
+    A wrong answer fails at once, except 5xx, which a service may give while it starts.
     """
     timeout_s = timeout_s or ready_timeout_s()
     answer, body = _first_answer(task, float(timeout_s))
@@ -49,7 +49,7 @@ def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None
 
 
 def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
-    """The first answer that decides, or the last one in time; and its body."""
+    """The first answer that is neither missing nor 5xx, else the last one in time; and its body."""
     give_up = time.monotonic() + timeout_s
     handle = memory_file()
     try:
@@ -65,10 +65,9 @@ def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
 
 
 def warm_up(task: Task, say: Say) -> None:
-    """The same for every cell: at most 8 connections, as fast as they go.
+    """At most 8 connections at full speed, for every cell alike; print `warmed RESPONSES` and `warm NS`.
 
-    A warm-up in which nothing was answered says nothing of the answers: the machine was busy, or they take longer. It
-    is repeated for 1, 2, 4, 8 s.
+    A warm-up without any answer is repeated for 1, 2, 4 and 8 s: the machine was busy, or answers take longer.
     """
     handle = memory_file(task.entry.body.encode()) if task.entry.body else None
     try:
@@ -110,9 +109,9 @@ def _warm_up_load(task: Task, body: int | None) -> Load:
 
 
 def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
-    """What the tool prints of a warm-up."""
+    """The tool's output of one warm-up."""
     mixed = load.request.targets > 1
-    # wrk takes no part of a second.
+    # wrk takes whole seconds only.
     timed = replace(load, duration_s=math.ceil(seconds) if mixed else seconds)
     command = command_of(TOOLS["wrk" if mixed else WARM_UP], timed)
     done = subprocess.run(

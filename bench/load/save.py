@@ -1,5 +1,5 @@
-"""The load itself and its files. Each is written under a temporary name, synced and renamed, so that one with its final
-name is whole; tool.json comes last.
+"""Run the load and save its files. Each is written under a temporary name, synced and renamed, so that a file with its
+final name is complete; tool.json comes last.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from bench.load.start_at import await_start
 from bench.load.task import Task
 from bench.load.waits import Watch
 from bench.load.words import shortened
+from bench.tools import TOOLS
 from bench.tools.load import Command
 from bench.tools.tool import OUTPUT, temporary
 
 TOOL_JSON = "tool.json"
-FILES = (OUTPUT, "output.json", "results.bin", "lag.json", "latencies.json", TOOL_JSON)
-"""All that a load leaves, in the order of their renaming."""
+FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)
+"""All that a load may leave, in the order of renaming."""
 ROOM_BYTES = 1 << 16
 KILLED = (124, 137)
 KILL_AFTER_S = 10
 
 
 def run_and_save(task: Task) -> None:
-    """Make the load; Failed where the tool failed, or what it left could not be saved."""
+    """Run the load and save everything; Failed if the tool failed, or its output could not be saved."""
     folder, command = task.folder, task.command()
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
@@ -69,7 +70,7 @@ def run_and_save(task: Task) -> None:
 
 
 def run_tool(task: Task, command: Command) -> int:
-    """Run the tool to its end, or to its deadline; its status as a shell has it."""
+    """Run the tool until it ends or its deadline; the exit status as a shell reports it."""
     output, results = (temporary(task.folder, name) for name in (OUTPUT, task.tool.results))
     with ExitStack() as stack:
         said = stack.enter_context(output.open("wb"))
@@ -88,7 +89,7 @@ def run_tool(task: Task, command: Command) -> int:
 
 
 def last_words(folder: Path) -> str:
-    """The last line of the tool's output; '' where there is none."""
+    """The last line of the tool's output, quoted; '' if there is no output."""
     try:
         output = (folder / OUTPUT).read_bytes()
     except OSError:
@@ -97,7 +98,7 @@ def last_words(folder: Path) -> str:
 
 
 def publish(folder: Path) -> None:
-    """Give the files that are there their names, tool.json last."""
+    """Sync and rename the files, tool.json last."""
     there = [name for name in FILES if temporary(folder, name).exists()]
     for name in there:
         handle = os.open(temporary(folder, name), os.O_RDONLY)
@@ -110,13 +111,13 @@ def publish(folder: Path) -> None:
 
 
 def tool_json(facts: Mapping[str, Any], *, tool: str, version: str, argv: tuple[str, ...], stdin: str) -> str:
-    """The text of tool.json: what a tool was told to do, how it ended, and what the kernel counted meanwhile."""
+    """The text of tool.json: the command, how it ended, and the kernel's counters around it."""
     told = {"schema": 1, "tool": tool, "tool_version": version or None, "argv": argv, "stdin": stdin or None}
     return json.dumps(told | dict(facts), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _take_room(folder: Path) -> None:
-    """Take the room for tool.json before the load: a disk that the load fills must not hide how it ended."""
+    """Allocate tool.json before the load: if the load fills the disk, its result must still be written."""
     try:
         handle = os.open(temporary(folder, TOOL_JSON), os.O_WRONLY | os.O_CREAT, 0o666)
         try:
@@ -139,7 +140,7 @@ def _has_room(folder: Path) -> bool:
 
 
 def _write_tool_json(task: Task, command: Command, facts: Facts) -> None:
-    """Write into the room that was taken; on a full disk there is no other. After the load: none of it is counted."""
+    """Write into the allocated file. The tool's version is asked after the load, so that it is not counted."""
     argv, stdin = command.argv, command.stdin
     text = tool_json(facts, tool=task.tool.name, version=task.tool.version(), argv=argv, stdin=stdin)
     with temporary(task.folder, TOOL_JSON).open("r+b") as file:

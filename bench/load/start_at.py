@@ -1,4 +1,4 @@
-"""When a load begins: several load generators on one service begin at one moment."""
+"""Several load generators on one service start at the same time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NANOSECONDS = re.compile(r"[1-9][0-9]{18}\Z", re.ASCII)
 
 
 def await_start(start_at: str) -> Facts:
-    """Wait until that time (ns since the epoch; '': now). It is kept, so that a late start is seen."""
+    """Wait until `start_at` (ns since the epoch; '': do not wait). tool.json has it, so that a late start shows."""
     if not start_at:
         return {}
     if not _NANOSECONDS.match(start_at):
         raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is no time in nanoseconds since the epoch")
-    # Asked once: a clock that is set meanwhile would keep it waiting.
+    # Read the clock once: if it were set meanwhile, a loop could wait for ever.
     left_s = (int(start_at) - time.time_ns()) / 1e9
     if left_s > MOST_AHEAD_S:
         raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is more than {MOST_AHEAD_S} s ahead of this machine's clock")

@@ -1,4 +1,4 @@
-"""step.json: the loads of a step, as `bench next` writes them and the load generator reads them."""
+"""step.json: the loads of a step. `bench next` writes it, the load generator reads it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bench.load.failed import WRONG_USAGE, Failed
 
 FILE, SCHEMA = "step.json", 1
 ONLY = "solo"
-"""The name of a step's load that is made alone."""
+"""The name of the load of a solo step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLoad:
-    """One load. Times are in seconds, `rate` is in requests/s; None is what the plan leaves out.
+    """One load. Times are in seconds, `rate` is in requests/s; None: not set by the plan.
 
-    `dir` and `requests` are folders of the run. The tool is killed `deadline_s` after its start.
+    `dir` and `requests` are relative to the run's folder. The tool is killed `deadline_s` after its start.
     """
 
     id: str
@@ -46,8 +46,8 @@ class StepLoad:
 
 @dataclass(frozen=True, slots=True)
 class StepLoads:
-    """The loads of a step by name: that of a load made alone, the ids of windows in turns, and what each of several
-    load generators makes of the first, in their order.
+    """The loads of a step by name: `solo`, or the ids of windows in turns. `clients` names the shares of several load
+    generators, in their order.
     """
 
     loads: Mapping[str, StepLoad]
@@ -64,13 +64,13 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def write_loads(folder: Path, step: StepLoads) -> None:
-    """Write step.json in the folder of a run, or of a lane."""
+    """Write step.json in the folder of a run or a lane."""
     loads = {name: asdict(load) for name, load in step.loads.items()}
     write_file(folder / FILE, json.dumps({"schema": SCHEMA, "clients": step.clients, "loads": loads}) + "\n")
 
 
 def read_loads(folder: str) -> StepLoads:
-    """The loads in a folder's step.json; Failed where there is none, or something is missing in it."""
+    """The loads in a folder's step.json; Failed if the file is missing or incomplete."""
     file = f"{folder}/{FILE}"
     if (data := read_bytes(file)) is None:
         raise Failed(WRONG_USAGE, f"no readable step file at {file}")
@@ -82,7 +82,7 @@ def read_loads(folder: str) -> StepLoads:
 
 
 def read_load(folder: str, name: str = ONLY) -> StepLoad:
-    """One of them; Failed where it is not there."""
+    """One load by name; Failed if there is none."""
     loads = read_loads(folder).loads
     if name not in loads:
         raise Failed(WRONG_USAGE, f"{folder}/{FILE} has no load {name}")

@@ -1,4 +1,4 @@
-"""A load as the load generator makes it: its tool, its request, and where its files go."""
+"""One load in the load generator: its tool, its request and its folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a step says of a load, and what is made of it in `folder`; the tool is killed after `deadline_s` seconds.
+    """A load of a step; its files go to `folder`, and the tool is killed after `deadline_s` seconds.
 
-    A search for a knee changes all but what the step says.
+    A search for a knee replaces load, folder and deadline, and keeps the entry.
     """
 
     entry: StepLoad
@@ -33,18 +33,18 @@ class Task:
     deadline_s: float
 
     def command(self) -> Command:
-        """The tool's command line; Failed where it cannot make the load."""
+        """The tool's command line; Failed if it cannot make the load."""
         return command_of(self.tool, self.load)
 
     def write_body(self) -> None:
-        """The body of a request of the contract, for the tools: they take it from a file."""
+        """Write the body of the contract's request: the tools read it from a file."""
         if self.entry.body:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / BODY).write_bytes(self.entry.body.encode())
 
 
 def task_of(run: str, entry: StepLoad) -> Task:
-    """The task of a load in a run's step.json."""
+    """The task for an entry of a run's step.json."""
     if entry.tool not in TOOLS:
         raise Failed(WRONG_USAGE, f"unknown tool '{entry.tool}' in {run}/{FILE}")
     folder = f"{run}/{entry.dir}"
@@ -63,7 +63,7 @@ def task_of(run: str, entry: StepLoad) -> Task:
 
 
 def _request(run: str, folder: str, entry: StepLoad) -> Request:
-    """Of a user's own app, its folder of requests has the headers, and the body of the first one."""
+    """For a user's own app, headers and body come from its folder of requests."""
     body = f"{folder}/{BODY}" if entry.body else None
     if not entry.requests:
         return Request(method=entry.method, headers=("Content-Type: application/json",) * bool(body), body_file=body)
@@ -80,7 +80,7 @@ def _request(run: str, folder: str, entry: StepLoad) -> Request:
 
 
 def command_of(tool: Tool, load: Load) -> Command:
-    """The command line of a tool; Failed where it cannot make the load."""
+    """The command line of a tool; Failed if it cannot make the load."""
     try:
         return tool.command(load)
     except CannotError as error:
@@ -88,10 +88,10 @@ def command_of(tool: Tool, load: Load) -> Command:
 
 
 def pinned(load: Load) -> Load:
-    """The load with the address of the host in its URL instead of the name.
+    """The load with the host's address in its URL.
 
-    A tool that looks the name up for each connection (hey does) would load the resolver, which is Docker's own daemon,
-    and through it the machine. A name without an address stays: the tool's own error then says so.
+    A tool that resolves the name for each connection (hey does) would load Docker's daemon, which is the resolver. A
+    name that does not resolve stays: the tool's own error says so.
     """
     host = load.url.removeprefix(HTTP).partition("/")[0].partition(":")[0]
     try:

@@ -16,7 +16,7 @@ NOT_SEEN = "no thread of the tool was seen at work: a short load, or a kernel wi
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """At a moment (ns since the epoch): for how many ns the tool's threads had waited, and how many they were."""
+    """The time (ns since the epoch), how long the tool's threads had waited by then (ns), and their number."""
 
     seen_ns: int
     waited_ns: int
@@ -24,10 +24,9 @@ class Seen:
 
 
 class Watch:
-    """Looks ten times a second while a tool runs; a context manager.
+    """A context manager that reads the waits ten times a second while a tool runs.
 
-    Not after the load: the kernel drops a thread's counters when it ends. Of the tool's process and not of the cgroup,
-    as version 1 has no such counter.
+    Not after the load: the kernel drops a thread's counters when it ends. Not the cgroup's: version 1 has none.
     """
 
     def __init__(self, tool: str) -> None:
@@ -45,7 +44,7 @@ class Watch:
         self._thread.join()
 
     def facts(self) -> Facts:
-        """Of the last moment that had all threads: those that end early (wrk's do) take their waits out of the sum."""
+        """The last reading with all threads: those that end early (wrk's do) would be missing in the sum."""
         if self._most is None:
             return {"missing": NOT_SEEN}
         most = self._most
@@ -61,7 +60,7 @@ class Watch:
 
 
 def look(tool: str) -> Seen:
-    """The threads of a tool's processes, now."""
+    """Read the waits of all threads of a tool."""
     root, waited, threads = str(proc()), 0, 0
     for process in _numbers(root):
         if _read(f"{root}/{process}/comm").rstrip("\n") != tool:
@@ -76,7 +75,7 @@ def look(tool: str) -> Seen:
 def _numbers(folder: str) -> list[str]:
     try:
         return [name for name in os.listdir(folder) if name.isdecimal()]
-    except OSError:  # it has ended since
+    except OSError:  # the process has ended
         return []
 
 

@@ -1,4 +1,4 @@
-"""Words as bash quotes them: a command line as one would type it."""
+"""Quotes words as bash does, so that a printed command line can be pasted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def quoted(word: str) -> str:
 
 
 def command_line(command: Command) -> str:
-    """A command, with what it reads."""
+    """A command with its standard input."""
     stdin = command.stdin
     text = "'" + stdin.replace("'", "'\\''") + "'" if _is_plain(stdin) else _ansi(stdin)
     return " ".join(map(quoted, command.argv)) + (f" <<<{text}" if stdin else "")
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text that may hold anything, as one word."""
+    """The beginning of any text, as one printable word."""
     return quoted(text[:LONGEST])
 
 
@@ -32,7 +32,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _ansi(text: str) -> str:
-    """What has signs that cannot be printed; '' is an empty word."""
+    """Quoted as $'...', which takes any character; '' for an empty word."""
     if not text:
         return "''"
     signs = (_sign(byte) for byte in text.encode(errors="surrogateescape"))

@@ -21,6 +21,7 @@ HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
 _OF_EVERY_TOOL = (
     "tool.json",
+    "knee.json",
     *(f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")),
 )
 

@@ -9,7 +9,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT")
 
 
 class Ab(Tool):
-    """It counts failed receives as completed requests."""
+    """Failed receives count as completed requests."""
 
     name = "ab"
     duration_digit_s = 0.0005
@@ -19,7 +19,7 @@ class Ab(Tool):
     uncounted = ("connect",)
 
     def refusal(self, asked: Asked) -> str | None:
-        """As the others; it has a flag for each method that it knows."""
+        """An own app's method must be one that it has a flag for."""
         cause = super().refusal(asked)
         return cause or (f"ab cannot send {asked.method}" if asked.targets and asked.method not in METHODS else None)
 

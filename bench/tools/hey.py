@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bench.core.formats import plain
 from bench.tools.load import Command, Load
-from bench.tools.tool import Tool, check_duration_or_count, header_options, printed, whole
+from bench.tools.tool import Tool, check_duration_or_count, found, header_options, printed, whole
 
 
 class Hey(Tool):
-    """It also warms up for all tools."""
+    """Also warms up for all tools."""
 
     name = "hey"
     duration_digit_s = 0.00005
@@ -16,11 +16,11 @@ class Hey(Tool):
     limits_rate = True
 
     def version(self) -> str:
-        """Its package's: hey does not print one."""
-        return printed("dpkg-query", "--show", "--showformat", "${Version}", "hey").rstrip("\n")
+        """The package's: hey does not print one."""
+        return found(r"\A([0-9]\S*)", printed("dpkg-query", "--show", "--showformat", "${Version}", "hey"))
 
     def command(self, load: Load) -> Command:
-        """Its rate is each connection's."""
+        """Its rate is per connection."""
         check_duration_or_count(load)
         timeout, request = whole("timeout", load.timeout_s), load.request
         words = ["hey", "-c", str(load.connections), "-t", timeout, "-disable-redirects"]

@@ -1,4 +1,4 @@
-"""One load: what a tool is asked to make, and the command line that it makes of it."""
+"""A load, as the tools take it, and the command line that makes it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a service is asked, apart from its address.
+    """A request, without the address.
 
-    `headers` are lines, `body_file` a path; of a user's own app these are of its first request, and `requests` is the
-    folder that has all `targets` of them.
+    `headers` are lines, `body_file` is a path. For a user's own app both are those of its first request, and `requests`
+    is the folder with all `targets` of them.
     """
 
     method: str = "GET"
@@ -22,9 +22,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A request again and again. Times are in seconds, `rate` is in requests/s; None where the level does not set it.
+    """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None: not set by the level.
 
-    `most_workers` bounds what an open loop may have under way, where that is not to be all that can be.
+    `most_workers` caps the open requests of an open loop.
     """
 
     url: str
@@ -41,7 +41,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A tool's command line, and what it reads from its standard input; '' is nothing."""
+    """A command line, and its standard input ('': none)."""
 
     argv: tuple[str, ...]
     stdin: str = ""
@@ -49,10 +49,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A load as a plan knows it, before there is a service: enough to tell whether a tool can make it.
-
-    `targets` is 0 for a request of the contract.
-    """
+    """What a plan knows of a load; `targets` is 0 for the contract's requests, else the number of an own app's."""
 
     open_loop: bool
     rate: bool

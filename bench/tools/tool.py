@@ -1,4 +1,4 @@
-"""What a load tool is to everybody else: its command line, what it cannot do, how exact it is, what it leaves."""
+"""The interface of a load tool: command line, what it cannot do, precision, and the files it leaves."""
 
 from __future__ import annotations
 
@@ -25,31 +25,36 @@ class CannotError(Exception):
 
 
 class Tool(Protocol):
-    """A load tool. What is said here holds for a closed loop that prints one report; a class says what is different."""
+    """A load tool. The defaults are those of a closed loop that prints one report in text."""
 
     name: str
 
     duration_digit_s: float
     latency_digit_s: float
-    """Half a unit of the last digit that it prints of its duration, and of its mean latency."""
+    """Half a unit of the last digit of the duration, and of the mean latency, that it prints."""
 
     output: str = OUTPUT
     """The raw file that is parsed."""
     results: str = OUTPUT
-    """The raw file that its standard output goes to; its standard error goes to output.txt."""
+    """The raw file for its standard output; its standard error goes to output.txt."""
     more_files: tuple[str, ...] = ()
-    """Further raw files that figures come from."""
+    """Other raw files that figures come from."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All raw files that the tool leaves."""
+        return (self.output, self.results, *self.more_files)
 
     limits_rate: bool = False
     mixes_targets: bool = False
     merges_reports: bool = False
-    """Whether it makes one report, with percentiles, of the results of several load generators."""
+    """Whether it can make one report, with percentiles, from the results of several load generators."""
     ends_frozen: bool = False
-    """Whether it exits while the service is frozen, and waits for no response under way."""
+    """Whether it exits while the service is frozen: it does not wait for responses that are under way."""
     told_status: int = 0
-    """Its exit status when it was told to end (SIGINT), and has printed its result."""
+    """Its exit status after SIGINT, when it has printed its result."""
     uncounted: tuple[str, ...] = ("connect", "read", "write")
-    """The kinds of failed requests that its count of requests leaves out."""
+    """The kinds of failed requests that its request count does not include."""
 
     def refusal(self, asked: Asked) -> str | None:
         """Why it cannot make this load; None if it can."""
@@ -62,41 +67,41 @@ class Tool(Protocol):
         return None
 
     def version(self) -> str:
-        """What it says of itself; '' where it does not tell."""
+        """Its version; '' if unknown."""
         ...
 
     def command(self, load: Load) -> Command:
-        """Its command line for this load; CannotError where it cannot make it."""
+        """Its command line for this load; CannotError if it cannot make it."""
         ...
 
     def save(self, load: Load, folder: Path) -> bool:
-        """Make the reports that are made of its results after the load; False where one could not be made.
+        """After the load: make reports from its results. False if one could not be made.
 
-        In `folder` files still have their temporary names (`temporary`).
+        The files in `folder` still have their temporary names (see `temporary`).
         """
         return True
 
     def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Make, in `folder`, what it makes of the results of several load generators; False where that failed."""
+        """Merge the results of several load generators into `folder`, as far as the tool can; False if that failed."""
         return True
 
     def parse(self, data: bytes) -> Parsed:
-        """The figures of its raw output, by the module of its name in `bench.parse`. Never fails."""
+        """Parse its raw output with its module in `bench.parse`. Never fails."""
         parsed: Parsed = import_module(f"bench.parse.{self.name}").parse(data)
         return parsed
 
     def cpus(self, threads: int, cpus: int) -> int:
-        """How many of these CPUs it can use."""
+        """How many of the CPUs it can use."""
         return cpus
 
 
 def temporary(folder: Path, name: str) -> Path:
-    """Where a raw file is until it is whole."""
+    """The name of a raw file until it is complete."""
     return folder / f".{name}.tmp"
 
 
 def printed(*argv: str) -> str:
-    """What a tool says of itself; '' where it says nothing in time."""
+    """What a tool prints within 5 s, stdout and stderr; '' if it cannot be started."""
     try:
         done = subprocess.run(
             guarded(5, 1, *argv),
@@ -111,13 +116,13 @@ def printed(*argv: str) -> str:
 
 
 def found(pattern: str, text: str) -> str:
-    """The first group of a pattern's first match in a text; '' where there is none."""
+    """The first group of the first match; '' if there is none."""
     match = re.search(pattern, text, re.MULTILINE)
     return match[1] if match else ""
 
 
 def whole(name: str, value: float | None) -> str:
-    """A value that has to be a whole number from 1."""
+    """The value as a word; CannotError unless it is a whole number from 1."""
     text = plain(value)
     if not _WHOLE.match(text):
         raise CannotError(f"take a {name} of '{text}': whole numbers from 1 only")
@@ -125,7 +130,7 @@ def whole(name: str, value: float | None) -> str:
 
 
 def check_duration_or_count(load: Load) -> None:
-    """CannotError unless there is either a duration or a count, and a count is enough for all connections."""
+    """CannotError unless there is either a duration or a count, and the count covers all connections."""
     connections = int(whole("connections", load.connections))
     if (load.duration_s is None) == (load.count is None):
         raise CannotError("do both or neither of a duration and a count")
@@ -134,7 +139,7 @@ def check_duration_or_count(load: Load) -> None:
 
 
 def header_options(load: Load) -> list[str]:
-    """The headers for a tool that takes the type of a body by a flag of its own."""
+    """The header options of ab and hey, which have a flag of its own for the content type."""
     words = []
     for line in load.request.headers:
         name, _, value = line.partition(":")

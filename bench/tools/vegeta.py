@@ -15,18 +15,18 @@ from bench.tools.tool import OUTPUT, CannotError, Tool, found, printed, temporar
 
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 SPARE_FILES = 256
-"""Files that are kept for everything else than connections."""
+"""Files for everything but connections."""
 
 
 class Vegeta(Tool):
-    """Its results are saved as they are, and its reports made of them after the load: decoding takes long."""
+    """Its binary results are saved; reports are made from them after the load, because decoding is slow."""
 
     name = "vegeta"
     duration_digit_s = 0.0
     latency_digit_s = 0.0
     output = REPORT
     results = RESULTS
-    more_files = (LAG, LATENCIES, "knee.json")
+    more_files = (LAG, LATENCIES)
     limits_rate = True
     mixes_targets = True
     merges_reports = True
@@ -36,7 +36,7 @@ class Vegeta(Tool):
         return None if asked.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
 
     def version(self) -> str:
-        """As it was built."""
+        """The version it was built with."""
         return found(r"^Version: v?(.*)", printed("vegeta", "-version"))
 
     def command(self, load: Load) -> Command:
@@ -58,7 +58,7 @@ class Vegeta(Tool):
         return Command(tuple(words), f"{request.method} {load.url}")
 
     def save(self, load: Load, folder: Path) -> bool:
-        """Both reports, lag.json and latencies.json. One that fails does not keep the next from being made."""
+        """Both reports, lag.json and latencies.json; if one fails, the others are still made."""
         results = temporary(folder, RESULTS)
         with temporary(folder, OUTPUT).open("ab") as said:
             with temporary(folder, REPORT).open("wb") as report:
@@ -72,7 +72,7 @@ class Vegeta(Tool):
         return all(done)
 
     def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Percentiles of all results are its own; latencies.json has every latency: a sum of several loses nothing."""
+        """Percentiles come from vegeta; latencies.json has every latency, so that the sum is exact."""
         from bench.tools.send_lag import merge_latencies
 
         with temporary(folder, REPORT).open("wb") as report:
@@ -87,10 +87,10 @@ class Vegeta(Tool):
 
 
 def workers(load: Load) -> int:
-    """As many as requests can be open before they time out, or as files can be.
+    """As many workers as requests can be open before they time out, or as files can be open.
 
-    With fewer, a stall of the server would hold requests back and hide itself. Where the limit of files made vegeta
-    fall behind, its report shows.
+    With fewer, a stall of the server would delay requests and hide itself. If the limit of files makes vegeta fall
+    behind, its report shows it.
     """
     import resource
 
@@ -111,7 +111,7 @@ def _reported(kind: str, results: Sequence[Path], *, stdout: IO[bytes], stderr: 
 
 
 def _save_schedule(load: Load, folder: Path) -> bool:
-    """lag.json and latencies.json; ValueError where the results cannot be read."""
+    """Write lag.json and latencies.json; ValueError if the results cannot be read."""
     from bench.tools.send_lag import save_schedule
 
     words = ["vegeta", "encode", "-to", "csv", str(temporary(folder, RESULTS))]

@@ -7,7 +7,7 @@ from bench.tools.tool import CannotError, Tool, found, printed, whole
 
 
 class Wrk(Tool):
-    """A thread takes an equal share of the connections; other methods than GET need a Lua script."""
+    """Each thread takes an equal share of the connections; methods other than GET need a Lua script."""
 
     name = "wrk"
     duration_digit_s = 0.005
@@ -16,7 +16,7 @@ class Wrk(Tool):
     ends_frozen = True
 
     def refusal(self, asked: Asked) -> str | None:
-        """As the others; a script has the method and the body of each of its requests."""
+        """No count; without a script, only GET."""
         if cause := super().refusal(asked):
             return cause
         if asked.count:
@@ -24,11 +24,11 @@ class Wrk(Tool):
         return "wrk cannot send a body without a Lua script" if not asked.targets and asked.method != "GET" else None
 
     def version(self) -> str:
-        """From its usage, which it prints with status 1."""
+        """From its usage, which it prints with exit status 1."""
         return found(r"\Awrk (\S*)", printed("wrk", "-v"))
 
     def command(self, load: Load) -> Command:
-        """Only whole numbers; the threads have to divide the connections, or the rest would silently be dropped."""
+        """Whole numbers only. Threads must divide the connections: wrk silently drops the remainder."""
         request = load.request
         if not request.requests and (request.method != "GET" or request.body_file):
             raise CannotError(f"send {request.method} without a Lua script")
@@ -44,5 +44,5 @@ class Wrk(Tool):
         return Command((*words, load.url))
 
     def cpus(self, threads: int, cpus: int) -> int:
-        """One for each thread."""
+        """One per thread."""
         return min(cpus, threads)

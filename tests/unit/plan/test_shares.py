@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from make_run import entry
 
-from bench.cli.plan import list_verb
+from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
 from bench.drive.step_file import client_names, loads_of, step_file
 from bench.plan.clients import refused
@@ -92,3 +92,17 @@ def test_what_is_listed_says_how_many(capsys: pytest.CaptureFixture[str]) -> Non
     assert "each by 2 load generators at once" in capsys.readouterr().out
     assert list_verb([*STACK, "--mode", "solo"]) == 0
     assert "load generators" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "shares"),
+    [(("--mode", "solo", "--loadgens", "2"), [" -c 4 ", " -c 4 "]), (("--mode", "solo"), [" -c 8 "])],
+)
+def test_a_dry_run_prints_the_command_line_of_each(
+    options: tuple[str, ...], shares: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert commands_verb([*STACK, *options, "--rounds", "1"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "  uvicorn-asgi" in line]
+    assert len(lines) == len(shares)
+    for line, share in zip(lines, shares, strict=True):
+        assert "  uvicorn-asgi-py313-debian  wrk -t 1 " in line and share in line and line.endswith(":8080/json")

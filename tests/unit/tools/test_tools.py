@@ -154,7 +154,8 @@ def test_the_version_is_what_a_tool_says_of_itself(pretend: Pretend) -> None:
     versions = {"wrk": "debian/4.1.0", "ab": "2.3", "hey": "0.1.4-2", "vegeta": "12.13.0"}
     assert {name: tool.version() for name, tool in TOOLS.items()} == versions
     pretend("wrk", "exit 3")
-    assert TOOLS["wrk"].version() == ""
+    pretend("dpkg-query", "echo 'dpkg-query: no packages found matching hey' >&2; exit 1")
+    assert (TOOLS["wrk"].version(), TOOLS["hey"].version()) == ("", "")
 
 
 def test_every_tool_leaves_what_is_parsed() -> None:
