@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
 from bench.core.errors import UserError
-from bench.core.tools import TOOLS
-from bench.parse import parse
+from bench.tools import TOOLS, parse
 
 
 def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,8 +18,12 @@ from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
 from bench.core.errors import UserError
-from bench.drive.step_file import client_names, load_name, write_step
+from bench.drive.step_file import loads_of
 from bench.drive.steps import read_steps
+from bench.load.failed import Failed
+from bench.load.measure import command
+from bench.load.task import task_of
+from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas, reader
 from bench.matrix.load import load_matrix
@@ -184,15 +187,17 @@ def commands_verb(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
         for step in read_steps((run / "plan.jsonl").read_text()):
-            write_step(run, step.lines, os.environ)
-            for line in step.lines:
-                names = [load_name(line)] if step.mode == "turns" else client_names(line)
-                for name in names or [""]:
-                    command = ["loadgen/measure", "command", str(run), *filter(None, [name])]
-                    done = subprocess.run(command, capture_output=True, text=True, check=False)
-                    if done.returncode:
-                        raise UserError(done.stderr.strip())
-                    print(f"{line['id']}  {line['service']}  {done.stdout.strip()}")
+            step_loads = loads_of(run, step.lines, os.environ)
+            services = {line["id"]: line["service"] for line in step.lines}
+            for name, load in step_loads.loads.items():
+                # What several load generators make together is no command.
+                if name not in step_loads.clients and step_loads.clients:
+                    continue
+                try:
+                    words = command_line(command(task_of(str(run), load)))
+                except Failed as failure:
+                    raise UserError(str(failure)) from failure
+                print(f"{load.id}  {services[load.id]}  {words}")
         facts = json.loads((run / "run.json").read_text())
         for line in [*facts["again"]["words"], *facts["expected"]]:
             print(line, file=sys.stderr)

@@ -74,3 +74,10 @@ def listed(names: Sequence[str], most: int = MOST_NAMES, shown: int = MOST_NAMES
 def first_of(names: Sequence[str], most: int) -> str:
     """`a, b, c`; of more than `most` the first ones, and how many more."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def plain(value: str | float | None) -> str:
+    """A value as a command line takes it: whole numbers without a fraction, None as ''."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

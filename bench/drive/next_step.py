@@ -1,7 +1,7 @@
 """What the measuring loop (scripts/lib/measure.sh) asks between two steps.
 
 One call records the step that has just ended, says how far the run is, decides the next step and writes it to
-RUN/step.sh. Time comes from the caller, in seconds since its script began.
+RUN/step.sh and step.json. Time comes from the caller, in seconds since its script began.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from bench.core.lanes import lane_folder, lane_folders
 from bench.drive import journal, run_state
 from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
 from bench.drive.progress import Screen
-from bench.drive.run_state import STEP_FILE, RunState
-from bench.drive.step_file import write_step
+from bench.drive.run_state import RunState
+from bench.drive.step_file import FILES, write_step
 from bench.drive.waves import next_wave
 from bench.run.reader import Run, read_run
 from bench.run.spoiled import LOST
@@ -114,9 +114,10 @@ def _wave(folder: Path, state: RunState) -> dict[int, str]:
 
 
 def _write_wave(folder: Path, state: RunState) -> None:
-    """The step file of each lane that has a step, and of no other."""
+    """The files of the step of each lane that has one, and of no other."""
     for at in lane_folders(folder) if state.lanes > 1 else ():
-        (at / STEP_FILE).unlink(missing_ok=True)
+        for name in FILES:
+            (at / name).unlink(missing_ok=True)
     for lane, id_ in state.wave.items():
         at = lane_folder(folder, lane)
         at.mkdir(parents=True, exist_ok=True)

@@ -18,8 +18,8 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import read_facts, record_step
-from bench.drive.run_state import STEP_FILE, unverified
-from bench.drive.step_file import write_step
+from bench.drive.run_state import unverified
+from bench.drive.step_file import FILES, write_step
 from bench.drive.steps import Step, read_steps
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.profile import FOLDER, UNDER_WAY
@@ -68,7 +68,7 @@ def next_window(run: Path) -> str:
         steps += [Step(({**last.first, AGAIN: True},))] if _is_to_be_repeated(run, last, facts) else []
         write_file(run / QUEUE, "".join(f"{json.dumps(dict(step.first))}\n" for step in steps))
     if not steps:
-        for name in (QUEUE, STEP_FILE):
+        for name in (QUEUE, *FILES):
             (run / name).unlink(missing_ok=True)
         return ""
     shutil.rmtree(run / steps[0].dir, ignore_errors=True)

@@ -19,7 +19,7 @@ from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import lost_of, read_facts, record_step
 from bench.drive.progress import Progress
-from bench.drive.step_file import LINES
+from bench.drive.step_file import FILES, LINES
 from bench.drive.steps import Step, open_steps, read_steps
 from bench.drive.try_again import reopen
 from bench.drive.waves import dealt
@@ -30,7 +30,6 @@ from bench.run.reader import Run, read_run
 from bench.validity.bound_cells import BOUND_AFTER
 
 FILE = "loop.json"
-STEP_FILE = "step.sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,5 +181,5 @@ def load(folder: Path) -> RunState:
 def remove(folder: Path) -> None:
     """Leave nothing of the loop in the run's folder."""
     for at in lane_folders(folder):
-        for name in (FILE, STEP_FILE, LINES, journal.FILE):
+        for name in (FILE, *FILES, journal.FILE):
             (at / name).unlink(missing_ok=True)

@@ -1,16 +1,16 @@
-"""The step file, results/RUN/step.sh: one step of the plan as shell assignments.
+"""What a step of the plan is to those who make it: RUN/step.sh for the loop on the host, which sources it and reads no
+JSON, and RUN/step.json with its loads for the load generator.
 
-The loop on the host and `loadgen/measure` source it, so that neither reads the plan. A step is a solo measurement, a
-null-server measurement, or a block of services that are loaded in turns.
+A step is a solo measurement, a null-server measurement, or a block of services that are loaded in turns.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,11 +18,15 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.steps import Step
+from bench.load.step_json import FILE as LOADS
+from bench.load.step_json import ONLY, StepLoad, StepLoads, write_loads
 from bench.plan.measurement import measurement_of
 from bench.plan.shares import shares
 from bench.run.addresses import read_addresses
 
-LINES = "step.jsonl"
+STEP, LINES = "step.sh", "step.jsonl"
+FILES = (STEP, LOADS, LINES)
+"""All that a step has while it is made."""
 GRACE_S = 10
 """Seconds that a load tool may take beyond its duration and timeout."""
 COUNT_DEADLINE_S = 600
@@ -36,20 +40,24 @@ NAMES: Mapping[str, str] = MappingProxyType({})
 PlanLine = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a load tool may take, in seconds: beyond its duration and timeout, and for a load by count."""
+
+    grace_s: float = GRACE_S
+    count_s: float = COUNT_DEADLINE_S
+
+
 def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str], at: Path | None = None) -> None:
-    """Write step.sh in RUN, or in its lane's folder `at`; GRACE and COUNT_DEADLINE (seconds) replace the defaults."""
+    """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults."""
     at = at or run
+    text, loads = step_file(lines), loads_of(run, lines, environ)
     if lines[0].get("mode") == "turns":
         _remove_earlier(run, Step(tuple(lines)))
-        # For `bench turns`, which takes the turns of a block: the same lines as in the plan, with their names here.
+        # For `bench turns`, which takes the turns of a block: the same lines as in the plan.
         write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
-    text = step_file(
-        lines,
-        grace_s=_seconds(environ, "GRACE", GRACE_S),
-        count_deadline_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S),
-        addresses=read_addresses(run),
-    )
-    write_file(at / "step.sh", text)
+    write_loads(at, loads)
+    write_file(at / STEP, text)
 
 
 def _remove_earlier(run: Path, block: Step) -> None:
@@ -61,44 +69,44 @@ def _remove_earlier(run: Path, block: Step) -> None:
             file.unlink()
 
 
-def step_file(
-    lines: Sequence[PlanLine],
-    *,
-    grace_s: float = GRACE_S,
-    count_deadline_s: float = COUNT_DEADLINE_S,
-    addresses: Mapping[str, str] = NAMES,
-) -> str:
-    """The text of step.sh for the plan's lines of one step; `addresses` has services not reached by their names."""
+def step_file(lines: Sequence[PlanLine]) -> str:
+    """The text of step.sh for the plan's lines of one step."""
     first = lines[0]
     mode = first.get("mode", "solo")
-    names = [load_name(line) for line in lines] if mode == "turns" else [""]
-    if len(set(names)) != len(lines) or len({line.get("unit", line["id"]) for line in lines}) != 1:
+    if len({line["id"] if mode == "turns" else "" for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
     step = Step(tuple(lines))
     text = [
         f"STEP_ID={_quoted(step.id)}",
         f"STEP_MODE={_quoted(mode)}",
-        f"STEP_LABEL={_quoted(step.label)}",
         f"STEP_DIR={_quoted(step.dir)}",
         f"STEP_SERVICES={_array(step.services)}",
-        f"STEP_LOADS={_array(names)}",
         f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
+        # Whether the load generator needs the knees that were found before.
+        f"STEP_KNEE={'yes' * any(line.get('knee_p99_s') is not None for line in lines)}",
     ]
     text += [f"STEP_CLIENTS={_array(clients)}"] if (clients := client_names(first)) else []
-    for name, line in zip((*names, *clients), (*lines, *_shares(first)), strict=True):
-        values = load_values(line, grace_s, count_deadline_s, addresses)
-        entries = " ".join(f"[{key}]={_quoted(value)}" for key, value in values.items())
-        text.append(f"declare -A {f'LOAD_{name}' if name else 'LOAD'}=({entries})")
     return "\n".join(text) + "\n"
 
 
-def load_name(line: PlanLine) -> str:
-    """The name in step.sh of a window in turns: its id as a bash name."""
-    return re.sub(r"[^A-Za-z0-9]", "_", line["id"])
+def _unit(line: PlanLine) -> Any:
+    return line.get("unit", line["id"])
+
+
+def loads_of(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -> StepLoads:
+    """The loads of the plan's lines of one step."""
+    patience = Patience(
+        grace_s=_seconds(environ, "GRACE", GRACE_S), count_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S)
+    )
+    addresses, first = read_addresses(run), lines[0]
+    names = [line["id"] for line in lines] if first.get("mode") == "turns" else [ONLY]
+    clients = client_names(first)
+    all_lines = zip((*names, *clients), (*lines, *_shares(first)), strict=True)
+    return StepLoads({name: load_of(line, patience, addresses) for name, line in all_lines}, tuple(clients))
 
 
 def client_names(line: PlanLine) -> list[str]:
-    """The names in step.sh of what each of several load generators does; none where there is one."""
+    """The names of what each of several load generators does; none where there is one."""
     return [f"client_{number}" for number in range(1, len(_shares(line)) + 1)]
 
 
@@ -110,50 +118,37 @@ def _shares(line: PlanLine) -> list[PlanLine]:
     return [share.as_dict() for share in shares(planned)]
 
 
-def load_values(
-    line: PlanLine, grace_s: float, count_deadline_s: float, addresses: Mapping[str, str] = NAMES
-) -> dict[str, str]:
-    """What `loadgen/measure` needs of a line of the plan; what the line leaves out is ''."""
-    rate, connections, duration_s, timeout_s = (
-        line.get(key) for key in ("rate", "connections", "duration_s", "timeout_s")
-    )
-    service = line["service"]
+def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = NAMES) -> StepLoad:
+    """The load of a line of the plan; `addresses` has services not reached by their names."""
+    service, timeout_s = line["service"], line.get("timeout_s")
     if timeout_s is None:
         raise UserError(f"{line['id']} of the plan has no timeout_s")
-    if line.get("mode") == "turns":
-        duration_s = ENDLESS_S
-    values = {
-        "ID": line["id"],
-        "DIR": line["dir"],
-        "URL": (line.get("url") or f"http://{addresses.get(service, f'{service}:{PORT}')}") + line["path"],
-        "METHOD": line.get("method") or "GET",
-        "BODY": line.get("body"),
-        "REQUESTS": line.get("requests"),
-        "TARGETS": line.get("targets"),
-        "TOOL": line["tool"],
-        "CONNECTIONS": connections,
-        "COUNT": line.get("count"),
-        "RATE": rate,
-        "RATE_PER_CONNECTION": rate / connections if rate and connections else None,
-        "DURATION": duration_s,
-        "TIMEOUT": timeout_s,
-        "THREADS": line.get("threads") or 1,
-        "WARMUP": line.get("warmup_s") or 0,
-        "KEEPALIVE": line.get("keepalive") is not False,
-        "DEADLINE": duration_s + timeout_s + grace_s if duration_s else count_deadline_s,
-        "KNEE_P99": line.get("knee_p99_s"),
-        "KNEE_SHARE": line.get("knee_share"),
-    }
-    return {key: plain(value) for key, value in values.items()}
-
-
-def plain(value: str | float | None) -> str:
-    """A value as the tools' command lines take it: whole numbers without a fraction, None as ''."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    duration_s = ENDLESS_S if line.get("mode") == "turns" else line.get("duration_s")
+    load = StepLoad(
+        id=line["id"],
+        dir=line["dir"],
+        url=(line.get("url") or f"http://{addresses.get(service, f'{service}:{PORT}')}") + line["path"],
+        method=line.get("method") or "GET",
+        body=line.get("body"),
+        requests=line.get("requests"),
+        targets=line.get("targets"),
+        tool=line["tool"],
+        connections=line.get("connections"),
+        count=line.get("count"),
+        rate=line.get("rate"),
+        duration_s=duration_s,
+        timeout_s=timeout_s,
+        threads=line.get("threads") or 1,
+        warmup_s=line.get("warmup_s") or 0,
+        keepalive=line.get("keepalive") is not False,
+        deadline_s=duration_s + timeout_s + patience.grace_s if duration_s else patience.count_s,
+        knee_p99_s=line.get("knee_p99_s"),
+        knee_share=line.get("knee_share"),
+    )
+    for field in fields(load):
+        if isinstance(value := getattr(load, field.name), str):
+            _checked(value)
+    return load
 
 
 def _array(values: Sequence[str]) -> str:
@@ -162,13 +157,18 @@ def _array(values: Sequence[str]) -> str:
 
 def _quoted(value: str) -> str:
     """A word of bash with exactly this value."""
+    return shlex.quote(_checked(value))
+
+
+def _checked(value: str) -> str:
+    """A text that a command line can hold."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise UserError(f"the plan holds {value!r}, which is not UTF-8") from error
     if "\0" in value:
-        raise UserError(f"the plan holds {value!r}, and no shell can hold a NUL")
-    return shlex.quote(value)
+        raise UserError(f"the plan holds {value!r}, and no command line can hold a NUL")
+    return value
 
 
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:

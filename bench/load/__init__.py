@@ -1,1 +1,1 @@
-"""Loads a block of services in turns, from inside the load generator's container."""
+"""What happens in the load generator's container: one load alone, or a block of services in turns."""

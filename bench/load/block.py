@@ -1,17 +1,16 @@
 """A block of services: waited for, warmed up together, loaded in turns, table by table.
 
-Runs in the load generator's container. Reads RUN/step.jsonl (the plan's lines of the block) and RUN/containers.tsv (the
-cgroup of each container); what `loadgen/measure` does for one service it is asked to do for each of them.
+Runs in the load generator's container. Reads RUN/step.jsonl (the plan's lines of the block), RUN/step.json (its loads)
+and RUN/containers.tsv (the cgroup of each container).
 """
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import subprocess
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,29 +20,33 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.load.cpu_counters import CpuCounters, cgroup_root
 from bench.load.discover import address_of, find_cgroups
+from bench.load.failed import NO_ANSWER, Failed, explained
 from bench.load.far_counters import FarCounters, far_reader
 from bench.load.freezer import Freezer, freezer_of
 from bench.load.held_tool import HeldTool
+from bench.load.measure import prepare, ready
 from bench.load.noisy_windows import retries_of
 from bench.load.one_answer import one_answer, quiet_s, rest_s
+from bench.load.step_json import StepLoads, read_loads
+from bench.load.task import Say, Task, at_address, command_of, task_of
 from bench.load.turns import Runner, Turns, run_window
-from bench.load.turns_file import Load, Span, save_turns
+from bench.load.turns_file import Span, WindowLoad, save_turns
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of
 from bench.records.clock_step import is_clock_step
 from bench.run.addresses import host_and_port, read_addresses
 from bench.run.spoiled import set_aside
+from bench.tools import TOOLS
 
-MEASURE = "loadgen/measure"
 LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
 SHARED = ("postgres", "upstream")
 ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
 """A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
-NO_ANSWER = 10
-"""The status of a service that gives no answer, as `loadgen/measure` has it."""
-ENDS_FROZEN = ("wrk", "ab")
-"""The tools that exit while the service is frozen; hey waits for responses under way, and counts them."""
+UNEXPECTED = 1
+"""The status of a failure that nobody has foreseen."""
+HEALTH_S = "5"
+"""How long a service may take for its first good answer after its load, in seconds."""
 CLOCK_RETRIES = 2
 """How often a window is measured again because the time of day was set in it."""
 LATE_RETRIES = 2
@@ -55,11 +58,12 @@ _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The measurements of a block by table (and window), in the order of the plan."""
+    """The measurements of a block by table (and window), in the order of the plan; and their loads, by their ids."""
 
     run: Path
     windows: tuple[tuple[Measurement, ...], ...]
     folder: Path
+    loads: StepLoads
 
     @property
     def services(self) -> dict[str, Measurement]:
@@ -75,13 +79,17 @@ class Block:
         """Those of a window whose service has not failed."""
         return [one for one in window if not self.failed(one.service)]
 
-    def say(self, service: str, words: bytes) -> None:
-        """Keep what was said of a service."""
-        with self._file(service, "txt").open("ab") as file:
-            file.write(words)
+    def task(self, one: Measurement) -> Task:
+        """The load of a measurement."""
+        return task_of(str(self.run), self.loads.loads[one.id])
+
+    def say(self, service: str, line: str) -> None:
+        """Keep a line of what was said of a service."""
+        with self._file(service, "txt").open("a", errors="backslashreplace") as file:
+            file.write(f"{line}\n")
 
     def said(self, service: str) -> dict[str, float]:
-        """The last of each kind of line that `loadgen/measure` printed: `answer SECONDS`, `warmed RESPONSES`."""
+        """The last of each kind of line that was said: `answer SECONDS`, `warmed RESPONSES`."""
         text = self._file(service, "txt").read_text(errors="replace")
         words = (line.split() for line in text.splitlines())
         return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2 and _NUMBER.match(pair[1])}
@@ -105,13 +113,17 @@ def read_block(run: Path) -> Block:
     if not windows:
         raise UserError(f"{run / LINES} is empty")
     first = next(iter(windows.values()))[0]
-    return Block(run, tuple(map(tuple, windows.values())), run / "/".join(first.dir.split("/")[:4]))
+    try:
+        loads = read_loads(str(run))
+    except Failed as failure:
+        raise UserError(str(failure)) from failure
+    return Block(run, tuple(map(tuple, windows.values())), run / "/".join(first.dir.split("/")[:4]), loads)
 
 
 def wait_until_ready(block: Block) -> None:
     """Wait for the first good answer of every service that has started, all at once."""
     (block.folder / "services").mkdir(parents=True, exist_ok=True)
-    _prepare(block, "ready", block.still(block.services.values()))
+    _of_each(block, block.still(block.services.values()), ready)
 
 
 def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
@@ -119,11 +131,12 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
     counters, retries = CpuCounters(_cgroups(block), server_cpus=server_cpus_of(block.run)), retries_of(block.run)
     freezer = freezer_of(block.run)
     rests_s: dict[str, float] = {}
+    versions: dict[str, str] = {}
     for window in block.windows:
         steps: list[bool] = []
         late = 0
-        _prepare(block, "prepare", block.still(window))
-        while loads := _loads(block, block.still(window)):
+        _of_each(block, block.still(window), prepare)
+        while loads := _loads(block, block.still(window), versions):
             rng = random.Random(f"{seed} {loads[0].planned.id}")
             taken, stepped = _load_window(block, loads, counters, rng, rests_s=rests_s, freezer=freezer, mark_s=mark_s)
             steps.append(stepped)
@@ -139,47 +152,65 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
             set_aside((block.run / window[0].dir).parent)
 
 
-def _prepare(block: Block, verb: str, measurements: Sequence[Measurement]) -> None:
-    for one, (status, out, err) in zip(measurements, _measure_all(block, verb, measurements), strict=True):
-        block.say(one.service, out + err)
+def _of_each(block: Block, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]) -> None:
+    """Do it for these at the same time, and keep what was said and how it ended, of each service."""
+    for one, (status, said) in zip(measurements, _at_once(block, measurements, act), strict=True):
+        for line in said:
+            block.say(one.service, line)
         block.note(one.service, status)
 
 
-def _loads(block: Block, measurements: Sequence[Measurement]) -> list[Load]:
-    """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other."""
-    found, addresses = [], read_addresses(block.run)
-    for one, (status, out, err) in zip(measurements, _measure_all(block, "argv", measurements), strict=True):
-        host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
-        address = address_of(host)
-        if status == 0 and address is not None:
-            version, *argv = out.decode(errors="replace").split("\0")[:-1]
-            found.append(Load(one, version, argv, (address, port)))
-        else:
-            block.say(one.service, err if status else f"{one.service} has no address any more\n".encode())
-            block.note(one.service, status or NO_ANSWER)
+def _at_once(
+    block: Block, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]
+) -> list[tuple[int, list[str]]]:
+    """The status with which it ended for each, and its lines: the last one says what went wrong."""
+    found: list[tuple[int, list[str]]] = [(UNEXPECTED, []) for _ in measurements]
+
+    def do(number: int, one: Measurement) -> None:
+        said, status = list[str](), 0
+        try:
+            act(block.task(one), said.append)
+        except Exception as error:  # it is this service's alone
+            status = error.status if isinstance(error, Failed) else UNEXPECTED
+            said.append(f"measure: {explained(error)}")
+        found[number] = (status, said)
+
+    threads = [threading.Thread(target=do, args=pair, daemon=True) for pair in enumerate(measurements)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     return found
 
 
-def _measure_all(
-    block: Block, verb: str, measurements: Sequence[Measurement], **environment: str
-) -> list[tuple[int, bytes, bytes]]:
-    """Exit status, output and errors of `loadgen/measure VERB` for these, at the same time."""
-    started = [
-        subprocess.Popen(
-            [MEASURE, verb, str(block.run), _load_name(one)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **environment},
-        )
-        for one in measurements
-    ]
-    said = [process.communicate() for process in started]
-    return [(process.returncode, out, err) for process, (out, err) in zip(started, said, strict=True)]
+def _loads(block: Block, measurements: Sequence[Measurement], versions: dict[str, str]) -> list[WindowLoad]:
+    """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other.
+
+    `versions` are those of the tools that were asked before.
+    """
+    found, addresses = [], read_addresses(block.run)
+    for one in measurements:
+        host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
+        if (address := address_of(host)) is None:
+            block.say(one.service, f"{one.service} has no address any more")
+            block.note(one.service, NO_ANSWER)
+            continue
+        try:
+            task = block.task(one)
+            argv = command_of(task.tool, at_address(task.load, host, address)).argv
+        except Failed as failure:
+            block.say(one.service, f"measure: {failure}")
+            block.note(one.service, failure.status)
+            continue
+        if one.tool not in versions:
+            versions[one.tool] = task.tool.version()
+        found.append(WindowLoad(one, versions[one.tool], argv, (address, port)))
+    return found
 
 
 def _load_window(
     block: Block,
-    loads: Sequence[Load],
+    loads: Sequence[WindowLoad],
     counters: CpuCounters,
     rng: random.Random,
     *,
@@ -194,15 +225,14 @@ def _load_window(
         for load in loads:
             folder = block.run / load.planned.dir
             folder.mkdir(parents=True, exist_ok=True)
-            if load.planned.body is not None:
-                (folder / "request-body").write_text(load.planned.body)
+            block.task(load.planned).write_body()
             tool = stack.enter_context(HeldTool(load.argv, folder / ".output.txt.tmp"))
             said = block.said(load.planned.service)
             one = one_answer(load.planned, load.peer)
             answer = one.all_s if one else said.get("answer")
             seconds = seconds_for(load.planned, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, load.planned.connections or 1), quiet_s(answer, 1))
-            frozen = load.planned.tool in ENDS_FROZEN and not load.planned.url
+            frozen = TOOLS[load.planned.tool].ends_frozen and not load.planned.url
             rest = max(rest_s(one), rests_s.get(load.planned.service, 0.0))
             runners.append(Runner(load.planned.service, tool, load.peer, *quiet, seconds, frozen, rest))
         began, clock = time.time_ns(), time.monotonic_ns()
@@ -242,10 +272,10 @@ def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
 
 def _health(block: Block, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
     """Whether each service still answers, as tool.json has it."""
-    found = {}
-    for one, (status, _, err) in zip(window, _measure_all(block, "ready", window, READY_TIMEOUT="5"), strict=True):
-        said = err.decode(errors="replace").strip().rpartition("\n")[2]
-        found[one.service] = {"status": None if status else 200, "time_s": None, "error": said if status else None}
+    found: dict[str, dict[str, Any]] = {}
+    ended = _at_once(block, window, lambda task, say: ready(task, say, HEALTH_S))
+    for one, (status, said) in zip(window, ended, strict=True):
+        found[one.service] = {"status": None if status else 200, "time_s": None, "error": said[-1] if status else None}
     return found
 
 
@@ -268,8 +298,3 @@ def _cgroups(block: Block) -> dict[str, str | FarCounters]:
     lines = [line.split("\t") for line in file.read_text().splitlines()]
     readers = {reader: far_reader(reader) for reader in {line[2] for line in lines if len(line) > 2}}
     return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
-
-
-def _load_name(one: Measurement) -> str:
-    """Its load in step.sh (see `bench.drive.step_file.load_name`)."""
-    return "".join(mark if mark.isascii() and mark.isalnum() else "_" for mark in one.id)

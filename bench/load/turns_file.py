@@ -12,17 +12,15 @@ from typing import Any
 from bench.core.files import write_file
 from bench.load.cpu_counters import CpuCounters
 from bench.load.held_tool import HeldTool
+from bench.load.kernel_counters import sysctls
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
-
-INTERRUPTED = {"ab": 1}
-"""The exit status of a tool that was told to end and printed its result; 0 for the others."""
-SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
+from bench.tools import TOOLS
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class WindowLoad:
     """What a window needs of one measurement: the tool's version, its command line, and the service's address."""
 
     planned: Measurement
@@ -47,7 +45,7 @@ class Span:
 
 def save_turns(
     folder: Path,
-    load: Load,
+    load: WindowLoad,
     tool: HeldTool,
     *,
     span: Span,
@@ -68,7 +66,7 @@ def save_turns(
         "end_ns": span.ended_ns,
         "elapsed_ns": span.elapsed_ns,
         "limits": _limits(counters),
-        "sysctls": _sysctls(),
+        "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
         "health_after": health,
         "turns": _turns(turns, counters.missing | ({one.service: NO_COUNTERS} if one.url else {})),
     }
@@ -79,7 +77,7 @@ def save_turns(
 def _exit_status(tool: HeldTool, name: str) -> int | None:
     """As a shell has it; 0 where a tool ended as one does that was told to."""
     status = tool.status
-    if status is None or (tool.told and status == INTERRUPTED.get(name, 0)):
+    if status is None or (tool.told and status == TOOLS[name].told_status):
         return 0 if tool.told else None
     return status if status >= 0 else 128 - status
 
@@ -110,12 +108,3 @@ def _limits(counters: CpuCounters) -> dict[str, Any]:
     if counters.server_cpus:
         limits["server_cpus"] = len(counters.server_cpus)
     return limits | ({"hosts": len(hosts), "least_host_cpus": min(hosts)} if len(hosts) > 1 else {})
-
-
-def _sysctls() -> dict[str, str]:
-    found = {}
-    for name in SYSCTLS:
-        file = Path("/proc/sys") / name.replace(".", "/")
-        if file.exists():
-            found[name] = file.read_text().strip()
-    return found

@@ -80,7 +80,7 @@ def lua_script(targets: Sequence[Target]) -> str:
 
 
 def vegeta_targets(targets: Sequence[Target], folder: str) -> str:
-    """targets.txt, in vegeta's format; the adapter puts the service's address for `ORIGIN`."""
+    """targets.txt, in vegeta's format; its command puts the service's address for `ORIGIN`."""
     groups = []
     for number in order(targets):
         one = targets[number - 1]

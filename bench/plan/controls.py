@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.core.tools import TOOLS
 from bench.matrix.model import Matrix
 from bench.matrix.preset import Preset
 from bench.plan.cells import NullCell, PlannedCell, TurnsTable
 from bench.plan.vary import varies_capacity
+from bench.tools import TOOLS
 
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""

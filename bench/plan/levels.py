@@ -11,15 +11,15 @@ import re
 from dataclasses import dataclass
 
 from bench.core.errors import UserError
+from bench.tools import TOOLS
+from bench.tools.load import Asked
 
 LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
 SEARCHED = "knee-"
 """The prefix of levels whose rate is searched."""
 MOST_KNEE_MS = 2000
-"""The largest p99 limit: the trials of `bench.drive.knee_search` are too short to exceed a larger one."""
-
-AB_METHODS = ("GET", "HEAD", "POST", "PUT")
+"""The largest p99 limit: the trials of `bench.load.knee_search` are too short to exceed a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,5 @@ def refusal(tool: str, level: Level, method: str, targets: int = 0) -> str | Non
 
     `targets`: how many requests of a user's own app it has to send; 0: one of the contract.
     """
-    if tool == "vegeta":
-        return None if level.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
-    cases = (
-        (level.open_loop, f"{tool} is closed loop: it takes connections (c64)"),
-        (bool(level.rate) and tool != "hey", f"{tool} cannot limit its rate"),
-        (bool(level.count) and tool == "wrk", "wrk runs for a time, not for a number of requests"),
-        (targets > 1 and tool != "wrk", f"{tool} sends one request again and again: it cannot mix {targets} targets"),
-        (targets > 0 and tool == "ab" and method not in AB_METHODS, f"ab cannot send {method}"),
-        (targets == 0 and tool == "wrk" and method != "GET", "wrk cannot send a body without a Lua script"),
-    )
-    return next((cause for holds, cause in cases if holds), None)
+    rate, count = level.rate is not None, level.count is not None
+    return TOOLS[tool].refusal(Asked(open_loop=level.open_loop, rate=rate, count=count, method=method, targets=targets))

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.core.tools import TOOLS
+from bench.tools import TOOLS
 
 MODES = ("solo", "null", "turns")
 """One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
-from bench.core.tools import TOOLS
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix
 from bench.matrix.packages import with_package
@@ -17,6 +16,7 @@ from bench.matrix.service import Service
 from bench.matrix.wheels import Wheels
 from bench.plan.levels import parse_level
 from bench.plan.running import RunningServer
+from bench.tools import TOOLS
 
 MODES = ("turns", "solo")
 """Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
@@ -143,7 +143,7 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
     """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
     for tool in wanted.tools:
         if not fnmatch.filter(TOOLS, tool):
-            raise unknown("tool", tool, TOOLS)
+            raise unknown("tool", tool, [*TOOLS])
     levels = tuple(parse_level(text).name for text in wanted.levels)
     loads = list(preset.loads)
     if wanted.scenarios:

@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import Any
 
 from bench.core.files import mapping
-from bench.parse import parse
 from bench.parse.merged import merged
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence
@@ -17,9 +16,8 @@ from bench.records.record import LATENCIES, Cause, Record
 from bench.records.resource_usage import loadgen_cpu_s, resource_figures, usable_cpus, whole
 from bench.run.clients import Client
 from bench.run.reader import Raw, ServiceFacts
+from bench.tools import TOOLS, parse
 
-MERGED_BY_TOOL = frozenset({"vegeta"})
-"""Tools that make one report of the results of several."""
 NOT_MERGED = "several load generators: percentiles and deviations of each cannot be made into those of all"
 NOT_MERGEABLE = [key for key in LATENCIES if key not in ("mean", "min", "max")]
 LAG_OF_EACH = "several load generators: each has its own, in its lag.json"
@@ -60,7 +58,8 @@ def together(planned: Measurement, raw: Raw, service: ServiceFacts) -> Together:
     ]
     tool = _tool_of_all([own.tool for own in raws])
     outputs = [one.parsed for one in evidences if one.parsed is not None]
-    by_tool = parse(planned.tool, raw.output) if planned.tool in MERGED_BY_TOOL and raw.output is not None else None
+    merges = TOOLS[planned.tool].merges_reports
+    by_tool = parse(planned.tool, raw.output) if merges and raw.output is not None else None
     all_there = len(outputs) == len(evidences)
     summed = merged(outputs, by_tool) if all_there else None
     first = evidence_of(planned, replace(raw, tool=tool, output=None, lag=None, clients=()), service)
@@ -113,7 +112,9 @@ def _reasons(found: Together) -> dict[str, str]:
     if found.whole.parsed is None:
         return {}
     reasons = (
-        {} if found.whole.planned.tool in MERGED_BY_TOOL else {f"latency_s.{key}": NOT_MERGED for key in NOT_MERGEABLE}
+        {}
+        if TOOLS[found.whole.planned.tool].merges_reports
+        else {f"latency_s.{key}": NOT_MERGED for key in NOT_MERGEABLE}
     )
     return reasons | ({"lag_s": LAG_OF_EACH} if found.whole.planned.open_loop else {})
 

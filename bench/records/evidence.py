@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from bench.parse import Parsed
 from bench.plan.measurement import Measurement
-from bench.records.send_lag import Lag
 from bench.records.turns import Turns
+from bench.tools import TOOLS
+from bench.tools.send_lag import Lag
 
 MAX_ERRORS = 0.001
 """The largest share of attempts without the expected answer."""
@@ -58,9 +59,7 @@ def attempts_of(tool: str, parsed: Parsed) -> int | None:
     """Requests started: as the tool reports them, else those completed plus those that failed and are not in them."""
     if parsed.attempts is not None or parsed.requests is None:
         return parsed.attempts
-    # ab counts failed receives as completed; wrk counts no failed request.
-    uncounted = ("connect",) if tool == "ab" else ("connect", "read", "write")
-    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in uncounted)
+    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in TOOLS[tool].uncounted)
 
 
 def attack_s(planned: Measurement, parsed: Parsed) -> float | None:

@@ -11,7 +11,7 @@ from bench.core.files import mapping
 from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
-from bench.records.send_lag import Lag, least_requests
+from bench.tools.send_lag import Lag, least_requests
 
 LIMITS = 25
 """A trial lasts at least this many times the p99 limit."""

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.core.files import mapping
-from bench.parse import Parsed, parse
+from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
 from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
-from bench.records.send_lag import read_lag
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.reader import Ends, Raw, ServiceFacts
+from bench.tools import parse
+from bench.tools.send_lag import read_lag
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"

@@ -18,6 +18,7 @@ from bench.records.evidence import Evidence
 from bench.records.record import MEASURED
 from bench.records.turns import ALL_TASKS, Turns
 from bench.run.reader import Ends, Raw, ServiceFacts
+from bench.tools import TOOLS
 
 Figures = dict[str, tuple[Any, str]]
 """Fields of a record: (value, the reason where that is None)."""
@@ -210,8 +211,8 @@ def _loadgen(
 
 
 def usable_cpus(planned: Measurement, cpus: int) -> int:
-    """How many of these CPUs a tool can use: no more than it has threads; Go's tools have one for each CPU."""
-    return min(cpus, {"wrk": planned.threads, "ab": 1}.get(planned.tool, cpus))
+    """How many of these CPUs its tool can use."""
+    return TOOLS[planned.tool].cpus(planned.threads, cpus)
 
 
 def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:

@@ -73,14 +73,14 @@ def _read(path: Path) -> str | None:
 STAGES: Mapping[str, tuple[str, ...]] = {
     "measure": (
         *("docker-compose.yml", "loadgen", "postgres", "services", "upstream", "scripts/matrix.sh", "scripts/lib"),
-        *(f"bench/{name}" for name in ("contract", "core", "drive", "load", "own_app", "plan", "run")),
+        *(f"bench/{name}" for name in ("contract", "core", "drive", "load", "own_app", "plan", "run", "tools")),
         *(
             f"bench/matrix/{n}.py"
             for n in ("bases", "compose", "knobs", "load", "model", "packages", "preset", "settings")
         ),
     ),
     "judge": (
-        *(f"bench/{name}" for name in ("parse", "records", "stats", "validity")),
+        *(f"bench/{name}" for name in ("parse", "records", "stats", "tools", "validity")),
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "knee", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "metric", "observations", "planned")),
@@ -88,7 +88,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
 }
 """What affects a figure: how raw output is produced, and how it is judged. Code that only shows figures is left out."""
 
-HARNESS = tuple(part for parts in STAGES.values() for part in parts)
+HARNESS = tuple(dict.fromkeys(part for parts in STAGES.values() for part in parts))
 
 
 def part_hashes() -> dict[str, str]:

@@ -15,20 +15,20 @@ from typing import Any
 from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.run.clients import file_names
+from bench.tools import TOOLS
 
 HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
-OUTPUT, JSON_OUTPUT = "output.txt", "output.json"
 _OF_EVERY_TOOL = (
     "tool.json",
+    "knee.json",
     *(f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")),
 )
-_OF_VEGETA = ("lag.json", "latencies.json", "knee.json")
 
 
 def output_name(tool: str) -> str:
     """The file that is parsed."""
-    return JSON_OUTPUT if tool == "vegeta" else OUTPUT
+    return TOOLS[tool].output
 
 
 def read_files(folder: str, tool: str) -> dict[str, bytes | None]:
@@ -37,7 +37,7 @@ def read_files(folder: str, tool: str) -> dict[str, bytes | None]:
     What the windows of a block in turns share is not among them: it is written again where a cut block goes on.
     """
     own = glob.glob(f"{glob.escape(folder)}/{OWN_SERVICE}*.*")
-    names = (output_name(tool), *_OF_EVERY_TOOL, *(_OF_VEGETA if tool == "vegeta" else ()))
+    names = (output_name(tool), *_OF_EVERY_TOOL, *TOOLS[tool].more_files)
     names += tuple(sorted(map(os.path.basename, own)))
     # Of several load generators, each has a folder of its own.
     names += tuple(file_names(len(glob.glob(f"{glob.escape(folder)}/client-*/"))))

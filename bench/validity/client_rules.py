@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bench.parse import parse
-from bench.records.clients import MERGED_BY_TOOL, Together
+from bench.records.clients import Together
 from bench.records.record import MEASURED, Cause
+from bench.tools import TOOLS, parse
 from bench.validity.measurement_rules import causes_of
 from bench.validity.run_rules import BOUND, MAX_BUSY, NoiseLimits
 
@@ -51,7 +51,7 @@ def _started(found: Together) -> Iterator[tuple[str, str]]:
 def _report(found: Together) -> Iterator[tuple[str, str]]:
     """The tool's own report of all results must have as many as the sum."""
     whole = found.whole
-    if whole.planned.tool not in MERGED_BY_TOOL or whole.parsed is None:
+    if not TOOLS[whole.planned.tool].merges_reports or whole.parsed is None:
         return
     output = found.raw.output
     merged = None if output is None else parse(whole.planned.tool, output)

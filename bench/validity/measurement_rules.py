@@ -23,6 +23,7 @@ from bench.records.clock_step import is_clock_step
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
 from bench.records.turns import MAX_LATE
+from bench.tools import TOOLS
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that are told by no figure of the tool: the kernel's and the clocks'."""
@@ -32,9 +33,6 @@ KILLED = (124, 137)
 MAX_LITTLE = 0.20
 """The largest relative difference between connections / goodput and the mean latency."""
 
-# Half a unit of the last digit that each tool prints of its duration and of its mean latency, in seconds.
-_DURATION_DIGIT = {"wrk": 0.005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
-_LATENCY_DIGIT = {"wrk": 0.000005, "ab": 0.0005, "hey": 0.00005, "vegeta": 0.0}
 _RATE_DIGIT = 0.005
 
 _CLIENT_FAULTS = (
@@ -201,7 +199,7 @@ def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     tool, duration, rate = evidence.planned.tool, parsed.duration_s, parsed.rps
     counted = _counted_in_rate(tool, parsed)
     if counted is not None and duration is not None and rate is not None:
-        digit = _DURATION_DIGIT.get(tool, 0.0)
+        digit = TOOLS[tool].duration_digit_s
         most = counted / (duration - digit) if duration > digit else float("inf")
         least = counted / (duration + digit) if duration + digit > 0 else 0.0
         if not 0.999 * least - _RATE_DIGIT <= rate <= 1.001 * most + _RATE_DIGIT:
@@ -231,7 +229,7 @@ def _counts(planned: Measurement, parsed: Parsed) -> Iterator[str]:
         yield f"{sum(status.values())} results by status, {parsed.attempts} requests"
     known = [(key, getattr(parsed.latency_s, key)) for key in ("min", "p50", "p75", "p90", "p95", "p99", "max")]
     rising = [(key, value) for key, value in known if value is not None]
-    slack = 2 * _LATENCY_DIGIT.get(planned.tool, 0.0)
+    slack = 2 * TOOLS[planned.tool].latency_digit_s
     for (low_key, low), (high_key, high) in pairwise(rising):
         if low > 1.01 * high + slack:
             yield f"latency {low_key} {low:.4g} s is above {high_key} {high:.4g} s"
@@ -244,7 +242,7 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
         return
     expected = planned.connections / goodput
     # The tool waits for requests that are open when it stops, but does not count them: up to one a connection.
-    slack = (MAX_LITTLE + planned.connections / parsed.requests) * expected + _LATENCY_DIGIT.get(planned.tool, 0.0)
+    slack = (MAX_LITTLE + planned.connections / parsed.requests) * expected + TOOLS[planned.tool].latency_digit_s
     # Against the null server the tool itself is the bottleneck: a connection also waits while it serves the others,
     # which it does not count as latency.
     bound = planned.mode == "null"

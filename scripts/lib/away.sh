@@ -54,8 +54,8 @@ list_inputs() {
 	(
 		cd "$run_dir" || exit
 		# A search for a knee may have been made on another pair of nodes.
-		! grep -qs '\[KNEE_P99\]=[0-9]' "${lane}step.sh" || knees=(raw/r*/*/*/*/knee.json)
-		for file in run.json plan.jsonl "$lane"{step.jsonl,step.sh,containers.tsv} addresses.tsv "${knees[@]}" "$1"/services/*.{status,txt} "$1"/{knee.sh,knee.json}; do
+		[[ ! $STEP_KNEE ]] || knees=(raw/r*/*/*/*/knee.json)
+		for file in run.json plan.jsonl "$lane"{step.jsonl,step.json,containers.tsv} addresses.tsv "${knees[@]}" "$1"/services/*.{status,txt} "$1"/knee.json; do
 			[[ ! -e $file ]] || files+=("$file")
 		done
 		mkdir -p "$1" || exit

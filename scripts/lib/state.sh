@@ -12,7 +12,7 @@ declare -gA IMAGE_OF=() BUILD_OF=() SETTINGS_OF=() BASE_OF=() FRAMEWORK_OF=() WA
 # open_run, from knobs.env: how many load generators share the load of each cell
 LOADGENS=1
 
-# measure_step, from the run's step.sh; its loads where several load generators share it; `facts` is what it saves for Python to record, `key=value` each.
+# measure_step, from the run's step.sh; the load generators that share it, where they are several; `facts` is what it saves for Python to record, `key=value` each.
 STEP_ID='' STEP_MODE='' STEP_DIR='' STEP_SERVICES=() STEP_CLIENTS=()
 facts=()
 
@@ -34,8 +34,9 @@ revived=()
 # check_shutdown: a container's exit status
 stopped=''
 
-# From step.sh: whether its load comes from the host's network; start_host_loadgen: the load generator's container that commands run in.
-STEP_HOST_NETWORK='' loadgen=loadgen
+# From step.sh: whether its load comes from the host's network, and whether it needs the knees that were found; start_host_loadgen: the load
+# generator's container that commands run in.
+STEP_HOST_NETWORK='' STEP_KNEE='' loadgen=loadgen
 
 # open_nodes: not empty where the run is on several machines (swarm, or contexts: two without one). Of two, where the load
 # generator reaches a service, and the reader of a role's counters.

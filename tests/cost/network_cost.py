@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.core.errors import UserError
-from bench.parse import parse
+from bench.tools import parse
 
 NETWORKS = ("host", "overlay", "bridge")
 

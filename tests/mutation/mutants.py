@@ -61,10 +61,10 @@ MUTANTS = (
     ),
     Mutant(
         "a percentile's rank is one too high",
-        "bench/records/send_lag.py",
+        "bench/tools/send_lag.py",
         "left = math.ceil(share * sum(counts.values()) - 1e-9)",
         "left = math.ceil(share * sum(counts.values()) - 1e-9) + 1",
-        ("tests/unit/analysis/cells/test_latency.py", "tests/unit/records/test_send_lag.py"),
+        ("tests/unit/analysis/cells/test_latency.py", "tests/unit/tools/test_send_lag.py"),
     ),
     Mutant(
         "the rounds of a plan are not shuffled",
@@ -90,16 +90,16 @@ MUTANTS = (
     Mutant(
         "the validity rules are no part of the hash of what judges a figure",
         "bench/run/provenance.py",
-        '("parse", "records", "stats", "validity")',
-        '("parse", "records", "stats")',
+        '("parse", "records", "stats", "tools", "validity")',
+        '("parse", "records", "stats", "tools")',
         ("tests/unit/run",),
     ),
     Mutant(
         "the search for a knee ends while its bounds are far apart",
-        "bench/drive/knee_search.py",
+        "bench/load/knee_search.py",
         "apart = least > APART * best and best < middle < least",
         "apart = least > 1.5 * best and best < middle < least",
-        ("tests/unit/drive/test_knee_search.py",),
+        ("tests/unit/load/test_knee_search.py",),
     ),
     Mutant(
         "an answer's status is not checked against the contract",
@@ -117,9 +117,9 @@ MUTANTS = (
     ),
     Mutant(
         "the load tool's exit status is ignored",
-        "loadgen/lib/save.bash",
-        "\tadapter run || status=$?\n\tFACTS",
-        "\tadapter run || true\n\tFACTS",
+        "bench/load/save.py",
+        "        status = run_tool(task, command)\n",
+        "        status = run_tool(task, command) * 0\n",
         ("tests/shell/loadgen.bats",),
     ),
     Mutant(

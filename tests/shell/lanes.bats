@@ -113,23 +113,23 @@ after: bench-run [] 198.18.0.0/24' ]]
 }
 
 @test "to a load generator its lane's files go under the names that they have there, and knees of all lanes with a level that needs them" {
-	touch run/{run.json,plan.jsonl,step.jsonl} run/lanes/2/{step.jsonl,containers.tsv} run/raw/r01/a/json/vegeta-x/knee.json
+	touch run/{run.json,plan.jsonl,step.jsonl} run/lanes/2/{step.jsonl,step.json,containers.tsv} run/raw/r01/a/json/vegeta-x/knee.json
 	script <<-'EOS'
 		lane=lanes/2/; list_inputs raw/r01/b | tar --list
 	EOS
 	run -0 bash script
-	[[ $output == $'raw/r01/b/\nrun.json\nplan.jsonl\nstep.jsonl\nstep.sh\ncontainers.tsv' ]]
-	echo "declare -A LOAD=([KNEE_P99]=0.05 [KNEE_SHARE]=0.7)" >>run/lanes/2/step.sh
+	[[ $output == $'raw/r01/b/\nrun.json\nplan.jsonl\nstep.jsonl\nstep.json\ncontainers.tsv' ]]
 	script <<-'EOS'
-		lane=lanes/2/; list_inputs raw/r01/b | tar --list
+		lane=lanes/2/ STEP_KNEE=yes; list_inputs raw/r01/b | tar --list
 	EOS
 	run -0 bash script
 	[[ $output == *raw/r01/a/json/vegeta-x/knee.json* ]]
 	script <<-'EOS'
-		list_inputs raw/r01/b | tar --extract --to-stdout step.sh
+		list_inputs raw/r01/b | tar --extract --to-stdout step.json
 	EOS
+	echo of-the-first >run/step.json
 	run -0 bash script
-	[[ $output == STEP_ID=step-1 ]]
+	[[ $output == of-the-first ]]
 }
 
 @test "what all lanes of any call have left is removed from their own nodes" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# loadgen/measure and the adapters with fake load tools: no network, no container.
+# loadgen/measure with fake load tools: no network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -143,32 +143,32 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 @test "a step file that is missing or lacks something is one line and status 2" {
 	local key whole
 	run -2 "$measure" command "$run_dir/none"
-	[[ $output == "measure: no readable step file at $run_dir/none/step.sh" ]]
+	[[ $output == "measure: no readable step file at $run_dir/none/step.json" ]]
 	plan '{}'
 	run -2 "$measure" command "$run_dir" 1a
-	[[ $output == "measure: $run_dir/step.sh has no LOAD_1a" ]]
+	[[ $output == "measure: $run_dir/step.json has no load 1a" ]]
 	run -2 "$measure" command "$run_dir" 'a b'
-	[[ $output == "measure: $run_dir/step.sh has no LOAD_a b" ]]
-	whole=$(<"$run_dir/step.sh")
-	for key in ID DIR URL METHOD BODY TOOL CONNECTIONS COUNT RATE RATE_PER_CONNECTION DURATION TIMEOUT THREADS WARMUP \
-		KEEPALIVE DEADLINE KNEE_P99 KNEE_SHARE; do
-		echo "${whole/"[$key]="/"[OTHER]="}" >"$run_dir/step.sh"
+	[[ $output == "measure: $run_dir/step.json has no load a b" ]]
+	whole=$(<"$run_dir/step.json")
+	for key in id dir url method body requests targets tool connections count rate duration_s timeout_s threads warmup_s \
+		keepalive deadline_s knee_p99_s knee_share; do
+		jq "del(.loads.solo.$key)" <<<"$whole" >"$run_dir/step.json"
 		run -2 "$measure" command "$run_dir"
-		[[ $output == "measure: $run_dir/step.sh has no $key in LOAD" ]] || { echo "$key: $output" && false; }
+		[[ $output == "measure: $run_dir/step.json has no $key in load solo" ]] || { echo "$key: $output" && false; }
 	done
-	echo "${whole/"[TIMEOUT]=10"/"[TIMEOUT]=''"}" >"$run_dir/step.sh"
+	jq '.loads.solo.timeout_s = null' <<<"$whole" >"$run_dir/step.json"
 	run -2 "$measure" command "$run_dir"
-	[[ $output == "measure: $run_dir/step.sh has an empty TIMEOUT in LOAD" ]]
+	[[ $output == "measure: $run_dir/step.json has None as timeout_s in load solo" ]]
 	plan '{"mode":"turns","unit":"r01-b1","round":1,"dir":"raw/r01/blocks/b1/json/wrk-c64/w1/svc"}'
 	run -2 "$measure" command "$run_dir"
-	[[ $output == "measure: $run_dir/step.sh has no LOAD" ]]
-	[[ $("$measure" command "$run_dir" r01_0001) == 'wrk '*/json ]]
+	[[ $output == "measure: $run_dir/step.json has no load solo" ]]
+	[[ $("$measure" command "$run_dir" r01-0001) == 'wrk '*/json ]]
 }
 
-@test "an unexpected failure names file, line and command, and has status 1" {
+@test "an unexpected failure names file, line and error, and has status 1" {
 	plan '{}'
 	PROC_ROOT=$BATS_TEST_TMPDIR/no-proc run -1 "$measure" run "$run_dir"
-	[[ ${lines[-1]} =~ ^measure:\ counters\.bash:[0-9]+:\ \"read\ -r\ text.*\ ended\ with\ status\ 1$ ]]
+	[[ ${lines[-1]} =~ ^measure:\ kernel_counters\.py:[0-9]+:\ FileNotFoundError:\ .*no-proc/stat ]]
 	[[ ! -e $dir/tool.json && ! -e $dir/output.txt ]]
 }
 
@@ -177,7 +177,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	BENCH_DEBUG=1 run -0 --separate-stderr "$measure" command "$run_dir"
 	[[ $output == 'vegeta attack -rate 500 '* && ${#lines[@]} -eq 1 ]]
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == *'+ load.bash:'* ]]
+	[[ $stderr == *'+ step_json.py:'* ]]
 	BENCH_DEBUG=1 run -12 "$measure" run "$run_dir"
 	[[ ${lines[-1]} == 'measure: no rate was found for '* ]]
 }
@@ -282,7 +282,6 @@ pretend_capacity() {
 				 rate: \$rate, throughput: \$rate, success: 1, status_codes: {"200": \$n}, errors: []}' ;;
 		esac
 	EOS
-	pretend sleep <<<:
 }
 
 knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/svc/json/vegeta-knee-p99-50ms"'
@@ -324,21 +323,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	plan "{$knee}"
 	run -12 "$measure" prepare "$run_dir"
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
-}
-
-@test "prepare: a trial waits for the ports that the one before it took" {
-	pretend_capacity 700
-	mkdir -p "$BATS_TEST_TMPDIR/proc/net"
-	cp -r /proc/stat "$BATS_TEST_TMPDIR/proc/"
-	echo 'TCP: inuse 4 orphan 0 tw 9000 alloc 5 mem 1' >"$BATS_TEST_TMPDIR/proc/net/sockstat"
-	pretend sleep <<-EOS
-		echo "\$1" >>'$BATS_TEST_TMPDIR/slept'
-		[[ \$(grep -c . '$BATS_TEST_TMPDIR/slept') -lt 5 ]] || echo 'TCP: inuse 4 orphan 0 tw 12 alloc 5' >'$BATS_TEST_TMPDIR/proc/net/sockstat'
-	EOS
-	plan "{$knee}"
-	PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" prepare "$run_dir"
-	# One pause after each of nine trials, and four more for the ports.
-	[[ $(grep -c . "$BATS_TEST_TMPDIR/slept") == 13 ]]
 }
 
 @test "a trial has no more workers than it needs, a measurement as many as can be" {
@@ -401,7 +385,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 @test "run: a missing tool is the load tool's failure" {
 	local name
 	rm "$bin/hey"
-	for name in bash env fallocate getconf mkdir mv nproc python3 rm sed sort sync tail timeout; do
+	for name in bash env python3 timeout; do
 		ln -s "$(type -P "$name")" "$bin/"
 	done
 	plan '{"tool":"hey"}'
@@ -533,27 +517,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: the reports of vegeta could not be saved: '* ]]
 	[[ -s $dir/results.bin && -s $dir/lag.json && $(tool_json .exit_status) == 0 ]]
 	[[ $(<"$dir/output.txt") == $'no space left\nreport text' ]]
-}
-
-@test "run: facts that make no tool.json end it, and nothing is published" {
-	plan '{}'
-	pretend python3 <<<'cat >/dev/null; echo "bench: broken" >&2; exit 3'
-	run -12 "$measure" run "$run_dir"
-	[[ ${lines[-2]} == 'bench: broken' && ${lines[-1]} == "measure: cannot write $dir/tool.json" ]]
-	[[ ! -e $dir/tool.json && ! -e $dir/output.txt ]]
-}
-
-@test "prepare: a search whose next step is no such line ends with status 12" {
-	local answer
-	plan "{$knee}"
-	for answer in '' 'try' 'try 500 10' 'try fast 10 264 22' 'done' 'done 500'; do
-		pretend python3 <<<"echo '$answer'"
-		run -12 "$measure" prepare "$run_dir"
-		[[ ${lines[-1]} == "measure: the search for a knee gave no next step: $answer" ]]
-	done
-	pretend python3 <<<'echo "bench: no" >&2; exit 2'
-	run -12 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: no' ]]
 }
 
 @test "run: the load begins at the moment that several load generators have agreed on, and says when that was" {

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.matrix.service import stack_name
 from bench.plan.levels import parse_level
-from bench.records.send_lag import Attack, lag_facts, latency_facts
+from bench.tools.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
 LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1

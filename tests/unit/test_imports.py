@@ -19,12 +19,11 @@ ORDER = (
         "stats",
         "validity",
         "records",
-        "parse",
         "run",
         "swarm",
         "plan",
     ),
-    *("own_app", "contract", "matrix", "core"),
+    *("own_app", "contract", "matrix", "tools", "parse", "core"),
 )
 
 

@@ -32,7 +32,7 @@ def test_a_command_of_several_lines_is_executed_where_the_trace_has_one_of_them(
 
 def test_the_loop_is_what_its_scripts_source() -> None:
     loop = the_loop()
-    assert {"scripts/matrix.sh", "scripts/lib/solo.sh", "loadgen/measure", "loadgen/adapters/ab"} <= {*loop}
+    assert {"scripts/matrix.sh", "scripts/lib/solo.sh", "loadgen/bench"} <= {*loop}
     assert "tests/lib/testing.sh" not in loop
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.core.files import as_object, items, read_bytes
 from bench.records.record import Record
-from bench.records.send_lag import SHARES, least_requests, quantile_of, read_lag
+from bench.tools.send_lag import SHARES, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
 """Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""

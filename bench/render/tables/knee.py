@@ -9,7 +9,7 @@ from bench.analysis.cells.knee import confirmed
 from bench.analysis.cells.latency import key_of
 from bench.core.formats import NOTHING, milliseconds, number, share
 from bench.core.groups import grouped
-from bench.drive.knee_search import APART
+from bench.load.knee_search import APART
 from bench.plan.levels import SEARCHED
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record

@@ -10,8 +10,8 @@ from bench.core.formats import NOTHING, milliseconds, number
 from bench.core.groups import grouped
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
-from bench.records.send_lag import BEYOND, SHARES, least_requests
 from bench.render.table import Table, without_empty
+from bench.tools.send_lag import BEYOND, SHARES, least_requests
 from bench.words.cells import details_words
 
 CAUSE = "why not valid"

@@ -9,6 +9,7 @@ from bench.core.formats import NOTHING, number, share, times
 from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table, without_empty
+from bench.tools import TOOLS
 from bench.words.cells import details_words, rate_words
 
 REFERENCE, OF_TARGET, CAUSE = "reference", "of target rate", "why not ranked"
@@ -20,7 +21,7 @@ def tldr(records: Sequence[Record], context: Context) -> list[Table]:
     if not closed:
         return []
     tools = list(dict.fromkeys(record.tool for record in closed))
-    tool = min(tools, key=("wrk", "hey", "ab").index)
+    tool = min(tools, key=("wrk", "hey", "ab", *TOOLS).index)
     cells = cells_of((record for record in closed if record.tool == tool), context)
     groups = grouped(cells, lambda cell: (cell.first.scenario, cell.first.level))
     return [_table(group, context) for group in groups.values()]

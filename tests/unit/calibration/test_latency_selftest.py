@@ -16,7 +16,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.drive.knee_search import next_search_step
+from bench.load.knee_search import next_search_step
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection

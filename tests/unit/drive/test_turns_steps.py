@@ -14,7 +14,7 @@ from make_run import write_run
 
 from bench.drive import journal
 from bench.drive.live_status import live_status
-from bench.drive.step_file import LINES, load_name, step_file, write_step
+from bench.drive.step_file import LINES, loads_of, step_file, write_step
 from bench.drive.steps import Step, open_steps, steps_of
 from bench.records.record import Record
 from bench.run.reader import read_raw, read_run, read_service
@@ -75,15 +75,13 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
     assert list(open_steps(steps[:1], ["r01-b1"])) == []
 
 
-def test_the_step_file_has_a_load_for_each_window_of_each_service() -> None:
-    lines = block(1, tuple(f"{n}" for n in STACKS), ("json", "db-raw"), windows=2)
-    text = step_file(lines)
-    assert f"STEP_SERVICES=({' '.join(NAMES)})" in text
-    assert "STEP_LOADS=(r01_b1_json_wrk_c16_w1_1 " in text
-    for line in lines:
-        assert f"declare -A LOAD_{load_name(line)}=([ID]={line['id']} [DIR]={line['dir']} " in text
+def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
+    lines = block(1, STACKS, ("json", "db-raw"), windows=2)
+    assert f"STEP_SERVICES=({' '.join(NAMES)})" in step_file(lines)
+    loads = loads_of(tmp_path, lines, {}).loads
+    assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is told to end.
-    assert text.count("[DURATION]=3600 ") == len(lines) == 12
+    assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
 
 
 def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> None:

@@ -19,10 +19,14 @@ from bench.drive.step_file import write_step
 from bench.load import block as block_module
 from bench.load import turns as turns_module
 from bench.load.block import load_block, read_block, seconds_for, wait_until_ready
+from bench.load.failed import Failed
 from bench.load.one_answer import quiet_s
 from bench.load.sockets import Connections
+from bench.load.task import Task
 from bench.load.turns import Runner, Turns
 from bench.plan.measurement import Measurement, measurement_of
+from bench.tools.load import Command, Load
+from bench.tools.wrk import Wrk
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
@@ -32,23 +36,6 @@ TOOL = """
 trap 'echo told to end; exit "$1"' INT
 while :; do sleep 0.01; done
 """
-MEASURE = r"""#!/usr/bin/env bash
-# What $FAKE/VERB-SERVICE says: `STATUS WORDS`; $FAKE/tool-SERVICE is the tool's command line.
-source "$2/step.sh"
-declare -n load=LOAD_$3
-service=${load[URL]#http://} service=${service%%:*} status=0 words=''
-echo "$1 $service" >>"$FAKE/asked"
-[[ ! -e $FAKE/$1-$service ]] || read -r status words <"$FAKE/$1-$service"
-[[ $1 != ready || ! ${READY_TIMEOUT:-} || ! -e $FAKE/after-$service ]] || read -r status words <"$FAKE/after-$service"
-((status == 0)) || { echo "measure: $words" >&2 && exit "$status"; }
-if [[ $1 == argv ]]; then
-    mapfile -t tool <"$FAKE/tool"
-    [[ ! -e $FAKE/tool-$service ]] || mapfile -t tool <"$FAKE/tool-$service"
-    printf '%s\0' 4.2.0 "${tool[@]}"
-else
-    echo "$1 3"
-fi
-"""
 
 
 class Fake:
@@ -56,10 +43,6 @@ class Fake:
 
     def __init__(self, folder: Path, lines: list[dict[str, Any]]) -> None:
         self.folder, self.lines = folder, lines
-        (folder / "loadgen").mkdir()
-        measure = folder / "loadgen/measure"
-        measure.write_text(MEASURE)
-        measure.chmod(0o755)
         (folder / "tool.sh").write_text(TOOL)
         self.tool(0)
         self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
@@ -76,6 +59,35 @@ class Fake:
 
     def says(self, verb: str, service: str, words: str) -> None:
         (self.folder / f"{verb}-{service}").write_text(words + "\n")
+
+    def act(self, verb: str) -> Callable[..., None]:
+        """What `says` has of this verb and a service, `STATUS WORDS`, or that it went well."""
+
+        def do(task: Task, say: Callable[[str], None], timeout_s: str | None = None) -> None:
+            service = service_of(task.load)
+            with (self.folder / "asked").open("a") as asked:
+                asked.write(f"{verb} {service}\n")
+            self.fail_as_told(verb, service)
+            if timeout_s:
+                self.fail_as_told("after", service)
+            say(f"{verb} 3")
+
+        return do
+
+    def command(self, _tool: object, load: Load) -> Command:
+        """`tool-SERVICE`, or `tool`, has the command line."""
+        service = service_of(load)
+        with (self.folder / "asked").open("a") as asked:
+            asked.write(f"argv {service}\n")
+        self.fail_as_told("argv", service)
+        own = self.folder / f"tool-{service}"
+        return Command(tuple((own if own.exists() else self.folder / "tool").read_text().splitlines()))
+
+    def fail_as_told(self, verb: str, service: str) -> None:
+        file = self.folder / f"{verb}-{service}"
+        if file.exists():
+            status, _, words = file.read_text().strip().partition(" ")
+            raise Failed(int(status), words)
 
     def measure(self) -> None:
         found = read_block(self.run)
@@ -94,13 +106,16 @@ class Fake:
         return (self.run / f"raw/r01/blocks/b1/services/{service}.txt").read_text()
 
 
+def service_of(load: Load) -> str:
+    return load.url.removeprefix("http://").partition(":")[0]
+
+
 Make = Callable[..., Fake]
 
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAKE", str(tmp_path))
     monkeypatch.setattr(turns_module, "connections_to", lambda peer: Connections(0))
     monkeypatch.setattr(block_module, "address_of", lambda name: "127.0.0.1")
     monkeypatch.setattr(block_module, "cgroup_root", lambda: tmp_path / "cgroups")
@@ -109,7 +124,14 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 
     def made(scenarios: Iterable[str] = ("json",), windows: int = 1, **changes: Any) -> Fake:
         lines = block(1, STACKS, tuple(scenarios), windows=windows)
-        return Fake(tmp_path, [line | {"duration_s": 0.2, "turn_s": 0.1} | changes for line in lines])
+        fake = Fake(tmp_path, [line | {"duration_s": 0.2, "turn_s": 0.1} | changes for line in lines])
+        for verb in ("ready", "prepare"):
+            monkeypatch.setattr(block_module, verb, fake.act(verb))
+        monkeypatch.setattr(block_module, "command_of", fake.command)
+        # By its name it is known which service is asked.
+        monkeypatch.setattr(block_module, "at_address", lambda load, *_: load)
+        monkeypatch.setattr(Wrk, "version", lambda _: "4.2.0")
+        return fake
 
     return made
 

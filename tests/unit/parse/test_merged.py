@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from places import SAMPLES
 
-from bench.parse import Errors, Latency, parse
+from bench.parse import Errors, Latency
 from bench.parse.merged import merged
+from bench.tools import parse
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
 BASIC = {"wrk": "basic-latency.txt"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.parse import parse
+from bench.tools import parse
 
 AB = """\
 This is ApacheBench, Version 2.4-dev <$Revision: 1 $>

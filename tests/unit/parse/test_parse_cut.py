@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from parse_samples import figures, named
 
-from bench.parse import parse
+from bench.tools import parse
 
 # vegeta's text has no end mark: a cut between two errors of the set leaves a report that looks whole, with one
 # kind of error fewer. Its JSON, which is what records are made from, has one.

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from parse_properties import check
 from parse_samples import ALL
 
-from bench.core.tools import TOOLS
-from bench.parse import parse
+from bench.tools import TOOLS, parse
 
 TEXTS = {tool: [s.data[:6000].decode(errors="replace") for s in ALL if s.tool == tool] for tool in TOOLS}
 JSON = [s.data.decode() for s in ALL if s.truth["format"] == "json"]
@@ -21,7 +20,7 @@ LONGEST_S, A_BYTE_S = 0.5, 10e-6
 @st.composite
 def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     """A tool, and a damaged output, of it or of another one."""
-    tool = draw(st.sampled_from(TOOLS))
+    tool = draw(st.sampled_from([*TOOLS]))
     damaged = [damaged_text(text) for text in TEXTS[tool]]
     damaged += [damaged_json(text) for text in JSON] if tool == "vegeta" else []
     parts = draw(
@@ -50,6 +49,6 @@ def test_fuzz_a_damaged_output(case: tuple[str, bytes]) -> None:
     check(parsed)
 
 
-@fuzz(st.tuples(st.sampled_from(TOOLS), st.binary(max_size=2000)), examples=100)
+@fuzz(st.tuples(st.sampled_from([*TOOLS]), st.binary(max_size=2000)), examples=100)
 def test_fuzz_any_bytes(case: tuple[str, bytes]) -> None:
     check(parse(*case))

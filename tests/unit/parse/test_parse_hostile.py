@@ -12,8 +12,7 @@ from cpu import cpu_of
 from parse_properties import check
 from parse_samples import named
 
-from bench.core.tools import TOOLS
-from bench.parse import parse
+from bench.tools import TOOLS, parse
 
 
 def mutations(data: bytes, rng: random.Random) -> Iterator[bytes]:

@@ -13,8 +13,7 @@ from parse_samples import figures, named
 
 from bench.__main__ import main
 from bench.cli.parse import parse_verb
-from bench.core.tools import TOOLS
-from bench.parse import parse
+from bench.tools import TOOLS, parse
 
 NOT_IN_THE_TEXT = ("tool_version", "server_seen", "notes", "exit_status", "sample")
 

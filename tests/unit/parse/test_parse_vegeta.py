@@ -10,7 +10,8 @@ import pytest
 from parse_samples import named
 from places import SAMPLES
 
-from bench.parse import parse, vegeta
+from bench.parse import vegeta
+from bench.tools import parse
 
 VEGETA = """\
 Requests      [total, rate, throughput]         {requests}

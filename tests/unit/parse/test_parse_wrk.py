@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.parse import parse
+from bench.tools import parse
 
 WRK = """\
 Running 1m test @ http://[::1]:8080/json?a=1

@@ -9,7 +9,6 @@ import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.core.tools import TOOLS
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.load import load_matrix
@@ -18,6 +17,7 @@ from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
+from bench.tools import TOOLS
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")

@@ -11,7 +11,7 @@ from places import ROOT
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
-from bench.drive.step_file import step_file
+from bench.drive.step_file import loads_of, step_file
 from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app
@@ -200,15 +200,14 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
     assert (entry["url"], entry["owned"], "image" in entry) == (HERE, False, False)
 
 
-def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there() -> None:
+def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: Path) -> None:
     lines = [line for line in measurements(plan(f"{HERE}/x"), 1) if line.url]
     kept = measurement_of(json.loads(lines[0].to_line()))
     assert kept == lines[0]
     assert isinstance(kept, Measurement)
     assert kept.reached_at(8080) == ("127.0.0.1", 8000)
-    text = step_file([lines[0].as_dict()])
-    assert "STEP_HOST_NETWORK=yes\n" in text
-    assert f"[URL]={HERE}/x" in text
+    assert "STEP_HOST_NETWORK=yes\n" in step_file([lines[0].as_dict()])
+    assert loads_of(tmp_path, [lines[0].as_dict()], {}).loads["solo"].url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
     assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
     assert not {"url", "host_network"} & other.as_dict().keys()

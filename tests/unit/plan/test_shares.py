@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from make_run import entry
 
-from bench.cli.plan import list_verb
+from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
-from bench.drive.step_file import client_names, step_file
+from bench.drive.step_file import client_names, loads_of, step_file
 from bench.plan.clients import refused
 from bench.plan.levels import parse_level
 from bench.plan.measurement import Measurement, measurement_of
@@ -39,17 +40,13 @@ def test_one_load_generator_is_what_there_was_before() -> None:
     assert client_names(plain) == [] and "CLIENT" not in step_file([plain])
 
 
-def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each() -> None:
-    text = step_file([planned("r501", 2, "vegeta").as_dict()])
-    assert "STEP_CLIENTS=(client_1 client_2)" in text
-    loads = [line for line in text.splitlines() if line.startswith("declare -A LOAD")]
-    assert [line.partition("=")[0] for line in loads] == [
-        "declare -A LOAD",
-        "declare -A LOAD_client_1",
-        "declare -A LOAD_client_2",
-    ]
-    assert ["[RATE]=501 " in loads[0], "[RATE]=251 " in loads[1], "[RATE]=250 " in loads[2]] == [True] * 3
-    assert "/vegeta-r501/client-2 " in loads[2]
+def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: Path) -> None:
+    lines = [planned("r501", 2, "vegeta").as_dict()]
+    assert "STEP_CLIENTS=(client_1 client_2)" in step_file(lines)
+    step = loads_of(tmp_path, lines, {})
+    assert step.clients == ("client_1", "client_2")
+    assert {name: load.rate for name, load in step.loads.items()} == {"solo": 501, "client_1": 251, "client_2": 250}
+    assert step.loads["client_2"].dir.endswith("/vegeta-r501/client-2")
 
 
 @pytest.mark.parametrize(
@@ -95,3 +92,17 @@ def test_what_is_listed_says_how_many(capsys: pytest.CaptureFixture[str]) -> Non
     assert "each by 2 load generators at once" in capsys.readouterr().out
     assert list_verb([*STACK, "--mode", "solo"]) == 0
     assert "load generators" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "shares"),
+    [(("--mode", "solo", "--loadgens", "2"), [" -c 4 ", " -c 4 "]), (("--mode", "solo"), [" -c 8 "])],
+)
+def test_a_dry_run_prints_the_command_line_of_each(
+    options: tuple[str, ...], shares: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert commands_verb([*STACK, *options, "--rounds", "1"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "  uvicorn-asgi" in line]
+    assert len(lines) == len(shares)
+    for line, share in zip(lines, shares, strict=True):
+        assert "  uvicorn-asgi-py313-debian  wrk -t 1 " in line and share in line and line.endswith(":8080/json")

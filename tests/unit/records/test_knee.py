@@ -12,7 +12,7 @@ from make_run import entry, output_of, sent_on_time, write_measurement, write_ru
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
-from bench.records.send_lag import Attack, lag_facts
+from bench.tools.send_lag import Attack, lag_facts
 
 LEVEL = "knee-p99-50ms"
 

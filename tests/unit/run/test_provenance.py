@@ -114,7 +114,7 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
         ("bench/analysis/tables/observations.py", "LEAST = 2\n", "judge"),
         ("scripts/lib/solo.sh", "#!/bin/sh\nload 2\n", "measure"),
         ("scripts/lib/solo.sh", "#!/bin/bash\nload 1\n", "measure"),
-        ("bench/drive/knee_search.py", "START = 100\n", "measure"),
+        ("bench/load/knee_search.py", "START = 100\n", "measure"),
     ],
 )
 def test_what_decides_a_figure_changes_the_hash_of_its_stage(

@@ -14,7 +14,7 @@ from make_run import entry, output_of, sent_on_time, write_measurement, write_ru
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
 from bench.cli.report import build_verb
 from bench.records.record import load
-from bench.records.send_lag import SHARES, Attack, latency_facts, quantile
+from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 
 MS = 1_000_000
 

@@ -16,22 +16,22 @@ import pytest
 from make_run import entry, output_of, sent_on_time, write_measurement, write_run
 from places import SAMPLES
 
-from bench.cli.drive import send_lag_verb
 from bench.cli.report import build_verb
-from bench.core.errors import UserError
 from bench.records.record import Record, load
-from bench.records.send_lag import (
+from bench.tools.send_lag import (
     SHARES,
     Attack,
     lag_facts,
     lags,
     latency_facts,
     least_requests,
+    merge_latencies,
     most_in_flight,
     quantile,
     quantile_of,
     read_csv,
     read_lag,
+    save_schedule,
 )
 
 MS = 1_000_000
@@ -232,23 +232,38 @@ def test_real_results_read_as_vegeta_reads_them() -> None:
     assert most_in_flight(read) in range(6, 12)
 
 
-def test_the_verb_writes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def saved(folder: Path, text: str) -> tuple[Any, Any]:
+    lag, latencies = folder / "lag", folder / "latencies"
+    save_schedule(io.StringIO(text), 1000, 10, 64, lag=lag, latencies=latencies)
+    return json.loads(lag.read_text()), json.loads(latencies.read_text())
+
+
+def test_both_files_are_written(tmp_path: Path) -> None:
     lines = csv_of([row(number, number * 10**6, 5 * 10**6) for number in range(100)])
-    monkeypatch.setattr("sys.stdin", io.StringIO("".join(lines)))
-    assert send_lag_verb(["1000", "10", "64", str(tmp_path)]) == 0
-    assert json.loads((tmp_path / ".lag.json.tmp").read_text())["in_flight_max"] == 5
-    assert json.loads((tmp_path / ".latencies.json.tmp").read_text())["counts"] == [100]
+    lag, latencies = saved(tmp_path, "".join(lines))
+    assert lag["in_flight_max"] == 5 and latencies["counts"] == [100]
 
 
 @pytest.mark.parametrize("text", ["nonsense\n", "1,2,3\n", "x" * 200_000])
-def test_the_verb_refuses_what_is_no_csv(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    with pytest.raises(UserError):
-        send_lag_verb(["1000", "10", "64", str(tmp_path)])
+def test_what_is_no_csv_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        saved(tmp_path, text)
     assert not list(tmp_path.iterdir())
 
 
-def test_the_verb_takes_an_attack_without_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert send_lag_verb(["1000", "10", "64", str(tmp_path)]) == 0
-    assert read_lag(json.loads((tmp_path / ".lag.json.tmp").read_text())) is None
+def test_an_attack_without_a_result_has_files(tmp_path: Path) -> None:
+    assert read_lag(saved(tmp_path, "")[0]) is None
+
+
+def test_the_latencies_of_several_are_one_file_and_of_what_is_none_there_is_none(tmp_path: Path) -> None:
+    parts = [tmp_path / "1", tmp_path / "2"]
+    parts[0].write_text('{"schema":1,"requests":3,"max_ns":9,"ns":[5,9],"counts":[2,1]}')
+    parts[1].write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1]}')
+    merge_latencies(parts, tmp_path / "whole")
+    whole = {"schema": 1, "requests": 4, "max_ns": 9, "ns": [5, 9], "counts": [3, 1]}
+    assert json.loads((tmp_path / "whole").read_text()) == whole
+    for text in ("", "[]", "{}", '{"requests":1,"max_ns":7,"ns":[5],"counts":[]}'):
+        parts[1].write_text(text)
+        with pytest.raises(ValueError, match=r"is not a latencies\.json"):
+            merge_latencies(parts, tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
-from bench.parse import parse
 from bench.plan.levels import SEARCHED
 from bench.records.knee import Trial, is_positive, trial_of
-from bench.records.send_lag import read_lag
+from bench.tools import parse
+from bench.tools.send_lag import read_lag
 
 _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
 

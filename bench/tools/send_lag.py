@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import csv
 import heapq
+import json
 import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from bench.core.files import as_object, read_bytes
 from bench.parse.text import go_error_kind
 
 LATE_S = 0.001
@@ -159,6 +162,30 @@ def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "ns": ordered,
         "counts": [counts[value] for value in ordered],
     }
+
+
+def save_schedule(
+    lines: Iterable[str], rate: float, timeout_s: float, workers: int, *, lag: Path, latencies: Path
+) -> None:
+    """Write both files of an attack's CSV; ValueError where it is not one."""
+    # The CSV holds response bodies.
+    csv.field_size_limit(1 << 30)
+    try:
+        attack = read_csv(lines, timeout_s)
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    for file, facts in ((lag, lag_facts(attack, rate, workers)), (latencies, latency_facts(attack))):
+        file.write_text(json.dumps(facts, separators=(",", ":")) + "\n")
+
+
+def merge_latencies(files: Sequence[Path], whole: Path) -> None:
+    """Write the latencies.json of all together, where load generators shared a load; ValueError where one is none."""
+    facts = [as_object(read_bytes(str(file)) or b"") for file in files]
+    try:
+        merged = merged_latency_facts([{} if one is None else one for one in facts])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"one of {', '.join(map(str, files))} is not a latencies.json: {error}") from error
+    whole.write_text(json.dumps(merged, separators=(",", ":")) + "\n")
 
 
 def _rounded(value: int) -> int:

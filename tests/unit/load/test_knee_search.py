@@ -7,15 +7,20 @@ import math
 import random
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from make_run import entry, output_of, sent_on_time
 
-from bench.cli.drive import knee_verb
-from bench.core.errors import UserError
-from bench.drive.knee_search import (
+from bench.core.formats import plain
+from bench.drive.step_file import Patience, load_of
+from bench.load import knee
+from bench.load.answers import Answer
+from bench.load.failed import Failed
+from bench.load.knee import at_knee, first_trial, next_trial, search_knee
+from bench.load.knee_search import (
     HIGHEST,
     LOWEST,
     MOST_TRIALS,
@@ -25,9 +30,11 @@ from bench.drive.knee_search import (
     trial_seconds,
     trial_workers,
 )
-from bench.parse import parse
+from bench.load.task import Task, task_of
 from bench.records.knee import REQUESTS, Trial, trial_of
-from bench.records.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
+from bench.tools import parse
+from bench.tools.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
+from bench.tools.vegeta import Vegeta
 
 LIMIT_S = 0.05
 LEVEL = "knee-p99-50ms"
@@ -37,7 +44,7 @@ Server = Callable[[int, int, random.Random], Trial]
 
 
 def search(server: Server, limit_s: float = LIMIT_S, seed: int = 1) -> tuple[SearchStep, list[Trial]]:
-    """The whole loop, as the load generator's shell makes it."""
+    """The whole loop, as the load generator makes it."""
     rng, trials = random.Random(seed), list[Trial]()
     while not (step := next_search_step(trials, limit_s)).done:
         assert step.rate * step.seconds >= REQUESTS
@@ -239,15 +246,26 @@ def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL
     return path
 
 
-def step_of(capsys: pytest.CaptureFixture[str], *argv: Any) -> str:
-    assert knee_verb(list(map(str, argv))) == 0
-    return capsys.readouterr().out.strip()
+def task(folder: Path, duration_s: float = 5, deadline_s: float = 17, share: float | None = None) -> Task:
+    line = entry(tool="vegeta", level=LEVEL, timeout_s=2, path="/json", duration_s=duration_s, dir="x")
+    load = load_of({**line, "rate": None, "connections": None, "knee_p99_s": LIMIT_S, "knee_share": share}, Patience())
+    return replace(task_of(str(folder), replace(load, deadline_s=deadline_s)), folder=folder)
 
 
-def drive(folder: Path, capsys: pytest.CaptureFixture[str], capacity: int) -> str:
-    """The verb as the shell calls it, against a server that answers in time up to its capacity."""
+def step_of(folder: Path, *options: float) -> str:
+    """`try RATE SECONDS WORKERS DEADLINE`, or `done RATE SECONDS`."""
+    trial = next_trial(task(folder, *options))
+    if trial is None:
+        found = at_knee(task(folder, *options)).load
+        return f"done {found.rate} {found.duration_s}"
+    values = (trial.load.rate, trial.load.duration_s, trial.load.most_workers, trial.deadline_s)
+    return " ".join(("try", *map(plain, values)))
+
+
+def drive(folder: Path, capacity: int) -> str:
+    """The search, against a server that answers in time up to its capacity."""
     for number in range(1, MOST_TRIALS):
-        step = step_of(capsys, folder, LIMIT_S, 5, 17)
+        step = step_of(folder, 5, 17)
         verdict, rate, seconds, *_ = step.split()
         if verdict == "done":
             return step
@@ -258,43 +276,81 @@ def drive(folder: Path, capsys: pytest.CaptureFixture[str], capacity: int) -> st
     raise AssertionError("no end")
 
 
-def test_the_verb_goes_from_trial_to_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_search_goes_from_trial_to_trial(tmp_path: Path) -> None:
     folder = cell(tmp_path)
-    _, rate, seconds = drive(folder, capsys, 1700).split()
+    _, rate, seconds = drive(folder, 1700).split()
     assert 1700 / APART <= int(rate) <= 1700 and seconds == "5"
     facts = json.loads((folder / "knee.json").read_text())
     assert facts["rate"] == int(rate) and facts["reason"] is None and facts["found_in"] is None
     assert [trial["rate"] for trial in facts["trials"]][:4] == [500, 1000, 2000, 2000]
     assert facts["trials"][2]["faults"] == ["p99 80 ms"]
-    assert (folder / "knee.sh").read_text() == f"LOAD+=([RATE]={rate} [DURATION]=5 [DEADLINE]=17)\n"
+    found = at_knee(task(folder))
+    assert (found.load.rate, found.load.duration_s, found.deadline_s) == (int(rate), 5, 17)
 
 
-def test_a_trial_has_the_grace_of_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 17) == "try 500 10 264 22"
-    assert step_of(capsys, cell(tmp_path), LIMIT_S, 5, 15.5) == "try 500 10 264 20.5"
+def test_a_trial_has_the_grace_of_the_load(tmp_path: Path) -> None:
+    assert step_of(cell(tmp_path), 5, 17) == "try 500 10 264 22"
+    assert step_of(cell(tmp_path), 5, 15.5) == "try 500 10 264 20.5"
 
 
-def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = drive(cell(tmp_path), capsys, 1700)
+def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path) -> None:
+    found = drive(cell(tmp_path), 1700)
     later = cell(tmp_path, 2)
-    assert step_of(capsys, later, LIMIT_S, 5, 17) == found
+    assert step_of(later, 5, 17) == found
     assert json.loads((later / "knee.json").read_text())["found_in"] == "r01"
-    assert step_of(capsys, cell(tmp_path, 2, "another"), LIMIT_S, 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 2, "another"), 5, 17).startswith("try 500 ")
     # Not from one that only confirms, and not the other way about.
     (cell(tmp_path) / "knee.json").rename(cell(tmp_path, 4) / "knee.json")
-    assert step_of(capsys, cell(tmp_path, 3), LIMIT_S, 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 3), 5, 17).startswith("try 500 ")
 
 
-def test_a_round_that_found_none_is_no_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_round_that_found_none_is_no_help(tmp_path: Path) -> None:
     (cell(tmp_path) / "knee.json").write_text(json.dumps({"rate": 84, "seconds": 60, "reason": "it does not hold"}))
-    assert step_of(capsys, cell(tmp_path, 2), LIMIT_S, 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 2), 5, 17).startswith("try 500 ")
 
 
-def test_a_share_is_of_the_slowest_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    drive(cell(tmp_path, 1, "fast"), capsys, 3000)
-    slow = int(drive(cell(tmp_path, 1, "slow"), capsys, 700).split()[1])
+def test_a_share_is_of_the_slowest_service(tmp_path: Path) -> None:
+    drive(cell(tmp_path, 1, "fast"), 3000)
+    slow = int(drive(cell(tmp_path, 1, "slow"), 700).split()[1])
     folder = cell(tmp_path, 1, "fast", "knee70-p99-50ms")
-    _, rate, seconds = step_of(capsys, folder, LIMIT_S, 2, 14, 0.7).split()
+    _, rate, seconds = step_of(folder, 2, 14, 0.7).split()
     assert int(rate) == math.floor(0.7 * slow) and int(rate) * int(seconds) >= REQUESTS
-    with pytest.raises(UserError, match="none of json was found"):
-        knee_verb([str(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms")), "0.05", "2", "14", "0.7"])
+    with pytest.raises(Failed, match="none of json was found") as failed:
+        step_of(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms"), 2, 14, 0.7)
+    assert failed.value.status == 12
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"rate": "500", "seconds": 5}', '{"rate": 500}'])
+def test_a_load_at_a_knee_needs_one(text: str, tmp_path: Path) -> None:
+    (tmp_path / "knee.json").write_text(text)
+    with pytest.raises(Failed, match="no rate was found for "):
+        at_knee(task(tmp_path))
+
+
+def test_the_first_trial_is_known_before_anything_is_tried(tmp_path: Path) -> None:
+    trial = first_trial(task(tmp_path, 5, 17, 0.7))
+    assert (trial.load.rate, trial.load.duration_s, trial.folder) == (500, 10, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, slept = cell(tmp_path), list[float]()
+    ports = iter([9000] * 4)
+
+    def run_tool(trial: Task, _command: object) -> int:
+        rate, seconds = int(trial.load.rate or 0), int(trial.load.duration_s or 0)
+        for name, text in vegeta_output(rate, seconds, p99_ms=9 if rate <= 700 else 80).items():
+            (trial.folder / f".{name}.tmp").write_text(text)
+        return 0
+
+    monkeypatch.setattr(knee, "run_tool", run_tool)
+    monkeypatch.setattr(Vegeta, "save", lambda *_: True)
+    monkeypatch.setattr(knee, "ask", lambda _: Answer("200", "0.001", ""))
+    monkeypatch.setattr(knee, "ports_waiting", lambda: next(ports, 12))
+    monkeypatch.setattr(knee.time, "sleep", slept.append)
+    search_knee(task(folder))
+    assert len([*folder.glob("trials/*/output.json")]) == 9
+    # One pause after each of nine trials, and four more for the ports.
+    assert slept == [0.5] * 13

@@ -1,0 +1,120 @@
+"""measure - one measurement, from the load generator's side.
+
+usage: measure VERB RUN_DIR [LOAD_NAME]
+
+The load is the one that RUN_DIR/step.json describes; a block has several, each with a name.
+
+  argv     prints the tool's version and the words of its command line, each ended by a NUL
+  ready    polls the service until its first good answer
+  command  prints the load tool's command line and runs nothing; of a search for a knee, the
+           command line of its first trial
+  prepare  polls the service until its first good answer, then warms it up; prints the
+           times "ready NS" and "warm NS" (nanoseconds since the epoch). A level that asks for
+           a knee is then searched: every trial in trials/, the result in knee.json
+  run      runs the load tool and saves its output; tool.json is the last file
+  merge    of several load generators (the step's loads client_1, client_2, ...), each of which has
+           run: their outputs as one, and what the tool itself makes of all results
+
+Settings, by environment, in seconds: READY_TIMEOUT (30, until the first good answer),
+ANSWER_TIMEOUT (15, for one answer outside the load). START_AT (nanoseconds since the epoch):
+run does not begin before. BENCH_DEBUG=1 traces every call and every command.
+
+Exit status: 0 done; 1 an unexpected failure; 2 wrong usage, or a load that the tool cannot make;
+10 the service did not start, or answers no more; 11 it answers wrongly; 12 the load tool failed
+(after run, tool.json says how), or its output could not be saved.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.load.failed import WRONG_USAGE, Failed, explained
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+VERBS = ("argv", "ready", "command", "prepare", "run", "merge")
+UNEXPECTED, INTERRUPTED = 1, 130
+_HERE = str(Path(__file__).parents[1])
+
+
+def measure(argv: Sequence[str]) -> None:
+    """One verb; Failed where it ends with another status than 0."""
+    if argv[:1] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return
+    verb, *words = argv or [""]
+    if verb not in VERBS:
+        known = f"{', '.join(VERBS[:-1])} or {VERBS[-1]}"
+        raise Failed(WRONG_USAGE, f"unknown verb '{verb}': {known} (measure --help)")
+    if len(words) not in (1, 2):
+        raise Failed(WRONG_USAGE, f"usage: measure {verb} RUN_DIR [LOAD_NAME]")
+    _do(verb, *words)
+
+
+def _do(verb: str, run: str, name: str = "") -> None:
+    from bench.load import measure as verbs
+    from bench.load.step_json import ONLY, read_load, read_loads
+    from bench.load.task import command_of, pinned, task_of
+
+    task = task_of(run, read_load(run, name or ONLY))
+    if verb == "argv":
+        argv = command_of(task.tool, pinned(task.load)).argv
+        sys.stdout.write("".join(f"{word}\0" for word in (task.tool.version(), *argv)))
+    elif verb == "command":
+        from bench.load.words import command_line
+
+        print(command_line(verbs.command(task)))
+    elif verb == "ready":
+        verbs.ready(task, _say)
+    elif verb == "prepare":
+        verbs.prepare(task, _say)
+    elif verb == "run":
+        verbs.run(task)
+    else:
+        from bench.load.merge import merge_clients
+
+        merge_clients(task, len(read_loads(run).clients))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _trace() -> None:
+    """Write every call of the project's functions, and every command, to stderr."""
+
+    def call(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(_HERE):
+            print(f"+ {os.path.basename(code.co_filename)}:{code.co_firstlineno}: {code.co_name}", file=sys.stderr)
+
+    def command(event: str, words: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen":
+            print("+", *words[1], file=sys.stderr)
+
+    sys.addaudithook(command)
+    sys.setprofile(call)
+
+
+def main() -> int:
+    """Run the verb of the command line; one line on stderr where it fails."""
+    if os.environ.get("BENCH_DEBUG") == "1":
+        _trace()
+    try:
+        measure(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # whatever it is, the last line names it
+        sys.setprofile(None)
+        print(f"measure: {explained(error)}", file=sys.stderr)
+        return error.status if isinstance(error, Failed) else UNEXPECTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

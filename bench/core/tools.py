@@ -1,3 +1,0 @@
-"""The load tools. Each has a parser in `bench.parse` and an adapter in loadgen/adapters."""
-
-TOOLS = ("wrk", "ab", "hey", "vegeta")

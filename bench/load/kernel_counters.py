@@ -1,0 +1,97 @@
+"""The kernel's counters of the load generator, as raw text; `bench.records` parses them."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
+VERSION_1 = (
+    "cpuacct/cpuacct.usage",
+    "cpu/cpu.stat",
+    "memory/memory.max_usage_in_bytes",
+    "memory/memory.usage_in_bytes",
+)
+VERSION_2 = ("cpu.stat", "cpu.pressure", "memory.peak", "memory.current")
+Facts = dict[str, Any]
+
+
+def proc() -> Path:
+    """/proc, or what tests put in its place."""
+    return Path(os.environ.get("PROC_ROOT") or "/proc")
+
+
+def counters() -> Facts:
+    """The current counters; `missing` has the reason for each that cannot be read."""
+    root = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup")
+    own: Facts = {}
+    missing: Facts = {}
+    for name in VERSION_2 if (root / "cgroup.controllers").exists() else VERSION_1:
+        _add(own, missing, name.rpartition("/")[2], root / name)
+    found: Facts = {"loadgen": own} if own else {}
+    absent: Facts = {"loadgen": missing} if missing else {}
+    _add(found, absent, "pressure_cpu", proc() / "pressure/cpu")
+    found |= {"missing": absent} if absent else {}
+    lines = (proc() / "stat").read_text().splitlines()
+    return found | {"proc_stat": lines[0].strip(), "proc_stat_own": "\n".join(_own_cpus(lines))}
+
+
+def limits() -> Facts:
+    """The effective limits of the load generator; `nofile` is None if unlimited."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return {
+        "nofile": None if files == resource.RLIM_INFINITY else files,
+        "cpus": str(len(os.sched_getaffinity(0))),
+        "host_cpus": str(os.sysconf("SC_NPROCESSORS_ONLN")),
+    }
+
+
+def sysctls() -> Facts:
+    """The settings of its network; `missing` has the reason for each that cannot be read."""
+    found: Facts = {}
+    missing: Facts = {}
+    for name in SYSCTLS:
+        _add(found, missing, name, proc() / "sys" / name.replace(".", "/"))
+    return found | ({"missing": missing} if missing else {})
+
+
+def ports_waiting() -> int:
+    """Connections in TIME_WAIT; 0 if unknown."""
+    try:
+        lines = (proc() / "net/sockstat").read_text().splitlines()
+    except OSError:
+        return 0
+    words = next((line.split() for line in lines if line.startswith("TCP:")), [])
+    return int(words[words.index("tw") + 1]) if "tw" in words else 0
+
+
+def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
+    """Add a file's text, or the reason why there is none."""
+    try:
+        text = file.read_bytes().partition(b"\0")[0].decode(errors="replace")
+    except OSError:
+        text = ""
+    if text:
+        found[name] = text.removesuffix("\n")
+    else:
+        missing[name] = f"cannot read {file}"
+
+
+def _own_cpus(lines: list[str]) -> Iterator[str]:
+    """The lines of /proc/stat for the CPUs that the load generator may use; none if unknown."""
+    try:
+        status = (proc() / "self/status").read_text(errors="replace").splitlines()
+    except OSError:
+        return
+    allowed = next((line.partition(":")[2].strip() for line in status if line.startswith("Cpus_allowed_list:")), "")
+    names = set[str]()
+    for part in filter(None, allowed.split(",")):
+        first, _, last = part.partition("-")
+        names |= {f"cpu{number}" for number in range(int(first), int(last or first) + 1)}
+    for line in lines:
+        name, _, counts = line.partition(" ")
+        if name in names:
+            yield f"{name} {counts.strip()}"

@@ -1,0 +1,137 @@
+"""The search for a knee: trials are saved under trials/NUMBER-RATE-SECONDS, the result in knee.json."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.formats import plain
+from bench.load.answers import ask
+from bench.load.failed import TOOL_FAILED, Failed
+from bench.load.kernel_counters import ports_waiting
+from bench.load.ready import ready_timeout_s
+from bench.load.save import last_words, publish, run_tool
+from bench.load.task import Task, pinned
+
+KNEE_JSON, TRIALS = "knee.json", "trials"
+PAUSE_S = 0.5
+MOST_PORTS = 4000
+"""With more connections in TIME_WAIT, the kernel's search for a free port slows the load down."""
+PORTS_S = 70.0
+"""The longest wait for them; the kernel keeps each for 60 s."""
+
+
+def search_knee(task: Task) -> None:
+    """Run trials until the knee is found."""
+    folder = task.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder / TRIALS, ignore_errors=True)
+    (folder / KNEE_JSON).unlink(missing_ok=True)
+    task.write_body()
+    task = replace(task, load=pinned(task.load))
+    number = 0
+    while trial := next_trial(task):
+        number += 1
+        name = f"{number:02}-{plain(trial.load.rate)}-{plain(trial.load.duration_s)}"
+        _try_rate(replace(trial, folder=folder / TRIALS / name))
+
+
+def next_trial(task: Task) -> Task | None:
+    """The next trial, given those in the task's folder; None once knee.json is written.
+
+    A knee that an earlier round found is taken over. With a share nothing is searched: the rate is that share of the
+    lowest knee of all services in this run and scenario.
+    """
+    # Imported here, because no other level needs it.
+    from bench.load.knee_search import (
+        LONGEST_S,
+        SearchStep,
+        next_search_step,
+        trial_seconds,
+        trial_workers,
+    )
+    from bench.load.knee_trials import earlier_knee, slowest_knee, trials_of
+    from bench.records.knee import REQUESTS
+
+    folder, limit_s, share = task.folder, task.entry.knee_p99_s or 0.0, task.entry.knee_share
+    trials, found_in = trials_of(folder), None
+    if share is not None:
+        try:
+            found_in, least = slowest_knee(folder, limit_s)
+        except UserError as error:
+            raise Failed(TOOL_FAILED, str(error)) from error
+        rate = max(1, math.floor(share * least))
+        step = SearchStep(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
+    elif not trials and (earlier := earlier_knee(folder)):
+        found_in, rate = earlier
+        step = SearchStep(rate, trial_seconds(rate, limit_s), done=True)
+    else:
+        step = next_search_step(trials, limit_s)
+    if not step.done:
+        return at_rate(task, step.rate, step.seconds, trial_workers(step.rate, step.seconds, limit_s))
+    seconds = max(step.seconds, math.ceil(task.entry.duration_s or 0.0))
+    facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
+    facts |= {"reason": step.reason, "found_in": found_in}
+    facts["trials"] = [
+        {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
+        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s)}
+        for t in trials
+    ]
+    write_file(folder / KNEE_JSON, json.dumps(facts) + "\n")
+    return None
+
+
+def at_rate(task: Task, rate: float, seconds: float, most_workers: int | None = None) -> Task:
+    """The task at a rate and duration; the deadline moves with the duration."""
+    load = replace(task.load, rate=rate, duration_s=seconds, most_workers=most_workers)
+    return replace(task, load=load, deadline_s=seconds + task.entry.deadline_s - (task.entry.duration_s or 0.0))
+
+
+def at_knee(task: Task) -> Task:
+    """The task at the knee that was found; Failed if there is none."""
+    facts = mapping(as_object(read_bytes(str(task.folder / KNEE_JSON)) or b""))
+    rate, seconds = facts.get("rate"), facts.get("seconds")
+    if not isinstance(rate, int) or not isinstance(seconds, int):
+        raise Failed(TOOL_FAILED, f"no rate was found for {task.folder}")
+    return at_rate(task, rate, seconds)
+
+
+def first_trial(task: Task) -> Task:
+    """The first trial of a search. The folder does not exist: nothing was tried, and nothing is written."""
+    search = replace(task.entry, knee_share=None)
+    trial = next_trial(replace(task, entry=search, folder=Path("/none/round/service/scenario/level")))
+    if trial is None:
+        raise Failed(TOOL_FAILED, "the search for a knee has no first trial")
+    return replace(trial, folder=task.folder)
+
+
+def _try_rate(trial: Task) -> None:
+    """One trial. Then wait until the service has worked off its queue, and for the ports that the next trial needs."""
+    name, rate = trial.tool.name, plain(trial.load.rate)
+    command = trial.command()
+    trial.folder.mkdir(parents=True, exist_ok=True)
+    status = run_tool(trial, command)
+    saved = trial.tool.save(trial.load, trial.folder)
+    publish(trial.folder)
+    if status:
+        raise Failed(TOOL_FAILED, f"{name} ended with status {status} in a trial of {rate}/s")
+    if not saved:
+        words = f"the reports of {name} could not be saved in a trial of {rate}/s"
+        raise Failed(TOOL_FAILED, f"{words}: {last_words(trial.folder)}")
+    give_up = time.monotonic() + float(ready_timeout_s())
+    while not (answer := ask(trial)).good:
+        if time.monotonic() >= give_up:
+            words = f"no good answer after a trial of {rate}/s: {answer.status} {answer.error}"
+            raise Failed(TOOL_FAILED, words)
+        time.sleep(0.1)
+    time.sleep(PAUSE_S)
+    give_up = time.monotonic() + PORTS_S
+    while ports_waiting() > MOST_PORTS and time.monotonic() < give_up:
+        time.sleep(PAUSE_S)

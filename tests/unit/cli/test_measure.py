@@ -1,0 +1,86 @@
+"""loadgen/measure as a command: its verbs, exit statuses and the one line where it fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from make_run import entry
+from places import ROOT
+
+from bench.cli import measure as measure_module
+from bench.cli.measure import main
+from bench.drive.step_file import write_step
+from bench.load.task import Say, Task
+
+LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_step(tmp_path, [LINE], {})
+    monkeypatch.delenv("BENCH_DEBUG", raising=False)
+    return tmp_path
+
+
+def status_of(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["measure", *argv])
+    return main()
+
+
+def test_the_help_and_wrong_usage(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "--help") == 0
+    assert "usage: measure VERB RUN_DIR [LOAD_NAME]" in capsys.readouterr().out
+    for argv, words in (
+        ((), "unknown verb ''"),
+        (("load", "x"), "unknown verb 'load': argv, ready, command, prepare, run or merge (measure --help)"),
+        (("run",), "usage: measure run RUN_DIR [LOAD_NAME]"),
+        (("run", "a", "b", "c"), "usage: measure run RUN_DIR [LOAD_NAME]"),
+        (("run", str(run / "none")), f"no readable step file at {run}/none/step.json"),
+        (("run", str(run), "x"), f"{run}/step.json has no load x"),
+        (("merge", str(run)), "the step has one load generator: there is nothing to merge"),
+    ):
+        assert status_of(monkeypatch, *argv) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"measure: {words}") and error.count("\n") == 1
+
+
+def test_the_words_of_a_command_line(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "command", str(run)) == 0
+    assert capsys.readouterr().out.startswith("wrk -t 1 -c 64 -d 1s ")
+    assert status_of(monkeypatch, "argv", str(run)) == 0
+    assert capsys.readouterr().out.split("\0")[1:4] == ["wrk", "-t", "1"]
+
+
+def test_an_unexpected_failure_and_ctrl_c(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_task: Task, _say: Say) -> None:
+        raise OSError(5, "it is broken", "/x")
+
+    def interrupted(_task: Task, _say: Say) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.load.measure.ready", broken)
+    assert status_of(monkeypatch, "ready", str(run)) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("measure: ") and error.endswith("OSError: [Errno 5] it is broken: '/x'\n")
+    monkeypatch.setattr("bench.load.measure.prepare", interrupted)
+    assert status_of(monkeypatch, "prepare", str(run)) == 130
+
+
+def test_nothing_but_the_standard_library_is_loaded_and_no_more_than_a_load_needs() -> None:
+    """It starts between two loads."""
+    names = "import sys, bench.cli.measure, bench.load.measure, bench.load.save, bench.load.ready; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-S", "-c", names], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    needless = {"argparse", "tempfile", "random", "shutil", "scipy", "bench.parse", "bench.plan", "bench.records"}
+    assert not loaded & needless
+    assert len([name for name in loaded if name.startswith("bench.")]) < 30
+    assert measure_module.__doc__

@@ -1,0 +1,184 @@
+"""What a load leaves: the shape of tool.json, and how it ends where something is wrong. Tools are shell scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry
+
+from bench.drive.step_file import Patience, load_of
+from bench.load import save
+from bench.load.answers import Answer
+from bench.load.failed import Failed, explained
+from bench.load.merge import merge_clients
+from bench.load.save import run_and_save, tool_json
+from bench.load.task import Task, at_address, task_of
+from bench.load.words import command_line, quoted
+from bench.tools.load import Command
+from bench.tools.wrk import Wrk
+
+LINE = entry(timeout_s=2, path="/json", dir="raw/cell")
+
+
+@pytest.fixture
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Task]:
+    """A load whose tool is a shell script."""
+    monkeypatch.delenv("START_AT", raising=False)
+    monkeypatch.setattr(save, "ask", lambda _: Answer("200", "0.001", ""))
+    monkeypatch.setattr(Wrk, "version", lambda _: "4\ufffd")
+
+    def made(script: str) -> Task:
+        monkeypatch.setattr(Wrk, "command", lambda *_: Command(("sh", "-c", script), "read é"))
+        return task_of(str(tmp_path), load_of(LINE, Patience()))
+
+    return made
+
+
+def told(one: Task) -> dict[str, Any]:
+    return dict(json.loads((one.folder / "tool.json").read_text()))
+
+
+def test_tool_json_has_every_key_with_the_type_that_its_readers_know(task: Callable[[str], Task]) -> None:
+    one = task("cat; echo err >&2")
+    run_and_save(one)
+    assert sorted(os.listdir(one.folder)) == ["output.txt", "tool.json"]
+    assert (one.folder / "output.txt").read_text() == "read é\nerr\n"
+    text = (one.folder / "tool.json").read_text()
+    assert text.endswith("}\n") and text.count("\n") == 1
+    found = told(one)
+    assert {key: type(value).__name__ for key, value in found.items()} == {
+        "schema": "int",
+        "tool": "str",
+        "tool_version": "str",
+        "argv": "list",
+        "stdin": "str",
+        "limits": "dict",
+        "sysctls": "dict",
+        "before": "dict",
+        "start_ns": "int",
+        "end_ns": "int",
+        "exit_status": "int",
+        "elapsed_ns": "int",
+        "after": "dict",
+        "waits": "dict",
+        "health_after": "dict",
+    }
+    assert (found["schema"], found["tool"], found["tool_version"], found["stdin"]) == (1, "wrk", "4\ufffd", "read é")
+    assert found["argv"] == ["sh", "-c", "cat; echo err >&2"]
+    assert {key: type(value).__name__ for key, value in found["limits"].items()} == {
+        "nofile": "int",
+        "cpus": "str",
+        "host_cpus": "str",
+    }
+    assert found["health_after"] == {"status": 200, "time_s": 0.001, "error": None}
+    assert found["before"]["proc_stat"].startswith("cpu ")
+    assert 0 < found["elapsed_ns"] <= found["end_ns"] - found["start_ns"] + 10**8
+
+
+def test_what_is_not_known_is_null(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(save, "ask", lambda _: Answer("000", "", "curl: none"))
+    monkeypatch.setattr(Wrk, "version", lambda _: "")
+    one = task("true")
+    run_and_save(one)
+    assert told(one)["tool_version"] is None
+    assert told(one)["health_after"] == {"status": None, "time_s": None, "error": "curl: none"}
+    assert '"stdin":null' in tool_json({}, tool="wrk", version="", argv=("wrk",), stdin="")
+
+
+def test_it_is_written_into_the_room_that_was_taken_before(
+    task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = task("ls -i .tool.json.tmp | cut -d' ' -f1; wc -c <.tool.json.tmp")
+    one.folder.mkdir(parents=True)
+    monkeypatch.chdir(one.folder)
+    run_and_save(one)
+    inode, size = (one.folder / "output.txt").read_text().split()
+    assert (int(inode), int(size)) == ((one.folder / "tool.json").stat().st_ino, 65536)
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "words"),
+    [
+        ("echo half; echo 'it is out' >&2; exit 3", 3, r"wrk ended with status 3: it\ is\ out"),
+        ("kill -KILL $$", 137, "wrk did not end within 0.5 s, and was killed: ''"),
+        ("echo began; sleep 5", 124, "wrk did not end within 0.5 s, and was killed: began"),
+    ],
+)
+def test_a_tool_that_fails_leaves_its_output_and_its_status(
+    script: str, status: int, words: str, task: Callable[[str], Task]
+) -> None:
+    one = replace(task(script), deadline_s=0.5)
+    with pytest.raises(Failed) as failed:
+        run_and_save(one)
+    assert (failed.value.status, str(failed.value)) == (12, words)
+    assert told(one)["exit_status"] == status
+
+
+def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    one = task("true")
+    with pytest.raises(Failed, match="wrk ended with status 127: timeout"):
+        run_and_save(one)
+
+
+def test_output_without_room_is_no_output(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(save, "_has_room", lambda _: False)
+    one = task("true")
+    with pytest.raises(Failed, match="has no room for the output of wrk: No space left on device"):
+        run_and_save(one)
+    assert (one.folder / "tool.json").exists()
+
+
+def test_the_outputs_of_several_are_one_in_their_order(task: Callable[[str], Task]) -> None:
+    one = task("true")
+    for number, text in ((1, "one\n"), (2, "two\n")):
+        part = one.folder / f"client-{number}"
+        part.mkdir(parents=True)
+        (part / "output.txt").write_text(text)
+        with pytest.raises(Failed, match=f"client {number} of 2 has left no tool.json"):
+            merge_clients(one, 2)
+        (part / "tool.json").write_text("{}")
+    merge_clients(one, 2)
+    assert (one.folder / "output.txt").read_text() == "== client-1 of 2 ==\none\n== client-2 of 2 ==\ntwo\n"
+
+
+@pytest.mark.parametrize("host", ["svc", "h", "http", "127.0.0.1"])
+def test_the_address_takes_the_place_of_the_host_and_of_nothing_else(host: str, task: Callable[[str], Task]) -> None:
+    load = replace(task("true").load, url=f"http://{host}:8080/{host}")
+    assert at_address(load, host, "198.18.0.7").url == f"http://198.18.0.7:8080/{host}"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Connection: close", r"Connection:\ close"),
+        ("", "''"),
+        ("it's", r"it\'s"),
+        ("a\nb", r"$'a\nb'"),
+        ("é", r"$'\303\251'"),
+        ("http://a:1/x?y=1&z={2}", r"http://a:1/x\?y=1\&z=\{2\}"),
+        ("#a#~", r"\#a#~"),
+    ],
+)
+def test_words_are_quoted_as_bash_does(word: str, expected: str) -> None:
+    assert quoted(word) == expected
+
+
+def test_a_command_is_printed_as_one_would_type_it() -> None:
+    assert command_line(Command(("a", "b c"))) == r"a b\ c"
+    assert command_line(Command(("a",), "GET it's")) == r"a <<<'GET it'\''s'"
+    assert command_line(Command(("a",), "x\ny")) == r"a <<<$'x\ny'"
+
+
+def test_an_unexpected_failure_has_its_place() -> None:
+    try:
+        Wrk().command(None)  # type: ignore[arg-type]
+    except AttributeError as error:
+        words = explained(error)
+    assert words.startswith("wrk.py:") and "AttributeError: 'NoneType'" in words

@@ -1,0 +1,205 @@
+"""The load tools: their command lines, what they cannot do, and what each leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.tools import TOOLS, parse
+from bench.tools.load import Asked, Load, Request
+from bench.tools.tool import CannotError
+from bench.tools.vegeta import workers
+
+CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
+OPEN = replace(CLOSED, connections=None, rate=50)
+POST = Request(method="POST", headers=("Content-Type: application/json",), body_file="/body")
+OWN = Request(headers=("X-A: 1", "content-type: text/x"), requests="app/load/s", targets=2)
+
+URL = CLOSED.url
+WRK = "wrk -t 1 -c 8 -d 5s --timeout 10s --latency"
+AB, AB_TIME = "ab -q -l -r -s 10 -c 8 -k", "-t 5 -n 10000000"
+HEY = "hey -c 8 -t 10 -disable-redirects"
+VEGETA = (
+    "vegeta attack -rate 50 -duration 5s -timeout 10s -max-workers 7 -connections 7 -max-connections 7"
+    " -redirects=-1 -prometheus-addr="
+)
+OWN_HEADERS = "-H X-A: 1 -T text/x"
+
+Pretend = Callable[[str, str], None]
+
+
+@pytest.fixture
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    """Has a program of this name do what a shell script says."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def made(name: str, script: str) -> None:
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+
+    return made
+
+
+def words(tool: str, load: Load) -> str:
+    command = TOOLS[tool].command(load)
+    return " ".join(command.argv) + (f" < {command.stdin}" if command.stdin else "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "load", "expected"),
+    [
+        ("wrk", CLOSED, f"{WRK} {URL}"),
+        ("wrk", replace(CLOSED, keepalive=False), f"{WRK} -H Connection: close {URL}"),
+        ("wrk", replace(CLOSED, request=OWN), f"{WRK} -s app/load/s/requests.lua {URL}"),
+        ("ab", CLOSED, f"{AB} {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, duration_s=None, count=80), f"{AB} -n 80 {URL}"),
+        ("ab", replace(CLOSED, request=POST), f"{AB} -p /body -T application/json {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, request=replace(OWN, method="PUT")), f"{AB} -u /dev/null {OWN_HEADERS} {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, request=Request(method="HEAD")), f"{AB} -i {AB_TIME} {URL}"),
+        ("hey", CLOSED, f"{HEY} -z 5s {URL}"),
+        ("hey", replace(CLOSED, rate=20, duration_s=0.5), f"{HEY} -z 0.5s -q 2.5 {URL}"),
+        ("hey", replace(CLOSED, duration_s=None, count=80, keepalive=False), f"{HEY} -n 80 -disable-keepalive {URL}"),
+        ("hey", replace(CLOSED, request=POST), f"{HEY} -z 5s -m POST -T application/json -D /body {URL}"),
+        ("vegeta", replace(OPEN, most_workers=7), f"{VEGETA} < GET {URL}"),
+        (
+            "vegeta",
+            replace(OPEN, most_workers=7, keepalive=False, request=POST),
+            f"{VEGETA} -keepalive=false -header Content-Type: application/json -body /body < POST {URL}",
+        ),
+    ],
+)
+def test_the_command_line(tool: str, load: Load, expected: str) -> None:
+    assert words(tool, load) == expected
+
+
+def test_vegeta_sends_the_requests_of_an_app_to_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "targets.txt").write_text("GET http://ORIGIN/a\nX: http://ORIGIN/\n\nPUT http://ORIGIN/b\n@body-2\n")
+    command = TOOLS["vegeta"].command(replace(OPEN, request=replace(OWN, requests=str(tmp_path))))
+    assert command.stdin == "GET http://a:80/a\nX: http://ORIGIN/\n\nPUT http://a:80/b\n@body-2"
+
+
+@pytest.mark.parametrize(
+    ("tool", "load", "cause"),
+    [
+        ("wrk", replace(CLOSED, request=POST), "send POST without a Lua script"),
+        ("wrk", replace(CLOSED, count=5), "stop at a count or keep to a rate"),
+        ("wrk", replace(CLOSED, rate=5), "stop at a count or keep to a rate"),
+        ("wrk", replace(CLOSED, duration_s=0.5), "take a duration of '0.5': whole numbers from 1 only"),
+        ("wrk", replace(CLOSED, timeout_s=0.5), "take a timeout of '0.5': whole numbers from 1 only"),
+        ("wrk", replace(CLOSED, threads=3), "share 8 connections evenly between 3 threads"),
+        ("ab", replace(CLOSED, rate=5), "keep to a rate"),
+        ("ab", replace(CLOSED, count=5), "do both or neither of a duration and a count"),
+        ("ab", replace(CLOSED, duration_s=None, count=5), "make 5 requests on 8 connections: at least one for each"),
+        ("ab", replace(CLOSED, request=Request(method="PATCH")), "send PATCH: GET, HEAD, POST and PUT only"),
+        ("ab", replace(CLOSED, duration_s=1.5), "take a duration of '1.5': whole numbers from 1 only"),
+        ("hey", replace(CLOSED, duration_s=None), "do both or neither of a duration and a count"),
+        ("hey", replace(CLOSED, connections=None), "take a connections of '': whole numbers from 1 only"),
+        ("vegeta", replace(OPEN, rate=None), "take a rate of '': whole numbers from 1 only"),
+        ("vegeta", replace(OPEN, count=5), "stop at a count: a rate and a duration only"),
+        ("vegeta", replace(OPEN, duration_s=None), "stop at a count: a rate and a duration only"),
+    ],
+)
+def test_what_a_tool_cannot_do(tool: str, load: Load, cause: str) -> None:
+    with pytest.raises(CannotError) as cannot:
+        TOOLS[tool].command(load)
+    assert str(cannot.value) == cause
+
+
+PLAIN: Mapping[str, Any] = {"open_loop": False, "rate": False, "count": False, "method": "GET", "targets": 0}
+
+
+@pytest.mark.parametrize(
+    ("change", "able"),
+    [
+        ({}, {"wrk", "ab", "hey"}),
+        ({"open_loop": True, "rate": True}, {"vegeta"}),
+        ({"rate": True}, {"hey"}),
+        ({"count": True}, {"ab", "hey"}),
+        ({"method": "POST"}, {"ab", "hey"}),
+        ({"method": "PATCH", "targets": 1}, {"wrk", "hey"}),
+        ({"targets": 2}, {"wrk"}),
+    ],
+)
+def test_what_a_plan_may_ask_for(change: Mapping[str, Any], able: set[str]) -> None:
+    assert {name for name, tool in TOOLS.items() if tool.refusal(Asked(**{**PLAIN, **change})) is None} == able
+
+
+@pytest.mark.parametrize(
+    ("rate", "timeout_s", "most", "expected"),
+    [(50, 10, None, 550), (50, 0.5, None, 50), (20000, 10, None, 768), (500, 10, 264, 264), (5, 1, 264, 10)],
+)
+def test_vegetas_workers(
+    rate: int, timeout_s: float, most: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    assert workers(replace(OPEN, rate=rate, timeout_s=timeout_s, most_workers=most)) == expected
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert workers(OPEN) == 550
+
+
+def test_the_version_is_what_a_tool_says_of_itself(pretend: Pretend) -> None:
+    pretend("wrk", "echo 'wrk debian/4.1.0 [epoll] Copyright'; echo 'Usage: wrk <options>'; exit 1")
+    pretend("ab", "echo 'This is ApacheBench, Version 2.3 <$Revision: 1 $>'")
+    pretend("dpkg-query", "printf 0.1.4-2")
+    pretend("vegeta", "echo 'Version: v12.13.0'; echo 'Commit: '")
+    versions = {"wrk": "debian/4.1.0", "ab": "2.3", "hey": "0.1.4-2", "vegeta": "12.13.0"}
+    assert {name: tool.version() for name, tool in TOOLS.items()} == versions
+    pretend("wrk", "exit 3")
+    pretend("dpkg-query", "echo 'dpkg-query: no packages found matching hey' >&2; exit 1")
+    assert (TOOLS["wrk"].version(), TOOLS["hey"].version()) == ("", "")
+
+
+def test_every_tool_leaves_what_is_parsed() -> None:
+    for name, tool in TOOLS.items():
+        assert tool.name == name
+        assert parse(name, b"").report == "absent"
+        assert tool.cpus(2, 4) == {"wrk": 2, "ab": 1}.get(name, 4)
+        assert tool.merges_reports == (name == "vegeta")
+        assert tool.output == ("output.json" if name == "vegeta" else "output.txt")
+
+
+def test_vegetas_reports_are_made_of_its_results(pretend: Pretend, tmp_path: Path) -> None:
+    pretend("vegeta", 'case $1 in report) echo "$2" ;; encode) echo 1000,200,5,0,1,,,,0,GET,u, ;; esac')
+    (tmp_path / ".output.txt.tmp").write_text("said\n")
+    assert TOOLS["vegeta"].save(OPEN, tmp_path)
+    assert (tmp_path / ".output.json.tmp").read_text() == "-type=json\n"
+    assert (tmp_path / ".output.txt.tmp").read_text() == "said\n-type=text\n"
+    lag = json.loads((tmp_path / ".lag.json.tmp").read_text())
+    assert (lag["requests"], lag["rate"], lag["workers"]) == (1, 50.0, 550)
+    assert json.loads((tmp_path / ".latencies.json.tmp").read_text())["ns"] == [5]
+
+
+@pytest.mark.parametrize(
+    "script", ["exit 1", '[ "$1" = encode ] && exit 3; true', '[ "$1" = report ] || echo nonsense']
+)
+def test_a_report_that_cannot_be_made_is_told_and_the_others_stay(
+    script: str, pretend: Pretend, tmp_path: Path
+) -> None:
+    pretend("vegeta", script)
+    assert not TOOLS["vegeta"].save(OPEN, tmp_path)
+    assert (tmp_path / ".output.json.tmp").exists()
+
+
+def test_vegeta_merges_what_several_have_left(pretend: Pretend, tmp_path: Path) -> None:
+    pretend("vegeta", 'echo "$@"')
+    parts = [tmp_path / "client-1", tmp_path / "client-2"]
+    for part in parts:
+        part.mkdir()
+        (part / "latencies.json").write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1]}')
+    assert TOOLS["vegeta"].merge(parts, tmp_path)
+    said = f"report -type=json {parts[0]}/results.bin {parts[1]}/results.bin\n"
+    assert (tmp_path / ".output.json.tmp").read_text() == said
+    assert json.loads((tmp_path / ".latencies.json.tmp").read_text())["counts"] == [2]
+    (parts[1] / "latencies.json").unlink()
+    assert not TOOLS["vegeta"].merge(parts, tmp_path)
+    pretend("vegeta", "exit 1")
+    assert not TOOLS["vegeta"].merge(parts, tmp_path)
