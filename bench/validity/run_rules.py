@@ -114,7 +114,8 @@ class Ceilings:
 def ceilings_of(records: Iterable[Record]) -> Ceilings:
     """The highest of each tool's valid measurements of the null server.
 
-    One that reached its target rate is no ceiling: the tool could have sent more.
+    One that reached its target rate is no ceiling, nor one in which the tool had CPU time left: it could have sent more.
+    Beside a program on the null server's CPU, wrk reached 31,191 of 92,324 requests/s, and was 42 % busy.
     """
     cells: dict[tuple[str, str], float] = {}
     tools: dict[str, float] = {}
@@ -123,6 +124,8 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
         if record.service != NULL or not record.valid or not goodput:
             continue
         if record.rate is not None and goodput >= 0.99 * record.rate:
+            continue
+        if record.loadgen_busy_ratio is not None and record.loadgen_busy_ratio < MAX_BUSY:
             continue
         key = (record.tool, record.scenario)
         cells[key] = max(goodput, cells.get(key, 0.0))
