@@ -43,6 +43,9 @@ class NoiseLimits:
     wait: float = 0.10
 
 
+_LIMITS = NoiseLimits()
+
+
 def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
     """The limits of a run's settings, which are in percent; the defaults where they are not numbers."""
     default = NoiseLimits()
@@ -114,8 +117,8 @@ class Ceilings:
 def ceilings_of(records: Iterable[Record]) -> Ceilings:
     """The highest of each tool's valid measurements of the null server.
 
-    One that reached its target rate is no ceiling, nor one in which the tool had CPU time left: it could have sent more.
-    Beside a program on the null server's CPU, wrk reached 31,191 of 92,324 requests/s, and was 42 % busy.
+    One that reached its target rate is no ceiling: the tool could have sent more. Nor is one beside other programs in
+    which the tool had CPU time left: where they had the null server's CPU, wrk reached 31,191 of 92,324 requests/s.
     """
     cells: dict[tuple[str, str], float] = {}
     tools: dict[str, float] = {}
@@ -125,7 +128,7 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
             continue
         if record.rate is not None and goodput >= 0.99 * record.rate:
             continue
-        if record.loadgen_busy_ratio is not None and record.loadgen_busy_ratio < MAX_BUSY:
+        if noise_of(record, _LIMITS) and (record.loadgen_busy_ratio or 0.0) < MAX_BUSY:
             continue
         key = (record.tool, record.scenario)
         cells[key] = max(goodput, cells.get(key, 0.0))

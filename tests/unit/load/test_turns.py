@@ -477,8 +477,9 @@ def test_a_service_that_never_answers_is_given_up(
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
     asks = client_of(listener, "s.sendall(b'GET')")
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=0.5)
-    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
+    # Long enough for the client to start and ask on a busy machine.
+    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=3.0)
+    taken = run([runner], Ticks(), [], turn_s=3.0)["a"]
     assert taken.drains_cut == 1
 
 

@@ -30,8 +30,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 def null(record: Record, goodput: float, **changes: Any) -> Record:
     """The null server's measurement."""
-    busy = {"loadgen_busy_ratio": 0.98}
-    return dataclasses.replace(record, id="r01-0099", service="null", goodput=goodput, **(busy | changes))
+    return dataclasses.replace(record, id="r01-0099", service="null", goodput=goodput, **changes)
 
 
 def causes(record: Record) -> list[str]:
@@ -70,8 +69,9 @@ def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -
     at_rate = {"rate": 500.0, "connections": None, "level": "r500"}
     assert ceilings_of([null(plain, 499, **at_rate)]).of(plain) is None
     # Something else had the null server's CPU.
-    assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.42)]).of(plain) is None
-    assert ceilings_of([null(plain, 490, loadgen_busy_ratio=None)]).of(plain) == (490, "json")
+    beside = {"mode": "null", "foreign_ratio": 0.31}
+    assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.42, **beside)]).of(plain) is None
+    assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.98, **beside)]).of(plain) == (490, "json")
     assert ceilings_of([null(plain, 490, **at_rate)]).of(plain) == (490, "json")
 
 
