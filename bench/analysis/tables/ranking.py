@@ -136,8 +136,8 @@ class Ranking:
     `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
     all its intervals at once. `unknown_cpu` says why requests/s are compared where servers do not wait; empty else.
     `late`: responses from after the services' turns are in its figures, as in all runs made before that was mended.
-    `bias` is how far taking turns may move its ratios, `credit` the most by which services that idle may have served more
-    requests/s without other programs, as a ratio - 1. `connections_kept` says whether the load tool asked for
+    `bias` is how far taking turns may move its ratios, `credit` by how much more requests/s services that idle may have
+    served without other programs, at most, as a ratio - 1. `connections_kept` says whether the load tool asked for
     connections that stay open, and `workers` how many each service has; None where that is not known.
     """
 
