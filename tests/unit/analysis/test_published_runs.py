@@ -16,14 +16,18 @@ from bench.export.judged_run import judge_run
 from bench.records.record import load
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible
+from calibration.alone import alone
 from calibration.command import judge_verb
 from calibration.quick import quick
 from calibration.tables import tables
+from calibration.truths import truths
 
 PUBLISHED = ROOT / "results" / "published"
 RUNS = sorted(path.parent.name for path in PUBLISHED.glob("*/raw.tar.xz"))
 IN_TURNS = [name for name in RUNS if json.loads((PUBLISHED / name / "run.json").read_text()).get("tables_in_turns")]
 SELFTESTS = [name for name in RUNS if name.startswith("selftest-tables")]
+TRUTHS = [name for name in RUNS if name.startswith("selftest-truths")]
+BIAS = [name for name in RUNS if re.match("bias-(alone|turns)-", name)]
 BESIDE_HOG = [name for name in SELFTESTS if "-hog-" in name]
 AS_PUBLISHED = "verdicts.published.jsonl"
 
@@ -128,6 +132,26 @@ def test_no_wait_is_answered_faster_than_it_lasts(rebuilt: dict[str, Path]) -> N
 def test_differences_of_known_size_are_found_and_none_is_false(names: list[str], rebuilt: dict[str, Path]) -> None:
     text, holds = tables([str(rebuilt[name]) for name in names])
     assert holds, text
+
+
+def test_tables_whose_answers_are_known_show_nothing_else(rebuilt: dict[str, Path]) -> None:
+    text, holds = truths([str(rebuilt[name]) for name in TRUTHS])
+    assert holds, text
+    assert {"-hog-" in name for name in TRUTHS} == {True, False}
+    planned = [json.loads((PUBLISHED / name / "run.json").read_text())["tables_in_turns"] for name in TRUTHS]
+    assert sum(map(len, planned)) >= 60
+
+
+def test_turns_are_within_the_stated_bias_of_what_services_do_alone(rebuilt: dict[str, Path]) -> None:
+    text, holds = alone([str(rebuilt[name]) for name in BIAS])
+    assert holds, text
+    assert text.strip() == (PUBLISHED / BIAS[-1] / "selftest.md").read_text().strip()
+    assert {one.split("|")[2].strip() for one in text.splitlines()[2:] if "|" in one} == {
+        "json",
+        "delay-20",
+        "db-raw",
+        "fortunes-raw",
+    }
 
 
 def test_the_first_command_answers_beside_other_work(rebuilt: dict[str, Path]) -> None:
