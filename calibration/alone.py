@@ -124,13 +124,16 @@ def variants(folders: Sequence[str]) -> dict[str, list[Record]]:
 
 
 def late_share(tool: Mapping[str, Any]) -> float | None:
-    """(Bytes per second after the mark) / (that of whole turns), over the turns of a window; None without a mark."""
+    """(Bytes per second after the mark) / (that of whole turns), over the turns of a window.
+
+    None without a mark, and where less than half as much time comes after it as before.
+    """
     sums = [[0, 0], [0, 0]]
     for ns, _, received in tool.get("turns", {}).get("parts", []):
         for part in (0, 1):
             sums[part][0] += received[part]
             sums[part][1] += ns[part]
-    if not all(value for part in sums for value in part):
+    if not all(value for part in sums for value in part) or 2 * sums[1][1] < sums[0][1]:
         return None
     whole = (sums[0][0] + sums[1][0]) / (sums[0][1] + sums[1][1])
     return sums[1][0] / sums[1][1] / whole

@@ -61,7 +61,7 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
     assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
     tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
     # Of two servers: beside the noise, which lies within 3 %, it has the bias of turns.
-    assert tie.interval is not None and -0.15 < tie.interval[0] < -0.1 < 0.1 < tie.interval[1] < 0.17
+    assert tie.interval is not None and -0.19 < tie.interval[0] < -0.1 < 0.1 < tie.interval[1] < 0.21
     tied = next(row for row in found.rows if row.rank == 2)
     assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
     assert all(row.smallest_visible is None for row in found.rows if row not in (found.rows[0], tied))
