@@ -146,8 +146,8 @@ HEADS = ("turns of", "scenario", "contrasts", "each known to ±", "median", "95 
 def alone(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): how far ratios in turns are from those alone, beside what reports state.
 
-    What the first 100 ms of turns do to it is shown, and not judged: figures of runs have them. Noise of these runs makes
-    contrasts larger, and so counts against the stated bias.
+    What the first 100 ms of turns do to it is shown, and not judged: figures of runs have them. Noise makes contrasts
+    larger, and so counts against the stated bias.
     """
     by_turns = variants(folders)
     cpus = {_cpu(folder) for folder in folders}

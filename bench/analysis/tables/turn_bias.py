@@ -32,8 +32,8 @@ _MEASURED: Mapping[str, Mapping[Kind, float]] = {
     "Intel(R) Xeon(R) Processor": {Kind.CPU: 0.13, Kind.WAIT: 0.13, Kind.DATABASE: 0.16},
     "AMD EPYC": {Kind.CPU: 0.19, Kind.WAIT: 0.20, Kind.DATABASE: 0.16},
 }
-"""By the name of the CPU. Xeon: the ends of the intervals of turns' first 100 ms against the rest of them. EPYC: 95 % of
-contrasts are within, in turns of 100 ms against alone (results/published/bias-*), and the noise of these with them."""
+"""By the name of the CPU. Xeon: the ends of the intervals of turns' first 100 ms against the rest of them. EPYC: 95 %
+of contrasts are within, in turns of 100 ms against alone (results/published/bias-*), and their noise with them."""
 
 
 def kind_of(scenario: str) -> Kind:
