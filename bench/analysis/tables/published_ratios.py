@@ -1,6 +1,7 @@
 """The ratios of a published comparison beside those of a table in turns that repeats its question. Pure.
 
-Published figures are requests/s, so the ratios here are too; whether a difference is real is the table's own verdict.
+Published figures are requests/s, so the ratios here are too; of services without requests/s, as where the load
+generator is the limit, they are those of the table's speeds. Whether a difference is real is the table's own verdict.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def published_beside(
     for figure in others:
         row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
         gap = gaps.gap(row.service, base.service)
-        found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
+        here = _here(row, base) or (gap and 1 + gap.value)
+        found.append(Beside(row.service, there, here, gap, _sign(there, gap)))
     return Published(base.service, _load(group, figures.values()), tuple(found))
 
 

@@ -59,6 +59,13 @@ def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
     assert len(table.rows) == 2 and "too many open files" in table.notes[0]
 
 
+def test_without_requests_per_second_the_ratio_is_that_of_the_speeds() -> None:
+    ranking = ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json", "c4")
+    limited = replace(ranking, rows=tuple(replace(row, goodput=None) for row in ranking.rows))
+    found = published_beside(limited, reference_results()["sync-vs-gevent"], STACKS)
+    assert found is not None and found.rows[0].here is not None and 0.68 < found.rows[0].here < 0.7
+
+
 def test_nothing_is_beside_what_was_not_published() -> None:
     ranking = ranked({"aiohttp": 1000, "bjoern-wsgi": 690}, "simple-json")
     assert published_beside(ranking, reference_results()["sync-vs-gevent"], STACKS) is None
