@@ -78,7 +78,7 @@ def published_beside(
     for figure in others:
         row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
         gap = gaps.gap(row.service, base.service)
-        here = _here(row, base) or (gap and 1 + gap.value)
+        here = _here(row, base) or (1 + gap.value if gap else None)
         found.append(Beside(row.service, there, here, gap, _sign(there, gap)))
     return Published(base.service, _load(group, figures.values()), tuple(found))
 
