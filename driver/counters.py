@@ -1,0 +1,162 @@
+"""What the kernel counted for a container, by its first process, as text lines `key value`; cgroup v1 and v2.
+
+These lines are the raw files server.before and server.after.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+
+from driver.files import text_of
+
+CGROUPS, PROC = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup"), Path(os.environ.get("PROC_ROOT") or "/proc")
+UNREADABLE = "the container's cgroup cannot be read on this host"
+NOT_FOUND = "/not-found"
+
+
+def is_v2() -> bool:
+    """Whether this host has cgroup version 2."""
+    return (CGROUPS / "cgroup.controllers").exists()
+
+
+def cgroup(pid: int, controller: str) -> Optional[Path]:
+    """The folder of a process; None where it is gone or in the root, whose counters are all of the host's."""
+    for line in (text_of(PROC / str(pid) / "cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if is_v2():
+            root = CGROUPS if not controllers else None
+        else:
+            root = CGROUPS / controller if controller in controllers.split(",") else None
+        if root and path.strip("/"):
+            return root / path.lstrip("/")
+    return None
+
+
+def below_root(pid: int) -> str:
+    """The folder of a process below the root of the CPU counters, for who has that file system mounted elsewhere."""
+    found = cgroup(pid, "cpuacct")
+    return "/" + str(found.relative_to(CGROUPS if is_v2() else CGROUPS / "cpuacct")) if found else NOT_FOUND
+
+
+def counters(pid: int, why_not: str = "") -> str:
+    """All counters of the container of a process. `why_not`: why those of this engine cannot be read."""
+    lines = [f"null {why_not}"] if why_not else list(_v2(pid) if is_v2() else _v1(pid))
+    total = (text_of(PROC / "stat") or "").split("\n", 1)[0]
+    lines += ["proc_stat_cpu " + " ".join(total.split()[1:]), f"irq_time {irq_time()}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _v2(pid: int) -> Iterator[str]:
+    folder = cgroup(pid, "")
+    stat = _pairs(folder / "cpu.stat") if folder else {}
+    if folder is None or not stat:
+        yield f"null {UNREADABLE}"
+        return
+    yield "cgroup v2"
+    yield f"cpu_usage_ns {stat['usage_usec'] * 1000}"
+    yield from _known(stat, "nr_throttled", "nr_throttled")
+    if "throttled_usec" in stat:
+        yield f"throttled_ns {stat['throttled_usec'] * 1000}"
+    yield from _value("memory_peak_bytes", folder / "memory.peak")
+    yield from _value("memory_current_bytes", folder / "memory.current")
+    yield from _known(_pairs(folder / "memory.events"), "oom_kill", "oom_kill")
+    yield from _processes(folder)
+
+
+def _v1(pid: int) -> Iterator[str]:
+    account, cpu, memory = (cgroup(pid, name) for name in ("cpuacct", "cpu", "memory"))
+    usage = list(_value("cpu_usage_ns", account / "cpuacct.usage")) if account else []
+    if account is None or not usage:
+        yield f"null {UNREADABLE}"
+        return
+    yield "cgroup v1"
+    yield from usage
+    stat = _pairs(cpu / "cpu.stat") if cpu else {}
+    yield from _known(stat, "nr_throttled", "nr_throttled")
+    yield from _known(stat, "throttled_time", "throttled_ns")
+    if memory:
+        yield from _value("memory_peak_bytes", memory / "memory.max_usage_in_bytes")
+        yield from _value("memory_current_bytes", memory / "memory.usage_in_bytes")
+        yield from _known(_pairs(memory / "memory.oom_control"), "oom_kill", "oom_kill")
+    yield from _processes(account)
+
+
+def file_memory(pid: int, why_not: str = "") -> str:
+    """The bytes of files that the container has in memory, which the kernel drops when it needs room.
+
+    The first container to read an image's files has them charged to it, and the next ones have not. Empty where unknown.
+    """
+    folder = None if why_not else cgroup(pid, "memory")
+    if folder is None:
+        return ""
+    stat = _pairs(folder / "memory.stat")
+    cache, shared = ("file", "shmem") if is_v2() else ("total_cache", "total_shmem")
+    return f"memory_file_bytes {stat[cache] - stat.get(shared, 0)}\n" if cache in stat else ""
+
+
+def irq_time() -> str:
+    """`apart` where the kernel keeps the time of interrupts out of its tasks' (and cgroups') CPU time, `in_tasks` where
+    not: the report needs it to tell foreign CPU time from the network's.
+    """
+    config = _kernel_config()
+    if "CONFIG_IRQ_TIME_ACCOUNTING=y" in config:
+        return "apart"
+    return "in_tasks" if "CONFIG_TICK_CPU_ACCOUNTING" in config else "unknown"
+
+
+def _kernel_config() -> str:
+    try:
+        return gzip.decompress((PROC / "config.gz").read_bytes()).decode(errors="replace")
+    except (OSError, EOFError):
+        return text_of(Path(f"/boot/config-{os.uname().release}")) or ""
+
+
+def threads_ns(procs: Path) -> Optional[Tuple[int, int]]:
+    """For how long all threads of the processes in a file cgroup.procs have run, and were ready to run without a CPU (the
+    first two fields of schedstat), in ns; None where the kernel has no schedstat.
+    """
+    ran = waited = 0
+    known = False
+    for pid in (text_of(procs) or "").split():
+        for thread in _entries(PROC / pid / "task"):
+            fields = (text_of(PROC / pid / "task" / thread / "schedstat") or "").split()
+            if len(fields) >= 2:
+                known, ran, waited = True, ran + int(fields[0]), waited + int(fields[1])
+    return (ran, waited) if known else None
+
+
+def _processes(folder: Path) -> Iterator[str]:
+    """To see whether one has ended; and the CPU time of each, utime and stime, in clock ticks."""
+    pids = (text_of(folder / "cgroup.procs") or "").split()
+    yield "pids " + " ".join(pids)
+    for pid in pids:
+        # What is behind the name, which may hold anything, begins with field 3.
+        fields = (text_of(PROC / pid / "stat") or "").rpartition(") ")[2].split()
+        if len(fields) > 12:
+            yield f"ticks_{pid} {int(fields[11]) + int(fields[12])}"
+
+
+def _entries(folder: Path) -> Sequence[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return ()
+
+
+def _pairs(path: Path) -> Dict[str, int]:
+    words: List[List[str]] = [line.split() for line in (text_of(path) or "").splitlines()]
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+
+
+def _known(values: Dict[str, int], key: str, name: str) -> Iterator[str]:
+    if key in values:
+        yield f"{name} {values[key]}"
+
+
+def _value(name: str, path: Path) -> Iterator[str]:
+    text = (text_of(path) or "").strip()
+    if text:
+        yield f"{name} {text}"

@@ -1,0 +1,129 @@
+"""The `docker` command line, by one function, and the processes of which nothing outlives its caller."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Union
+
+LOCK = 9
+"""The open file of the run's writer: all that a run starts inherits it (driver/hold.py)."""
+TIMEOUT_S = 600.0
+CONFINED = (
+    *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "4096"),
+    *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
+)
+"""The rights of a container that Compose does not start; services/template.yml has those of the others."""
+
+
+class DockerError(Exception):
+    """A command that failed, in one line."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def last_line(self) -> str:
+        """The last line that holds anything, of what it said."""
+        lines = [line for line in (self.out + "\n" + self.err).splitlines() if line.strip()]
+        return lines[-1].strip() if lines else ""
+
+
+def client() -> str:
+    """The Docker client that the entry script has found."""
+    return os.environ.get("BENCH_DOCKER") or "docker"
+
+
+def reach(context: str) -> List[str]:
+    """The client's options for the engine of a context, or at a URL (ssh://USER@HOST); none for this machine's."""
+    if not context:
+        return []
+    return ["--host", context] if "://" in context else ["--context", context]
+
+
+def spawn(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
+    """In a session of its own: a terminal's Ctrl-C reaches only the driver, which can end all of it (`end`)."""
+    return subprocess.Popen(list(argv), start_new_session=True, pass_fds=_inherited(), **options)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """The process and all that it has started in its session."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def docker(
+    *words: str,
+    context: str = "",
+    check: bool = True,
+    timeout: float = TIMEOUT_S,
+    stdin: Union[bytes, IO[bytes], None] = None,
+    log: Optional[Path] = None,
+    env: Optional[Mapping[str, str]] = None,
+) -> Done:
+    """One command; DockerError where it fails (unless `check` is false) or takes longer than `timeout`, in s.
+
+    An exception that comes meanwhile, a signal's too, ends it. `log` gets all that it says, in place of `Done`. `env`
+    takes the place of the environment.
+    """
+    return run([client(), *reach(context), *words], check=check, timeout=timeout, stdin=stdin, log=log, env=env)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    check: bool = True,
+    timeout: float = TIMEOUT_S,
+    stdin: Union[bytes, IO[bytes], None] = None,
+    log: Optional[Path] = None,
+    env: Optional[Mapping[str, str]] = None,
+) -> Done:
+    """As `docker`, for any command."""
+    pipe = subprocess.PIPE
+    data = stdin if isinstance(stdin, bytes) else None
+    source: Any = pipe if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
+    environ: Optional[Dict[str, str]] = None if env is None else dict(env)
+    if log is None:
+        return _ended(argv, spawn(argv, stdin=source, stdout=pipe, stderr=pipe, env=environ), data, timeout, check)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        done = _ended(argv, spawn(argv, stdin=source, stdout=file, stderr=file, env=environ), data, timeout, check=False)
+    done = Done(done.status, log.read_text(errors="replace")[-65536:], "")
+    if check and done.status:
+        raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
+    return done
+
+
+def _ended(
+    argv: Sequence[str], process: "subprocess.Popen[bytes]", data: Optional[bytes], timeout: float, check: bool
+) -> Done:
+    try:
+        out, err = process.communicate(data, timeout)
+    except subprocess.TimeoutExpired as error:
+        raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
+    finally:
+        end(process)
+    done = Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
+    if check and done.status:
+        raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
+    return done
+
+
+def _inherited() -> List[int]:
+    try:
+        os.fstat(LOCK)
+    except OSError:
+        return []
+    return [LOCK]

@@ -1,0 +1,43 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Optional
+
+
+def save(path: Path, text: str) -> None:
+    """The text into the file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def save_json(path: Path, value: Any) -> None:
+    """The value as a line of JSON."""
+    save(path, json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def text_of(path: Path) -> Optional[str]:
+    """What a file of the kernel's or of a run holds; None where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+
+
+def last_line(path: Path) -> str:
+    """The last line of a file that holds anything; empty where there is none."""
+    lines = [line for line in (text_of(path) or "").splitlines() if line.strip()]
+    return lines[-1] if lines else ""

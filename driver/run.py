@@ -1,0 +1,92 @@
+"""A run, as the host sees it: its folder, project, settings and services."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Dict, Mapping, Optional, Tuple
+
+from driver.failure import USER, Failure
+from driver.files import text_of
+from driver.messages import HOST, Host, Service, host_of, read
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """`settings` are those of knobs.env over the environment: what every command of the run gets. `lane` is 1, or the
+    number of the pair of nodes that this is about; each has its files in a folder of its own and a Compose project.
+    """
+
+    root: Path
+    name: str
+    project: str
+    settings: Mapping[str, str]
+    host: Host
+    lane: int = 1
+
+    @property
+    def folder(self) -> Path:
+        """results/RUN."""
+        return self.root / "results" / self.name
+
+    @property
+    def lane_folder(self) -> Path:
+        """Where a lane has its own files; the first one in the run's folder itself."""
+        return self.folder if self.lane == 1 else self.folder / "lanes" / str(self.lane)
+
+    @property
+    def services(self) -> Mapping[str, Service]:
+        """All services by name."""
+        return self.host.services
+
+    @property
+    def dependencies(self) -> Tuple[str, ...]:
+        """What runs for the length of the run: load generator, database, upstream, and own-NAME of a user's app."""
+        return self.host.dependencies
+
+    @property
+    def own_services(self) -> Tuple[str, ...]:
+        """The Compose services that a user's own app brings along."""
+        return tuple(name for name in self.dependencies if name.startswith("own-"))
+
+    def setting(self, name: str, default: str = "") -> str:
+        """A setting's value."""
+        return self.settings.get(name) or default
+
+    def container(self, service: str, number: int = 1) -> str:
+        """The name that Compose gives its container."""
+        return f"{self.project}-{service}-{number}"
+
+    def service_folder(self, service: str) -> Path:
+        """Where the raw files about a service itself are."""
+        return self.folder / "raw" / "services" / service
+
+    def failed(self, service: str) -> bool:
+        """Whether the service has failed, and is not loaded."""
+        return (self.service_folder(service) / "failure.json").exists()
+
+    def on_lane(self, lane: int) -> "Run":
+        """The same run, on another pair of nodes."""
+        first = self.project if self.lane == 1 else self.project.rpartition("-lane")[0]
+        return replace(self, lane=lane, project=first if lane == 1 else f"{first}-lane{lane}")
+
+
+def open_run(name: str, root: Optional[Path] = None) -> Run:
+    """The run in results/NAME; Failure where it is none."""
+    root = root or Path(os.environ.get("BENCH_ROOT") or ROOT)
+    folder = root / "results" / name
+    facts = read(folder / HOST)
+    if facts is None:
+        raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {HOST}")
+    # Another clone's run may have begun in the same second, and have the same name.
+    project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
+    return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))
+
+
+def _knobs(folder: Path) -> Dict[str, str]:
+    pairs = (line.split("=", 1) for line in (text_of(folder / "knobs.env") or "").splitlines() if "=" in line)
+    return {name: value for name, value in pairs}
