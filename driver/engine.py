@@ -46,7 +46,8 @@ class Engine(Protocol):
         """Fresh containers of them, and of so many load generators (0: the one that is up stays).
 
         `any_cpu`: until they are pinned they may use every CPU, as while they import their modules. With several services,
-        one that cannot start keeps no other from it. `host_network`: the load comes from the host's network.
+        one that cannot start keeps no other from it. `host_network`: the load comes from the host's network. Where the step
+        as a whole cannot be started, none of them is `up`.
         """
 
     def pin(self, services: Sequence[str]) -> None:
@@ -92,10 +93,26 @@ class Engine(Protocol):
         """They are removed."""
 
     def check(self, step_failed: bool = False) -> None:
-        """Failure where a machine of the run is lost, so that what happened meanwhile is nobody's fault."""
+        """Failure where a machine of the run is lost, so that what happened meanwhile is nobody's fault; of this machine's
+        engine that is asked only where a step has failed as a whole, such as with a DockerError.
+        """
+
+    def address(self, service: str) -> str:
+        """HOST:PORT at which the load generator reaches it."""
 
     def answers_at_home(self, service: str) -> bool:
         """Whether it answers on its own machine, though it did not to the load generator's."""
+
+    def on_host_network(self, beside: Sequence[str] = ()) -> "AbstractContextManager[None]":
+        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets, and knows the
+        addresses of the services beside them.
+        """
+
+    def save_provenance(self, service: str) -> None:
+        """What it is made of, in raw/services/NAME; Failure where its image is not the one that the run began with."""
+
+    def start_dependencies(self) -> None:
+        """What all services need, until it can be used; Failure where it cannot."""
 
     def revive(self) -> Tuple[str, ...]:
         """Starts again what all services need and has ended; its names."""
