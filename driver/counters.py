@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -14,6 +15,9 @@ from driver.files import text_of
 
 CGROUPS, PROC = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup"), Path(os.environ.get("PROC_ROOT") or "/proc")
 UNREADABLE = "the container's cgroup cannot be read on this host"
+SHARED = (
+    "this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
+)
 NOT_FOUND = "/not-found"
 
 
@@ -39,6 +43,15 @@ def below_root(pid: int) -> str:
     """The folder of a process below the root of the CPU counters, for who has that file system mounted elsewhere."""
     found = cgroup(pid, "cpuacct")
     return "/" + str(found.relative_to(CGROUPS if is_v2() else CGROUPS / "cpuacct")) if found else NOT_FOUND
+
+
+def unreadable(container: str, pid: int) -> str:
+    """Why no cgroup of an engine can be read, by the id and first process of one of its containers; empty where they can.
+
+    A process of another machine, or a cgroup that the container shares with the engine and all others, would give figures of
+    something else.
+    """
+    return "" if container in below_root(pid) else SHARED
 
 
 def counters(pid: int, why_not: str = "") -> str:
@@ -101,15 +114,16 @@ def irq_time() -> str:
     """`apart` where the kernel keeps the time of interrupts out of its tasks' (and cgroups') CPU time, `in_tasks` where
     not: the report needs it to tell foreign CPU time from the network's.
     """
-    config = _kernel_config()
+    config = _kernel_config(PROC)
     if "CONFIG_IRQ_TIME_ACCOUNTING=y" in config:
         return "apart"
     return "in_tasks" if "CONFIG_TICK_CPU_ACCOUNTING" in config else "unknown"
 
 
-def _kernel_config() -> str:
+@lru_cache(maxsize=None)
+def _kernel_config(proc: Path) -> str:
     try:
-        return gzip.decompress((PROC / "config.gz").read_bytes()).decode(errors="replace")
+        return gzip.decompress((proc / "config.gz").read_bytes()).decode(errors="replace")
     except (OSError, EOFError):
         return text_of(Path(f"/boot/config-{os.uname().release}")) or ""
 
@@ -130,7 +144,10 @@ def threads_ns(procs: Path) -> Optional[Tuple[int, int]]:
 
 def _processes(folder: Path) -> Iterator[str]:
     """To see whether one has ended; and the CPU time of each, utime and stime, in clock ticks."""
-    pids = (text_of(folder / "cgroup.procs") or "").split()
+    procs = text_of(folder / "cgroup.procs")
+    if procs is None:
+        return
+    pids = procs.split()
     yield "pids " + " ".join(pids)
     for pid in pids:
         # What is behind the name, which may hold anything, begins with field 3.

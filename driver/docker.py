@@ -81,6 +81,13 @@ def docker(
     return run([client(), *reach(context), *words], check=check, timeout=timeout, stdin=stdin, log=log, env=env)
 
 
+def answers() -> bool:
+    """Whether this machine's engine does."""
+    with suppress(OSError, DockerError):
+        return not docker("version", "--format", "{{.Server.Version}}", check=False).status
+    return False
+
+
 def run(
     argv: Sequence[str],
     *,

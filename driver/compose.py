@@ -1,0 +1,95 @@
+"""Docker Compose as this project calls it, and the tools' container, where `python3 -m bench` runs."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Sequence, Union
+
+from driver import kind
+from driver.docker import CONFINED, Done, docker
+from driver.failure import USER, Failure
+from driver.files import save, text_of
+from driver.run import Run
+
+FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "0")
+"""How Compose starts a new container."""
+TOOLS = "bench/loadgen"
+FILE = "compose.yml"
+"""All that a run starts, as Compose has resolved it; in the folder of the run or of its lane."""
+
+
+def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] = (), **options: Any) -> Done:
+    """Compose on this run's own resolved file, and on no other but these. `options` are those of `docker`."""
+    env_file = run.host.own_app.env_file if run.host.own_app else ""
+    more = ["--env-file", env_file] if env_file else []
+    argv = ["compose", "--project-name", run.project, *_files([run.lane_folder / FILE, *files]), *more, *words]
+    return docker(*argv, context=context, env=environment(run), **options)
+
+
+def project_compose(where: Union[Run, Path], *words: str, services: str = "bench", **options: Any) -> Done:
+    """Compose on the project's own files, with every setting. A run's services come in a file of its own.
+
+    `where`: a run, with its settings, or the project's folder. `services`: which file of services is read too.
+    """
+    root, env = (where.root, environment(where)) if isinstance(where, Run) else (where, dict(os.environ))
+    argv = ["compose", "--project-directory", str(root), *_files([root / "docker-compose.yml"])]
+    for file in (root / ".env", root / "services" / ".env"):
+        argv += ["--env-file", str(file)] if file.is_file() else []
+    return docker(*argv, *words, env={**options.pop("env", env), "COMPOSE_SERVICES": services}, **options)
+
+
+def resolved(run: Run, form: str = "yaml") -> str:
+    """All that this run starts or builds, as Compose resolves it with the run's settings; as yaml or json."""
+    files = [run.folder / "services.yml"]
+    own = run.folder / "app" / "services.json"
+    if (text_of(own) or "").strip():
+        files.append(own)
+    built = [service.build for service in run.services.values() if service.build]
+    # The load generator for a target is in the host's network, and reaches the services beside it from there.
+    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true"}
+    words = ["--project-name", run.project, *_files(files), "--profile", "*", "config", "--format", form]
+    return project_compose(run, *words, *run.dependencies, "null", *run.host.containers, *built, env=env).out
+
+
+def need_compose(run: Run) -> None:
+    """The file that `run_compose` reads, of a run on this machine that has none yet."""
+    if not text_of(run.folder / FILE):
+        save(run.folder / FILE, resolved(run))
+
+
+def environment(run: Run) -> Dict[str, str]:
+    """The run's settings, without what is set here under the names of a user's own environment file: their values are those of
+    the file, and in no other.
+    """
+    own = run.host.own_app.variables if run.host.own_app else ()
+    return {name: value for name, value in {**run.settings, **kind.environment()}.items() if name not in own}
+
+
+def in_tools(
+    where: Union[Run, Path], *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
+) -> Done:
+    """One command in a container of the tools' image, the project read-only at /bench and results/ writable, as the user who
+    runs the driver. No network. Its label says for which run. `options` are those of `docker`.
+    """
+    root, project = (where.root, where.project) if isinstance(where, Run) else (where, "")
+    nofile = (where.setting("NOFILE") if isinstance(where, Run) else "") or setting(root, "NOFILE")
+    # The one setting that is used before the planner has checked them all.
+    if not re.fullmatch(r"[1-9][0-9]*", nofile):
+        raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
+    argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
+    argv += ["--ulimit", f"nofile={nofile}", "--user", kind.results_user(), "--workdir", "/bench", *CONFINED]
+    argv += ["--tmpfs", "/tmp:exec", "--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
+    return docker(*argv, *docker_options, image, *words, **options)
+
+
+def setting(root: Path, name: str) -> str:
+    """A setting's value from the environment, else from the project's .env."""
+    lines = (text_of(root / ".env") or "").splitlines()
+    there = [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")]
+    return os.environ.get(name) or (there[-1] if there else "")
+
+
+def _files(paths: Sequence[Path]) -> List[str]:
+    return [word for path in paths for word in ("--file", str(path))]

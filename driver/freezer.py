@@ -1,0 +1,148 @@
+"""Freezes services while their load tools end, so that no response from after their turns is counted, and says how long their
+threads waited for a CPU. `bench/load/freezer.py` asks for both, through two pipes in the run's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Callable, Dict, Iterator, Mapping, Set, Union
+
+from driver import counters
+from driver.docker import LOCK
+
+ASK, TOLD = "freeze.ask", "freeze.told"
+"""A line `freeze NAME...` or `thaw NAME...`, and the names for which it was done; `threads NAME`, and the name with two
+numbers.
+"""
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TRIES, WAIT_S = 500, 0.001
+
+
+class Freezer:
+    """The kernel freezes a container in a millisecond where this may write to its cgroup; the engine takes a tenth of a second.
+
+    `pids`: first processes by service. `pause`: the engine's `pause NAME` or `unpause NAME`, and whether it was done.
+    """
+
+    def __init__(self, pids: Mapping[str, int], pause: Callable[[str, str], bool]) -> None:
+        folders = {name: counters.cgroup(pid, "freezer") for name, pid in pids.items()}
+        self._folders: Dict[str, Path] = {name: folder for name, folder in folders.items() if folder}
+        self._pause = pause
+        self._frozen: Set[str] = set()
+
+    def answer(self, line: str) -> str:
+        """Does what a line asks for; the line that says for which services it was done."""
+        verb, *names = line.split(" ")
+        done = {"freeze": self._freeze, "thaw": self._thaw, "threads": self._threads}.get(verb)
+        return " ".join([verb, *(words for name in names if done and (words := done(name)))])
+
+    def thaw_all(self, perhaps: bool = False) -> None:
+        """Nothing is left frozen; `perhaps`: nor what may be."""
+        for name in list(self._folders if perhaps else self._frozen):
+            self._thaw(name)
+
+    def _freeze(self, name: str) -> str:
+        # Known before it is: whatever comes meanwhile, it is thawed.
+        self._frozen.add(name)
+        if self._set(name, frozen=True):
+            return name
+        self._frozen.discard(name)
+        return ""
+
+    def _thaw(self, name: str) -> str:
+        if not self._set(name, frozen=False):
+            return ""
+        self._frozen.discard(name)
+        return name
+
+    def _threads(self, name: str) -> str:
+        folder = self._folders.get(name)
+        found = counters.threads_ns(folder / "cgroup.procs") if folder else None
+        return f"{name} {found[0]} {found[1]}" if found else ""
+
+    def _set(self, name: str, *, frozen: bool) -> bool:
+        """Whether all of its processes are frozen (or are not any more) from now on."""
+        folder = self._folders.get(name)
+        if folder is None:
+            return False
+        if counters.is_v2():
+            file, said = folder / "cgroup.freeze", folder / "cgroup.events"
+            word, wanted = str(int(frozen)), f"frozen {int(frozen)}"
+        else:
+            file = said = folder / "freezer.state"
+            word = wanted = "FROZEN" if frozen else "THAWED"
+        if not os.access(file, os.W_OK):
+            return self._pause("pause" if frozen else "unpause", name)
+        with suppress(OSError):
+            file.write_text(f"{word}\n")
+            for _ in range(TRIES):
+                if wanted in said.read_text().splitlines():
+                    return True
+                time.sleep(WAIT_S)
+        return False
+
+
+@contextmanager
+def served(folder: Path, freezer: Freezer) -> Iterator[None]:
+    """While this is open, a process does what is asked through the pipes in this folder. It leaves nothing frozen, whatever
+    becomes of this one: the kernel tells it by the end of a pipe.
+    """
+    pipes = [folder / name for name in (ASK, TOLD)]
+    for pipe in pipes:
+        _remove(pipe)
+        os.mkfifo(pipe)
+        pipe.chmod(0o666)
+    over, ours = os.pipe()
+    child = os.fork()
+    if not child:
+        _be_server(folder, freezer, over, ours)
+    os.close(over)
+    try:
+        yield
+    finally:
+        os.close(ours)
+        if os.waitpid(child, 0)[1]:
+            freezer.thaw_all(perhaps=True)
+        for pipe in pipes:
+            _remove(pipe)
+
+
+def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
+    """In the child, which ends here. It is none of the run's writers, which are killed where a run is taken away."""
+    status = 1
+    try:
+        for number in ENDS:
+            signal.signal(number, signal.SIG_IGN)
+        os.setsid()
+        os.close(theirs)
+        with suppress(OSError):
+            os.close(LOCK)
+        try:
+            _serve(folder, freezer, over)
+        finally:
+            freezer.thaw_all()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _serve(folder: Path, freezer: Freezer, over: int) -> None:
+    # Both ends of each: to open one end alone would wait for the other.
+    ask, told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
+    said = b""
+    while over not in select.select([over, ask], [], [])[0]:
+        said += os.read(ask, 65536)
+        *lines, said = said.split(b"\n")
+        for line in lines:
+            with suppress(BlockingIOError):
+                os.write(told, (freezer.answer(line.decode()) + "\n").encode())
+
+
+def _remove(path: Union[str, Path]) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
