@@ -13,45 +13,36 @@
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
-# shellcheck source=scripts/lib/images.sh
-source "${BASH_SOURCE[0]%/*}/lib/images.sh"
-# shellcheck source=scripts/lib/run.sh
-source "${BASH_SOURCE[0]%/*}/lib/run.sh"
-# shellcheck source=scripts/lib/shutdown.sh
-source "${BASH_SOURCE[0]%/*}/lib/shutdown.sh"
-# shellcheck source=scripts/lib/verify.sh
-source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
-jobs='' names=() quiet=()
+options=() names=() held=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--jobs) jobs=${2:-} && shift ;;
-	--all) names+=('*') quiet=(--quiet) ;;
-	--quiet) quiet=(--quiet) ;;
+	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
+	--jobs)
+		[[ ${2:-} ]] || fail 2 "--jobs needs a number"
+		[[ $2 =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$2' is not a number from 1 to 99"
+		options+=(--jobs "$2")
+		shift
+		;;
+	--all) names+=('*') options+=(--quiet) ;;
+	--quiet) options+=(--quiet) ;;
 	*) names+=("$1") ;;
 	esac
-	shift || fail 2 "--jobs needs a number"
+	shift
 done
-[[ -z $jobs || $jobs =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$jobs' is not a number from 1 to 99"
-((${#names[@]})) || fail 2 "which services? see --help"
+cd "$root"
 
+if [[ $held ]]; then
+	python3 -m driver build "$held" && python3 -m driver begin "$held" || exit
+	exec python3 -m driver verify "$held" --contract "${options[@]}"
+fi
+
+((${#names[@]})) || fail 2 "which services? see --help"
 "$root/scripts/setup.sh"
 find_docker
 run=$(plan_verb contract "${names[@]}")
-
-verify_all() {
-	local status=0
-	[[ $jobs ]] || jobs=$(jobs_at_a_time)
-	build_services
-	start_dependencies
-	verify_services "$jobs" --contract
-	bench summary "$run" "${quiet[@]}" || status=$?
-	((status == 0)) || exit "$status"
-}
-
-open_run "$run"
-in_run verify_all
+exec python3 -m driver hold "$run" -- scripts/verify.sh --held "$run" "${options[@]}"

@@ -1,0 +1,122 @@
+"""The images of a run's services: had where the run goes on, else built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import Iterable, List, Sequence, Set
+
+from driver.docker import docker, end, spawn
+from driver.engine import Engine
+from driver.engines import engine_of
+from driver.failure import RUN, USER, Failure, say
+from driver.files import save, text_of
+from driver.own_app import build_own_services
+from driver.ready import leave_out
+from driver.run import Run, open_run
+from driver.target_answers import check_targets
+from driver.together import together
+
+AT_ONCE = 16
+"""BuildKit has lost track of more."""
+LONGEST_S = 86400
+BASES = """set -Eeuo pipefail
+source "$1/scripts/lib/bases.sh"
+trap_errors
+find_docker
+missing_bases "${@:2}"
+"""
+
+
+def main(argv: List[str]) -> int:
+    """`build RUN`: servers that already run answer, and all else has an image or has failed."""
+    engine = engine_of(open_run(argv[0]))
+    ask_again(engine)
+    check_targets(engine)
+    build_services(engine)
+    build_own_services(engine.run)
+    return 0
+
+
+def ask_again(engine: Engine) -> None:
+    """In a run that goes on, services that failed and may pass now are tried again."""
+    if any(engine.run.failed(service) for service in engine.run.services):
+        done = engine.bench("retry", engine.run.name)
+        if done.status:
+            raise Failure(RUN, done.last_line)
+        if done.out.strip():
+            say(done.out.strip())
+
+
+def build_services(engine: Engine) -> None:
+    """Their bases, then the images. Services that differ in settings alone share an image."""
+    here = engine.run
+    bases = {here.services[service].base for service in here.host.containers}
+    lacks = missing_bases(here.root, bases) if bases else set()
+    wanted, there = [], set()
+    for service in here.host.containers:
+        facts = here.services[service]
+        if facts.base in lacks:
+            leave_out(engine, service, "base", facts.base)
+            continue
+        wanted.append(facts.build)
+        if _restored(here, service):
+            there.add(facts.build)
+    wanted = [build for build in dict.fromkeys(wanted) if build not in there]
+    if wanted:
+        say(f"building {len(wanted)} services")
+    for begin in range(0, len(wanted), AT_ONCE):
+        _build_batch(engine, wanted[begin : begin + AT_ONCE])
+
+
+def missing_bases(root: Path, names: Iterable[str]) -> Set[str]:
+    """Gets all of these base images at once; those that cannot be had. The scripts share this with setup."""
+    words = ["bash", "-c", BASES, "build", str(root), *sorted(names)]
+    process = spawn(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        out, _ = process.communicate()
+    finally:
+        end(process)
+    if process.returncode:
+        raise Failure(USER if process.returncode == USER else RUN, "the base images cannot be had; the lines above say why")
+    return set(out.decode().split())
+
+
+def _restored(here: Run, service: str) -> bool:
+    """The image that the run began with, if that is still here: built again, the same files may have another id."""
+    image = (text_of(here.service_folder(service) / "image.id") or "").strip()
+    return bool(image) and docker("tag", image, here.services[service].image, check=False).status == 0
+
+
+def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
+    """All at once; where that fails, each by itself."""
+    log = engine.run.folder / "build.log"
+    before = text_of(log) or ""
+    failed = _build(engine.run, builds, log)
+    save(log, before + (text_of(log) or ""))
+    if failed:
+        together(partial(_build_alone, engine), builds, len(os.sched_getaffinity(0)))
+
+
+def _build_alone(engine: Engine, build: str) -> None:
+    """One image, of all services that have it."""
+    here = engine.run
+    log = here.service_folder(build) / "build.log"
+    if not _build(here, [build], log):
+        return
+    for service in here.host.containers:
+        if here.services[service].build == build:
+            if service != build:
+                save(here.service_folder(service) / "build.log", text_of(log) or "")
+            leave_out(engine, service, "build")
+
+
+def _build(here: Run, builds: Sequence[str], log: Path) -> bool:
+    """Whether it failed. Under one project for all runs, as Compose writes its name into the images: what is the same is to
+    have the same id in every run.
+    """
+    words = ("compose", "--project-name", "bench", "--file", str(here.folder / "compose.yml"))
+    done = docker(*words, "build", "--progress", "plain", *builds, check=False, timeout=LONGEST_S, log=log)
+    return done.status != 0

@@ -1,0 +1,151 @@
+"""An engine that only pretends, for what is done with services before their load; and a docker that does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from driver.docker import Done, DockerError
+from driver.engine import Started, State
+from driver.messages import Host, OwnApp, Service
+from driver.run import Run
+
+
+def made_run(root: Path, *services: str, own_app: OwnApp | None = None, targets: Sequence[str] = (), **more: Any) -> Run:
+    """A run of these services, and of servers that already run."""
+    known = {
+        name: Service(image=f"bench/{name}", build=name, base="python:3.13-slim", framework="flask", routes=("json",))
+        for name in services
+    }
+    known |= {name: Service(url="http://127.0.0.1:8000") for name in targets}
+    own = ("own-redis",) if own_app else ()
+    settings = {"READY_TIMEOUT": "3"}
+    run = Run(root, "a-run", "bench-a-run", settings, Host(known, ("loadgen", *own), own_app=own_app, **more))
+    for name in known:
+        run.service_folder(name).mkdir(parents=True)
+    return run
+
+
+def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
+    """The file with its calls, a line each. What the script says is done with each of them."""
+    calls, docker = folder / "docker.calls", folder / "docker"
+    docker.write_text(f'#!/usr/bin/env bash\nprintf "%s\\n" "${{*//$\'\\n\'/ }}" >>{calls}\n{script}\n')
+    docker.chmod(0o755)
+    calls.touch()
+    monkeypatch.setenv("BENCH_DOCKER", str(docker))
+    return calls
+
+
+class PretendEngine:
+    """Notes what it is asked, in a file, as that may be done side by side by processes.
+
+    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `silent` gives no answer, `lost` gives
+    it at home alone, `broken` does not start, `killed` had to be killed when it was to end. `revived` is what has ended by
+    each time that this is asked. `said` is what Python says to a verb.
+    """
+
+    def __init__(self, run: Run, verifier: Mapping[str, Sequence[int]] | None = None, **services: Sequence[str]) -> None:
+        self.run, self.verifier, self.services = run, verifier or {}, services
+        self.revived: list[tuple[str, ...]] = []
+        self.said: dict[str, Done] = {}
+        self.refuses = ""
+
+    def calls(self, *first: str) -> list[str]:
+        """What was asked, of these alone if there are any."""
+        file = self.run.folder / "calls"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [line for line in lines if not first or line.split()[0] in first]
+
+    def _note(self, *words: str) -> None:
+        with (self.run.folder / "calls").open("a") as file:
+            file.write(" ".join(words) + "\n")
+
+    def _is(self, what: str, service: str) -> bool:
+        return service in self.services.get(what, ())
+
+    def start(self, services: Sequence[str], **options: Any) -> Started:
+        (service,) = services
+        self._note("start", service)
+        if self._is("broken", service):
+            raise DockerError("no such image")
+        return Started([service], started_ns={service: 5})
+
+    def stop(self, services: Sequence[str]) -> None:
+        self._note("stop", *services)
+
+    def save_provenance(self, service: str) -> None:
+        self._note("provenance", service)
+        if self.refuses:
+            raise DockerError(self.refuses)
+
+    def start_dependencies(self) -> None:
+        self._note("dependencies")
+
+    def revive(self) -> tuple[str, ...]:
+        self._note("revive")
+        return self.revived.pop(0) if self.revived else ()
+
+    def address(self, service: str) -> str:
+        return f"{service}:8080"
+
+    def answers_at_home(self, service: str) -> bool:
+        return self._is("lost", service)
+
+    def is_running(self, service: str) -> bool:
+        return not self._is("silent", service) and not self._is("lost", service)
+
+    def state_lines(self, service: str, state: State | None = None) -> str:
+        self._note("state", service)
+        return "memory_current_bytes 7\n"
+
+    def file_memory(self, service: str) -> str:
+        return "memory_file_bytes 2\n"
+
+    def limits(self, service: str) -> str:
+        return "nofile 1024\n"
+
+    def log(self, service: str) -> str:
+        return f"last words of {service}\n"
+
+    @contextmanager
+    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
+        self._note("host-network begins")
+        yield
+        self._note("host-network ends")
+
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", **options: Any) -> Done:
+        done = self._verified(words) if words[3] == "verify" else self._answered(words)
+        if log:
+            log.write_text(done.out)
+        return done
+
+    def _answered(self, words: Sequence[str]) -> Done:
+        if words[0] == "sh":
+            service = words[3].removeprefix("http://").partition(":")[0]
+            return Done(1, "", "") if not self.is_running(service) else Done(0, "", "")
+        self._note(*words[3:])
+        return self.said.get(" ".join(words[3:]), Done(0, "", ""))
+
+    def _verified(self, words: Sequence[str]) -> Done:
+        service = words[words.index("--service") + 1]
+        before = len([line for line in self.calls("verify") if line == f"verify {service}"])
+        self._note("verify", service)
+        folder = self.run.service_folder(service)
+        assert words[-2:] == ["--failure", f"results/a-run/raw/services/{service}/failure.json"]
+        (folder / "verify.json").write_text("{}")
+        statuses = list(self.verifier.get(service, ()))
+        status = statuses[before] if before < len(statuses) else 0
+        # Cut by the engine, it has nothing to say.
+        if status not in (0, 126):
+            (folder / "failure.json").write_text("{}")
+        return Done(status, "1 check\n5 passed\n", "")
+
+    def bench(self, *words: str, stdin: bytes = b"") -> Done:
+        self._note(*words)
+        if words[0] == "service-failed":
+            (self.run.service_folder(words[2]) / "failure.json").write_text(json.dumps({"detail": f"{words[3]} failed"}))
+            return Done(0, f"{words[2]}: {words[3]} failed\n", "")
+        return self.said.get(" ".join(words), Done(0, "", ""))

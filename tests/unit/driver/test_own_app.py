@@ -1,0 +1,133 @@
+"""A user's own app before its load, and servers that already run beside it; containers only pretend."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pretend_engine import PretendEngine, made_run, pretend_docker
+
+from driver import begin, own_answers, own_app, target_answers
+from driver.docker import Done
+from driver.failure import Failure
+from driver.messages import OwnApp
+
+APP = OwnApp("main:app", "/shop", before="./load rows")
+COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "
+
+
+def engine_with(root: Path, *targets: str, app: OwnApp | None = APP, **services: list[str]) -> PretendEngine:
+    return PretendEngine(made_run(root, "a", "b", "c", "d", own_app=app, targets=targets), **services)
+
+
+def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = pretend_docker(tmp_path, monkeypatch, "echo said")
+    engine = engine_with(tmp_path)
+    (engine.run.service_folder("a") / "failure.json").write_text("{}")
+    monkeypatch.setattr(begin, "open_run", lambda name: engine.run)
+    monkeypatch.setattr(begin, "engine_of", lambda run: engine)
+    assert begin.main(["a-run"]) == 0
+    compose = COMPOSE.format(engine.run.folder)
+    once = "run --rm --no-deps --no-TTY --name bench-a-run-once --entrypoint  b"
+    assert calls.read_text().splitlines() == [
+        f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis",
+        f"{compose}{once} python3 -c import app",
+        "rm --force --volumes bench-a-run-once",
+        f"{compose}{once} sh -c {own_app.BEFORE}./load rows",
+        "rm --force --volumes bench-a-run-once",
+    ]
+    assert engine.calls() == ["dependencies", "start b", "own-answers record a-run b", "stop b"]
+    assert (engine.run.folder / "app/import.txt").read_text() == "said\n"
+    assert (engine.run.service_folder("b") / "server.log").read_text() == "last words of b\n"
+    assert capsys.readouterr().err == "before the load: ./load rows\nright answers recorded on b\n"
+    (engine.run.folder / "app/answers.json").write_text("{}")
+    own_app.ready_own_app(engine)
+    assert len(calls.read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }', "--compose: redis is unhealthy; last words: "),
+        ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
+        ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
+        (
+            '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
+            "main:app does not import: not done after 0.2 s; its last words: it waits",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_with_the_apps_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, words: str
+) -> None:
+    pretend_docker(tmp_path, monkeypatch, script)
+    engine = engine_with(tmp_path)
+    if "waits" in script:
+        engine.run.settings["IMPORT_TIMEOUT"] = "0.2"  # type: ignore[index]
+    for name in ("import", "before"):
+        trace = Done(0, "Traceback:\n  main.py\nValueError: no luck (main.py, line 1)\n", "")
+        engine.said[f"own-trace results/a-run/app/{name}.txt"] = trace
+    with pytest.raises(Failure) as raised:
+        own_app.ready_own_app(engine)
+    assert (raised.value.status, raised.value.words) == (2, words)
+    assert ("Traceback:\n  main.py\n" in capsys.readouterr().err) == ("no luck" in words)
+
+
+def test_where_no_server_could_be_built_the_reason_of_the_first_is_said(tmp_path: Path) -> None:
+    engine = engine_with(tmp_path)
+    for name in engine.run.services:
+        (engine.run.service_folder(name) / "failure.json").write_text(json.dumps({"detail": f'no "wheel" of {name}'}))
+    with pytest.raises(Failure, match='^no server could be built with main:app: no "wheel" of a$'):
+        own_app.ready_own_app(engine)
+
+
+def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path: Path) -> None:
+    engine = engine_with(tmp_path, broken=["a"], silent=["b"])
+    own_answers.record_answers(engine, "abcd")
+    assert engine.calls("own-answers") == ["own-answers record a-run c"]
+    failures = [f"service-failed a-run {name} answer 3" for name in "ab"]
+    assert engine.calls("service-failed") == failures
+    with pytest.raises(Failure, match="^main:app gives no answer on any of a b a$"):
+        own_answers.record_answers(engine, "abac")
+    engine.said["own-answers record a-run c"] = Done(1, "GET / gives 500\n", "")
+    with pytest.raises(Failure, match="^GET / gives 500$"):
+        own_answers.record_answers(engine, "c")
+
+
+def test_one_that_answers_otherwise_has_failed(tmp_path: Path) -> None:
+    engine = engine_with(tmp_path)
+    engine.said["own-answers check a-run b"] = Done(1, "GET / gives 404\n", "")
+    for name in "ab":
+        own_answers.check_own_answers(engine, name)
+    assert engine.calls("service-failed") == ["service-failed a-run b verification"]
+    assert (engine.run.service_folder("b") / "verify.txt").read_text() == "GET / gives 404\n"
+    assert not engine.run.failed("a")
+
+
+def test_a_server_that_already_runs_and_does_not_answer_ends_a_run_that_begins_and_is_said_in_one_that_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = engine_with(tmp_path, "target-1")
+    target_answers.check_targets(engine)
+    steps = ["host-network begins", "target-answers a-run target-1", "host-network ends"]
+    assert engine.calls() == steps
+    engine.said[steps[1]] = Done(1, "target-1: does not answer: GET /\n", "")
+    target_answers.check_targets(engine)
+    assert capsys.readouterr().err == "target-1: does not answer: GET /\n"
+    engine.said[steps[1]] = Done(2, "bench: --target http://127.0.0.1:8000 does not answer\n", "")
+    with pytest.raises(Failure, match="^--target http://127.0.0.1:8000 does not answer$") as raised:
+        target_answers.check_targets(engine)
+    assert raised.value.status == 2
+
+
+def test_beside_an_own_app_it_has_to_answer_as_the_app_does(tmp_path: Path) -> None:
+    alone = engine_with(tmp_path / "alone", "target-1", app=None)
+    target_answers.verify_targets(alone)
+    assert alone.calls() == []
+    engine = engine_with(tmp_path, "target-1", "target-2")
+    (engine.run.service_folder("target-2") / "failure.json").write_text("{}")
+    target_answers.verify_targets(engine)
+    assert engine.calls() == ["host-network begins", "own-answers check a-run target-1", "host-network ends"]

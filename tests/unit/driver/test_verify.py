@@ -1,0 +1,166 @@
+"""Which services are verified, in which order, how often, and what of them is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pretend_engine import PretendEngine, made_run
+
+from driver import shutdown, sockets, verify
+from driver.docker import Done
+from driver.engine import State
+from driver.failure import Failure
+
+
+def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> PretendEngine:
+    verify.verify_services(engine, jobs, contract)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("statuses", "again", "failures"),
+    [
+        ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
+        ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # cut by the engine
+        ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
+        ({"c": [137]}, [], ["c verification 137"]),
+    ],
+)
+def test_what_was_late_or_cut_beside_others_is_verified_once_more_alone_after_them(
+    tmp_path: Path, statuses: dict[str, list[int]], again: list[str], failures: list[str]
+) -> None:
+    engine = verified(PretendEngine(made_run(tmp_path, "a", "b", "c"), statuses))
+    order = [line.split()[1] for line in engine.calls("verify")]
+    assert sorted(order[:3]) == ["a", "b", "c"]
+    assert order[3:] == again
+    assert sorted(engine.calls("service-failed")) == [f"service-failed a-run {line}" for line in failures]
+    run = engine.run
+    assert [name for name in "abc" if (run.service_folder(name) / "beside").exists()] == again
+    assert [name for name in "abc" if run.failed(name)] == [line[0] for line in failures]
+    for name in again:
+        assert (run.service_folder(name) / "beside/verify.txt").read_text() == "1 check\n5 passed\n"
+
+
+def test_what_is_late_alone_has_failed(tmp_path: Path) -> None:
+    for run, jobs in ((made_run(tmp_path / "one", "a"), 4), (made_run(tmp_path / "two", "a", "b"), 1)):
+        engine = verified(PretendEngine(run, {"a": [3]}), jobs)
+        assert engine.calls("verify").count("verify a") == 1
+        assert engine.calls("service-failed") == ["service-failed a-run a verification 3"]
+        assert not (run.service_folder("a") / "beside").exists()
+        assert (run.service_folder("a") / "state.txt").read_text() == "memory_current_bytes 7\n"
+
+
+def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = verified(PretendEngine(made_run(tmp_path, "a")))
+    steps = ["provenance a", "start a", "state a", "state a", "verify a", "stop a", "revive", "revive"]
+    assert engine.calls() == steps
+    folder = engine.run.service_folder("a")
+    assert (folder / "idle.txt").read_text() == "memory_current_bytes 7\nmemory_file_bytes 2\n"
+    assert (folder / "limits.txt").read_text() == "nofile 1024\n"
+    assert not (folder / "answer.txt").exists()
+    assert capsys.readouterr().err == "a: verified (5 passed)\n"
+    verified(engine)
+    assert engine.calls()[len(steps) :] == ["provenance a", "revive", "revive"]
+
+
+def test_a_check_of_the_contract_alone_reads_the_sockets_before_the_service_is_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    monkeypatch.setattr(verify, "check_sockets", lambda engine, name: engine._note("sockets", name))
+    monkeypatch.setattr(verify, "end_under_load", lambda engine, name, crowd: engine._note("ends", name))
+    monkeypatch.setattr(verify, "engine_of", lambda run: engine)
+    monkeypatch.setattr(verify, "open_run", lambda name: engine.run)
+    engine.said["summary a-run --quiet"] = Done(1, "services: 0 passed, 1 failed\n", "")
+    assert verify.main(["a-run", "--contract", "--quiet"]) == 1
+    assert engine.calls()[:5] == ["start a", "verify a", "sockets a", "ends a", "stop a"]
+    assert capsys.readouterr().out == "services: 0 passed, 1 failed\n"
+
+
+def test_one_that_is_killed_beside_others_when_it_is_to_end_is_verified_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = PretendEngine(made_run(tmp_path, "good", "slow"))
+
+    def stopped(_: object, name: str) -> int:
+        return 137 if name == "slow" else 143
+
+    monkeypatch.setattr(shutdown, "check_shutdown", stopped)
+    monkeypatch.setattr(sockets, "read_sockets", lambda run, container: f"{container}\n")
+    verified(engine, 2, contract=True)
+    assert Counter(engine.calls("verify")) == {"verify good": 1, "verify slow": 2}
+    folder = engine.run.service_folder("slow")
+    assert (folder / "beside/verify.json").exists() and (folder / "verify.json").exists()
+    assert (folder / "sockets.json").read_text() == "bench-a-run-slow-1\n"
+
+
+def test_what_does_not_start_or_gives_no_answer_has_failed(tmp_path: Path) -> None:
+    engine = verified(PretendEngine(made_run(tmp_path, "a", "b", "c"), broken=["a"], silent=["b"]))
+    failures = ["service-failed a-run a start", "service-failed a-run b answer 3"]
+    assert sorted(engine.calls("service-failed")) == failures
+    assert engine.calls("verify") == ["verify c"]
+    assert sorted(engine.calls("stop")) == ["stop a", "stop b", "stop c"]
+    assert (engine.run.service_folder("b") / "server.log").read_text() == "last words of b\n"
+    verified(engine)
+    assert len(engine.calls("start")) == 3
+
+
+def test_what_the_network_lost_is_verified_once_more_and_then_has_failed(tmp_path: Path) -> None:
+    engine = verified(PretendEngine(made_run(tmp_path, "a"), lost=["a"]), 1)
+    steps = [line for line in engine.calls() if line.split()[0] not in ("provenance", "state", "revive")]
+    assert steps == ["start a", "stop a", "start a", "service-failed a-run a answer 3", "stop a"]
+
+
+def test_where_what_all_need_has_ended_those_that_failed_are_verified_again(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "early", "late", "good")
+    (run.service_folder("early") / "failure.json").write_text("{}")
+    engine = PretendEngine(run, {"late": [1]})
+    engine.revived = [("postgres",)]
+    verified(engine)
+    assert Counter(engine.calls("verify")) == {"verify late": 2, "verify good": 1}
+    assert engine.calls("verify")[-1] == "verify late"
+    assert (run.service_folder("late") / "beside/failure.json").exists() and not run.failed("late")
+    assert run.failed("early")
+
+
+def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_final(tmp_path: Path) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"), {"a": [1] * 9})
+    engine.revived = [("postgres",)] * 4
+    with pytest.raises(Failure, match="^postgres ended 3 times while services were verified$"):
+        verified(engine)
+    assert len(engine.calls("verify")) == 4
+    assert not engine.run.failed("a")
+
+
+def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a", "b"))
+    engine.refuses = "no such image: bench/a"
+    with pytest.raises(Failure, match="^no such image: bench/a$"):
+        verified(engine)
+    assert engine.calls("start", "revive") == []
+
+
+def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Growing(PretendEngine):
+        def state_lines(self, service: str, state: State | None = None) -> str:
+            return f"cpu_usage_ns 1\nmemory_current_bytes {memory.pop(0)}\n"
+
+    monkeypatch.setattr(verify, "sleep", lambda seconds: None)
+    memory = [1000, 1011, 1500, 1515, 9999]
+    engine = Growing(made_run(tmp_path, "a"))
+    verify.save_idle(engine, "a")
+    idle = (engine.run.service_folder("a") / "idle.txt").read_text()
+    assert idle == "cpu_usage_ns 1\nmemory_current_bytes 1515\nmemory_file_bytes 2\n"
+    assert memory == [9999]
+
+
+def test_two_services_on_a_core_where_memory_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "PROC", tmp_path)
+    monkeypatch.setattr(verify.os, "sched_getaffinity", lambda _: range(4))
+    for memory, jobs in ((2**20 - 1, 1), (3 * 2**20 + 5, 3), (99 * 2**20, 8)):
+        (tmp_path / "meminfo").write_text(f"MemTotal:  999 kB\nMemAvailable:   {memory} kB\n")
+        assert verify.jobs_at_a_time() == jobs
