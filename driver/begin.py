@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import List
-
 from driver.engines import engine_of
+from driver.nodes import ready_nodes
 from driver.own_app import ready_own_app
 from driver.run import open_run
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """`begin RUN`: nodes, database, upstream and load generator, once all has an image."""
     run = open_run(argv[0])
-    if (run.folder / "nodes.tsv").exists():
-        from driver.nodes import ready_nodes
-
-        ready_nodes(run)
+    ready_nodes(run)
     engine = engine_of(run)
     engine.start_dependencies()
     ready_own_app(engine)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Iterable, List, Sequence, Set
 
+from driver.compose import need_compose
 from driver.docker import docker, end, spawn
 from driver.engine import Engine
 from driver.engines import engine_of
 from driver.failure import RUN, USER, Failure, say
+from driver.far_compose import need_far_compose
 from driver.files import save, text_of
+from driver.node import several
 from driver.own_app import build_own_services
 from driver.ready import leave_out
 from driver.run import Run, open_run
@@ -30,13 +33,18 @@ missing_bases "${@:2}"
 """
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """`build RUN`: servers that already run answer, and all else has an image or has failed."""
-    engine = engine_of(open_run(argv[0]))
+    run = open_run(argv[0])
+    engine = engine_of(run)
+    if several(run):
+        need_far_compose(run)
+    else:
+        need_compose(run)
     ask_again(engine)
     check_targets(engine)
     build_services(engine)
-    build_own_services(engine.run)
+    build_own_services(run)
     return 0
 
 
@@ -52,17 +60,17 @@ def ask_again(engine: Engine) -> None:
 
 def build_services(engine: Engine) -> None:
     """Their bases, then the images. Services that differ in settings alone share an image."""
-    here = engine.run
-    bases = {here.services[service].base for service in here.host.containers}
-    lacks = missing_bases(here.root, bases) if bases else set()
+    run = engine.run
+    bases = {run.services[service].base for service in run.host.containers}
+    lacks = missing_bases(run.root, bases) if bases else set()
     wanted, there = [], set()
-    for service in here.host.containers:
-        facts = here.services[service]
+    for service in run.host.containers:
+        facts = run.services[service]
         if facts.base in lacks:
             leave_out(engine, service, "base", facts.base)
             continue
         wanted.append(facts.build)
-        if _restored(here, service):
+        if _restored(run, service):
             there.add(facts.build)
     wanted = [build for build in dict.fromkeys(wanted) if build not in there]
     if wanted:
@@ -71,7 +79,7 @@ def build_services(engine: Engine) -> None:
         _build_batch(engine, wanted[begin : begin + AT_ONCE])
 
 
-def missing_bases(root: Path, names: Iterable[str]) -> Set[str]:
+def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
     """Gets all of these base images at once; those that cannot be had. The scripts share this with setup."""
     words = ["bash", "-c", BASES, "build", str(root), *sorted(names)]
     process = spawn(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -80,14 +88,16 @@ def missing_bases(root: Path, names: Iterable[str]) -> Set[str]:
     finally:
         end(process)
     if process.returncode:
-        raise Failure(USER if process.returncode == USER else RUN, "the base images cannot be had; the lines above say why")
+        raise Failure(
+            USER if process.returncode == USER else RUN, "the base images cannot be had; the lines above say why"
+        )
     return set(out.decode().split())
 
 
-def _restored(here: Run, service: str) -> bool:
+def _restored(run: Run, service: str) -> bool:
     """The image that the run began with, if that is still here: built again, the same files may have another id."""
-    image = (text_of(here.service_folder(service) / "image.id") or "").strip()
-    return bool(image) and docker("tag", image, here.services[service].image, check=False).status == 0
+    image = (text_of(run.service_folder(service) / "image.id") or "").strip()
+    return bool(image) and docker("tag", image, run.services[service].image, check=False).status == 0
 
 
 def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
@@ -102,21 +112,22 @@ def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
 
 def _build_alone(engine: Engine, build: str) -> None:
     """One image, of all services that have it."""
-    here = engine.run
-    log = here.service_folder(build) / "build.log"
-    if not _build(here, [build], log):
+    run = engine.run
+    log = run.service_folder(build) / "build.log"
+    if not _build(run, [build], log):
         return
-    for service in here.host.containers:
-        if here.services[service].build == build:
+    for service in run.host.containers:
+        if run.services[service].build == build:
             if service != build:
-                save(here.service_folder(service) / "build.log", text_of(log) or "")
+                save(run.service_folder(service) / "build.log", text_of(log) or "")
             leave_out(engine, service, "build")
 
 
-def _build(here: Run, builds: Sequence[str], log: Path) -> bool:
-    """Whether it failed. Under one project for all runs, as Compose writes its name into the images: what is the same is to
-    have the same id in every run.
+def _build(run: Run, builds: Sequence[str], log: Path) -> bool:
+    """Whether it failed.
+
+    Under one project for all runs, as Compose writes its name into the images: what is the same is to have the same id.
     """
-    words = ("compose", "--project-name", "bench", "--file", str(here.folder / "compose.yml"))
+    words = ("compose", "--project-name", "bench", "--file", str(run.folder / "compose.yml"))
     done = docker(*words, "build", "--progress", "plain", *builds, check=False, timeout=LONGEST_S, log=log)
     return done.status != 0

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, Sequence
+from typing import NoReturn
 
 from driver.engine import Engine
 from driver.failure import USER, Failure, say
+from driver.messages import OwnApp
 from driver.ready import await_answer, leave_out, patience, save_end, save_log, started
 
 SERVERS = 3
 """So many are asked for the right answers, at most."""
 
 
-def record_answers(engine: Engine, services: Sequence[str]) -> None:
+def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None:
     """From the first that gives any; of one whose answers cannot be a yardstick it is said why."""
     run, asked = engine.run, services[:SERVERS]
     for service in asked:
@@ -30,8 +32,7 @@ def record_answers(engine: Engine, services: Sequence[str]) -> None:
         save_log(engine, service)
         leave_out(engine, service, "answer", patience(run))
         engine.stop([service])
-    app = run.host.own_app.app if run.host.own_app else ""
-    none = f"{app} gives no answer on any of {' '.join(asked)}"
+    none = f"{app.app} gives no answer on any of {' '.join(asked)}"
     refuse(engine, none, run.service_folder(asked[0]) / "server.log")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Sequence
 
 from driver.compose import run_compose
 from driver.docker import DockerError, docker
 from driver.engine import Engine
 from driver.failure import USER, Failure, say
 from driver.files import last_line, save, text_of
+from driver.messages import OwnApp
 from driver.own_answers import record_answers, refuse
 from driver.run import Run
 
@@ -30,18 +31,18 @@ def build_own_services(run: Run) -> None:
 
 def ready_own_app(engine: Engine) -> None:
     """Once a run, after its images are built and what the app depends on is up."""
-    run = engine.run
-    if not run.host.own_app or (run.folder / "app/answers.json").exists():
+    run, app = engine.run, engine.run.host.own_app
+    if not app or (run.folder / "app/answers.json").exists():
         return
     built = [service for service in run.host.containers if not run.failed(service)]
     if not built:
         why = json.loads((run.service_folder(run.host.containers[0]) / "failure.json").read_text())["detail"]
-        raise Failure(USER, f"no server could be built with {run.host.own_app.app}: {why}")
+        raise Failure(USER, f"no server could be built with {app.app}: {why}")
     await_own_services(run)
-    import_own_app(engine, built[0])
-    if run.host.own_app.before:
-        run_before(engine, built[0])
-    record_answers(engine, built)
+    import_own_app(engine, app, built[0])
+    if app.before:
+        run_before(engine, app, built[0])
+    record_answers(engine, app, built)
 
 
 def await_own_services(run: Run) -> None:
@@ -56,31 +57,27 @@ def await_own_services(run: Run) -> None:
         raise Failure(USER, f"--compose: {done.last_line}; last words: {last}")
 
 
-def import_own_app(engine: Engine, service: str) -> None:
+def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
     """In the service's container, with its limits, but without its server."""
-    run, log = engine.run, engine.run.folder / "app/import.txt"
-    refused = f"{_app(run)} does not import"
-    if _in_own_image(run, service, refused, run.setting("IMPORT_TIMEOUT", "30"), log, ["python3", "-c", "import app"]):
-        refuse(engine, refused, log)
+    run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
+    seconds = run.setting("IMPORT_TIMEOUT", "30")
+    if _in_own_image(run, service, ["python3", "-c", "import app"], what=what, seconds=seconds, log=log):
+        refuse(engine, what, log)
 
 
-def run_before(engine: Engine, service: str) -> None:
+def run_before(engine: Engine, app: OwnApp, service: str) -> None:
     """The user's command, in a container like the service's."""
     run, log = engine.run, engine.run.folder / "app/before.txt"
-    command = run.host.own_app.before if run.host.own_app else ""
-    say(f"before the load: {command}")
-    limit = run.setting("BEFORE_TIMEOUT", "300")
-    status = _in_own_image(run, service, "--before", limit, log, ["sh", "-c", BEFORE + command])
+    say(f"before the load: {app.before}")
+    seconds = run.setting("BEFORE_TIMEOUT", "300")
+    words = ["sh", "-c", BEFORE + app.before]
+    status = _in_own_image(run, service, words, what="--before", seconds=seconds, log=log)
     if status:
         refuse(engine, f"--before: status {status}", log)
 
 
-def _app(run: Run) -> str:
-    return run.host.own_app.app if run.host.own_app else ""
-
-
-def _in_own_image(run: Run, service: str, what: str, seconds: str, log: Path, words: Sequence[str]) -> int:
-    """The exit status of a command in a container like the service's; what it says, of bounded size, is in the log."""
+def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, seconds: str, log: Path) -> int:
+    """The exit status of a command in a container like the service's; the end of what it says is in the log."""
     name = f"{run.project}-once"
     options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
     try:

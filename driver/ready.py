@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from math import ceil
 from time import monotonic
-from typing import Optional
 
 from driver.docker import DockerError
 from driver.engine import Engine, Started
@@ -22,7 +21,7 @@ until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0"
 done"""
 
 
-def started(engine: Engine, service: str) -> Optional[Started]:
+def started(engine: Engine, service: str) -> Started | None:
     """Its fresh container; None where it does not start."""
     try:
         found = engine.start([service])

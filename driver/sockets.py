@@ -1,10 +1,9 @@
-"""The socket options of what runs in a container, read from outside it; of each server as its own documentation starts it."""
+"""The socket options of what runs in a container, read from outside it."""
 
 from __future__ import annotations
 
 import json
 from time import sleep
-from typing import List
 
 from driver.docker import CONFINED, docker
 from driver.engine import Engine
@@ -19,8 +18,7 @@ TRIES = 60
 def read_sockets(run: Run, container: str) -> str:
     """A line of JSON (bench/contract/sockets.py): the options, or why there are none.
 
-    The reader is in the namespaces of that container and may look into its processes; only root may have that capability
-    in effect.
+    The reader is in the namespaces of that container and may look into its processes, for which it has to be root.
     """
     done = docker(
         *("run", "--rm", "--label", f"bench.run={run.project}", "--pid", f"container:{container}"),
@@ -61,7 +59,7 @@ def own_bind(run: Run, server: str, service: str, start: str) -> str:
     return words
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """`sockets RUN [SERVER...]`: the table of all servers, with these read again, in RUN/listeners.toml."""
     run = open_run(argv[0])
     engine = engine_of(run)

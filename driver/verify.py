@@ -6,8 +6,8 @@ import os
 import re
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from time import sleep, time_ns
-from typing import List, Sequence, Tuple
 
 from driver.contract import check_contract, is_set_aside, set_aside
 from driver.counters import PROC
@@ -26,8 +26,8 @@ from driver.together import together
 TRIES = 3
 
 
-def main(argv: List[str]) -> int:
-    """`verify RUN [--jobs N] [--contract [--quiet]]`: all services of the run; of the contract alone a table is printed."""
+def main(argv: list[str]) -> int:
+    """`verify RUN [--jobs N] [--contract [--quiet]]`: all services; of the contract alone a table is printed."""
     parser = ArgumentParser(prog="verify")
     parser.add_argument("run")
     parser.add_argument("--jobs", type=int)
@@ -56,9 +56,10 @@ def jobs_at_a_time() -> int:
 
 
 def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
-    """What was only late beside others is verified once more, alone, as that may be the machine's fault; a wrong answer is
-    not. `contract`: nothing will be measured, so that what only figures need is left out, and sockets and how it ends are
-    checked too.
+    """What was only late beside others is verified once more, alone, as that may be the machine's fault.
+
+    `contract`: nothing will be measured, so that what only figures need is left out, and how sockets are and a service
+    ends is checked too.
     """
     run = engine.run
     crowd = len(run.host.containers) > 1 and jobs > 1
@@ -75,8 +76,8 @@ def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
     raise Failure(RUN, f"{' '.join(revived)} ended {TRIES} times while services were verified")
 
 
-def _revive_and_ask_again(engine: Engine, services: Sequence[str]) -> Tuple[str, ...]:
-    """Where what all services need has ended, those that failed are to be verified again; the names of what had ended."""
+def _revive_and_ask_again(engine: Engine, services: Sequence[str]) -> tuple[str, ...]:
+    """What all services need and has ended; with it those that failed are to be verified again."""
     revived = engine.revive()
     for service in services if revived else ():
         if engine.run.failed(service):
@@ -119,8 +120,9 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
 
 
 def save_idle(engine: Engine, service: str) -> None:
-    """The counters of a service that was asked for one answer, once its memory has settled (5 s at most): other workers may
-    still load while the first one answers.
+    """The counters of a service that was asked for one answer, once its memory has settled (5 s at most).
+
+    Other workers may still load while the first one answers.
     """
     now = 0.0
     for _ in range(25):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The first and the last thing that a run does with Docker: it builds images, and leaves no container and no network.
+# The last thing that a run does with Docker: it leaves no container and no network.
 # shellcheck disable=SC2317 # what the scripts call
 
 bats_require_minimum_version 1.5.0
@@ -7,78 +7,16 @@ bats_require_minimum_version 1.5.0
 setup() {
 	# shellcheck source=scripts/lib/containers.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/containers.sh"
-	# shellcheck source=scripts/lib/images.sh
-	source "$BATS_TEST_DIRNAME/../../scripts/lib/images.sh"
 	# shellcheck source=scripts/lib/run.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/run.sh"
-	# shellcheck source=scripts/lib/verify.sh
-	source "$BATS_TEST_DIRNAME/../../scripts/lib/verify.sh"
 	run='a-run' run_dir=$BATS_TEST_TMPDIR/run project=bench-a-run docker=engine
 	mkdir -p "$run_dir"
 	echo 'services: {}' >"$run_dir/compose.yml"
 	: >"$BATS_TEST_TMPDIR/calls"
 }
 
-# engine WORDS...: notes its call; fails to build what $broken names.
-engine() {
-	echo "$*" >>"$BATS_TEST_TMPDIR/calls"
-	[[ ! ${broken:-} || " $* " != *' build '*" $broken "* ]]
-}
-
-builds() { grep -o 'build --progress plain .*' "$BATS_TEST_TMPDIR/calls" | cut -d' ' -f4-; }
-
-# recorded: what Python was told of failures.
-recorded() { grep -o 'service-failed .*' "$BATS_TEST_TMPDIR/calls"; }
-
-@test "what builds is built in one call for sixteen services" {
-	run -0 build_batches app{01..18}
-	[[ $(builds) == "$(echo app{01..16})"$'\napp17 app18' ]]
-	run -1 recorded
-}
-
-@test "where a batch does not build, each is built by itself, and what fails is recorded" {
-	broken=app02
-	SERVICES=(app01 app02 app03)
-	BUILD_OF=([app01]=app01 [app02]=app02 [app03]=app03)
-	run -0 build_batches app01 app02 app03
-	[[ $(builds | head -n1) == 'app01 app02 app03' ]]
-	[[ $(builds | tail -n +2 | sort) == $'app01\napp02\napp03' ]]
-	[[ $(recorded) == 'service-failed a-run app02 build' ]]
-	[[ -e $run_dir/raw/services/app02/build.log ]]
-}
-
-# shared: services that differ in settings alone, and one that is apart; nothing is here already.
-shared() {
-	SERVICES=(app-threads1 app-threads8 other)
-	BUILD_OF=(["app-threads1"]=app ["app-threads8"]=app [other]=other)
-	IMAGE_OF=(["app-threads1"]=bench/app ["app-threads8"]=bench/app [other]=bench/other)
-	BASE_OF=(["app-threads1"]=python:3.13-slim ["app-threads8"]=python:3.13-slim [other]=python:3.13-slim)
-	missing_bases() { :; }
-}
-
-@test "an image that services share is built once" {
-	shared
-	run -0 build_services
-	[[ $(builds) == 'app other' ]]
-	run -1 recorded
-}
-
-@test "an image that services share and that does not build is a failure of each of them" {
-	shared
-	broken=app
-	run -0 build_services
-	[[ $(recorded | sort) == $'service-failed a-run app-threads1 build\nservice-failed a-run app-threads8 build' ]]
-	[[ -e $run_dir/raw/services/app-threads8/build.log ]]
-}
-
-@test "a run that goes on builds no image that one of its services has begun with" {
-	shared
-	mkdir -p "$run_dir/raw/services/app-threads8"
-	echo sha256:5 >"$run_dir/raw/services/app-threads8/image.id"
-	run -0 build_services
-	[[ $(builds) == other ]]
-	grep -q 'tag sha256:5 bench/app' "$BATS_TEST_TMPDIR/calls"
-}
+# engine WORDS...: notes its call.
+engine() { echo "$*" >>"$BATS_TEST_TMPDIR/calls"; }
 
 @test "the end of a run takes away its containers, volumes and networks, and those of no other" {
 	close_run

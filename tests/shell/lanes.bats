@@ -167,20 +167,3 @@ bench-run' ]]
 	run -0 bash script
 	[[ $output == $'unreached=b\nunreached=b' ]]
 }
-
-@test "a service that the network lost while it was verified is verified once more, and then has failed" {
-	script <<-'EOS'
-		source "$PROJECT/scripts/lib/verify.sh"
-		docker=true SERVICES=(b) run_dir=$PWD/run project=bench-run several=yes
-		start_service() { :; }
-		stop_service() { echo "stopped $1"; }
-		await_answer() { return 1; }
-		save_provenance() { :; }
-		revive_and_ask_again() { revived=(); }
-		service_failed() { echo "failed: $*"; }
-		declare -A context_of=([server]=ctx-1)
-		verify_services 1
-	EOS
-	run -0 bash script
-	[[ ${lines[0]} == 'b: '*'once more'* && ${lines[1]} == 'stopped b' && ${lines[2]} == 'failed: b answer '* && ${#lines[@]} == 4 ]]
-}

@@ -47,10 +47,6 @@ loads() { grep -c 'measure run' calls; }
 
 all_measured() { [[ $(metas | grep -c ' measured$') == 2 ]]; }
 
-# add_verification: what is in the file of that name comes before the loop.
-# shellcheck disable=SC2016 # the loop expands it
-add_verification() { sed -i -e '/^source.*run.sh/a source "$PROJECT/scripts/lib/verify.sh"' -e '/^trap_errors/r verification' loop; }
-
 @test "nothing ends: each step is loaded once" {
 	run -0 bash loop
 	all_measured
@@ -69,43 +65,4 @@ add_verification() { sed -i -e '/^source.*run.sh/a source "$PROJECT/scripts/lib/
 	KILLS_AT='bench next a-run --elapsed' KILLS=loadgen FAILS=1 run -0 bash loop
 	all_measured
 	[[ $(loads) == 2 ]]
-}
-
-@test "services that failed while the database had ended are verified again; those before it are not" {
-	cat >verification <<-'LOOP'
-		SERVICES=(early late good)
-		folder=results/a-run/raw/services
-		mkdir -p "$folder"/{early,late,good}
-		echo '{}' >"$folder/early/failure.json"
-		verify_service() {
-			echo "verified $1 ${2:-alone}" >>verified
-			if [[ $1 != late || -e late.failed ]]; then echo '{}' >"$folder/$1/verify.json"; return; fi
-			touch late.failed
-			echo postgres >killed
-			echo '{"final": true}' >"$folder/$1/failure.json"
-		}
-		verify_services 2
-	LOOP
-	add_verification
-	run -0 bash loop
-	[[ $(sort verified) == $'verified good crowd\nverified late alone\nverified late crowd' ]]
-	[[ -e results/a-run/raw/services/late/beside/failure.json && ! -e results/a-run/raw/services/late/failure.json ]]
-	[[ $output == *'postgres ended while the run went on: started again'* ]]
-}
-
-@test "where it ends each time services are verified, the run ends with that cause and nothing is final" {
-	cat >verification <<-'LOOP'
-		SERVICES=(late)
-		folder=results/a-run/raw/services
-		mkdir -p "$folder/late"
-		verify_service() {
-			echo postgres >killed
-			echo '{"final": true}' >"$folder/late/failure.json"
-		}
-		verify_services 2
-	LOOP
-	add_verification
-	run -1 bash loop
-	[[ $output == *'postgres ended 3 times while services were verified'* ]]
-	[[ ! -e results/a-run/raw/services/late/failure.json ]]
 }

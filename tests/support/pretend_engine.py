@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from driver.docker import Done, DockerError
+from driver.docker import DockerError, Done
 from driver.engine import Started, State
 from driver.messages import Host, OwnApp, Service
 from driver.run import Run
 
 
-def made_run(root: Path, *services: str, own_app: OwnApp | None = None, targets: Sequence[str] = (), **more: Any) -> Run:
+def made_run(
+    root: Path, *services: str, own_app: OwnApp | None = None, targets: Sequence[str] = (), **more: Any
+) -> Run:
     """A run of these services, and of servers that already run."""
     known = {
         name: Service(image=f"bench/{name}", build=name, base="python:3.13-slim", framework="flask", routes=("json",))
@@ -42,12 +44,14 @@ def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
 class PretendEngine:
     """Notes what it is asked, in a file, as that may be done side by side by processes.
 
-    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `silent` gives no answer, `lost` gives
-    it at home alone, `broken` does not start, `killed` had to be killed when it was to end. `revived` is what has ended by
-    each time that this is asked. `said` is what Python says to a verb.
+    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `silent` gives no answer, `lost`
+    gives it at home alone, `broken` does not start. `revived` is what has ended by each time that this is asked. `said`
+    is what Python says to a verb.
     """
 
-    def __init__(self, run: Run, verifier: Mapping[str, Sequence[int]] | None = None, **services: Sequence[str]) -> None:
+    def __init__(
+        self, run: Run, verifier: Mapping[str, Sequence[int]] | None = None, **services: Sequence[str]
+    ) -> None:
         self.run, self.verifier, self.services = run, verifier or {}, services
         self.revived: list[tuple[str, ...]] = []
         self.said: dict[str, Done] = {}
@@ -146,6 +150,8 @@ class PretendEngine:
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         self._note(*words)
         if words[0] == "service-failed":
-            (self.run.service_folder(words[2]) / "failure.json").write_text(json.dumps({"detail": f"{words[3]} failed"}))
+            (self.run.service_folder(words[2]) / "failure.json").write_text(
+                json.dumps({"detail": f"{words[3]} failed"})
+            )
             return Done(0, f"{words[2]}: {words[3]} failed\n", "")
         return self.said.get(" ".join(words), Done(0, "", ""))

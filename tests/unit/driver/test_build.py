@@ -79,7 +79,7 @@ def test_a_run_that_goes_on_builds_no_image_that_one_of_its_services_has_begun_w
     assert built(run, monkeypatch)[0] == ["other"]
     assert "tag sha256:5 bench/app\n" in (tmp_path / "docker.calls").read_text()
     (run.service_folder("other") / "image.id").write_text("sha256:6\n")
-    gone = pretend_docker(tmp_path / "scripts", monkeypatch, '[[ $1 != tag || $2 != sha256:5 ]]')
+    gone = pretend_docker(tmp_path / "scripts", monkeypatch, "[[ $1 != tag || $2 != sha256:5 ]]")
     build.build_services(PretendEngine(run))
     assert gone.read_text().splitlines()[-1] == BUILDS.format(run.folder) + "app-1"
 
@@ -92,7 +92,7 @@ def test_a_base_that_cannot_be_had_is_a_failure_of_its_services(
     builds, failures = built(run, monkeypatch, missing="echo x:1")
     assert (builds, failures) == (["a"], ["service-failed a-run b base x:1"])
     assert capfd.readouterr().err.startswith("some are had\n")
-    with pytest.raises(Failure, match="^the base images cannot be had; ") as raised:
+    with pytest.raises(Failure, match=r"^the base images cannot be had; ") as raised:
         built(run, monkeypatch, missing="exit 2")
     assert raised.value.status == 2
 

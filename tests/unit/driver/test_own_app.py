@@ -51,7 +51,10 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ('[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }', "--compose: redis is unhealthy; last words: "),
+        (
+            '[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }',
+            "--compose: redis is unhealthy; last words: ",
+        ),
         ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
         ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
         (
@@ -80,21 +83,21 @@ def test_where_no_server_could_be_built_the_reason_of_the_first_is_said(tmp_path
     engine = engine_with(tmp_path)
     for name in engine.run.services:
         (engine.run.service_folder(name) / "failure.json").write_text(json.dumps({"detail": f'no "wheel" of {name}'}))
-    with pytest.raises(Failure, match='^no server could be built with main:app: no "wheel" of a$'):
+    with pytest.raises(Failure, match=r'^no server could be built with main:app: no "wheel" of a$'):
         own_app.ready_own_app(engine)
 
 
 def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path: Path) -> None:
     engine = engine_with(tmp_path, broken=["a"], silent=["b"])
-    own_answers.record_answers(engine, "abcd")
+    own_answers.record_answers(engine, APP, "abcd")
     assert engine.calls("own-answers") == ["own-answers record a-run c"]
     failures = [f"service-failed a-run {name} answer 3" for name in "ab"]
     assert engine.calls("service-failed") == failures
-    with pytest.raises(Failure, match="^main:app gives no answer on any of a b a$"):
-        own_answers.record_answers(engine, "abac")
+    with pytest.raises(Failure, match=r"^main:app gives no answer on any of a b a$"):
+        own_answers.record_answers(engine, APP, "abac")
     engine.said["own-answers record a-run c"] = Done(1, "GET / gives 500\n", "")
-    with pytest.raises(Failure, match="^GET / gives 500$"):
-        own_answers.record_answers(engine, "c")
+    with pytest.raises(Failure, match=r"^GET / gives 500$"):
+        own_answers.record_answers(engine, APP, "c")
 
 
 def test_one_that_answers_otherwise_has_failed(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_a_server_that_already_runs_and_does_not_answer_ends_a_run_that_begins_a
     target_answers.check_targets(engine)
     assert capsys.readouterr().err == "target-1: does not answer: GET /\n"
     engine.said[steps[1]] = Done(2, "bench: --target http://127.0.0.1:8000 does not answer\n", "")
-    with pytest.raises(Failure, match="^--target http://127.0.0.1:8000 does not answer$") as raised:
+    with pytest.raises(Failure, match=r"^--target http://127.0.0.1:8000 does not answer$") as raised:
         target_answers.check_targets(engine)
     assert raised.value.status == 2
 

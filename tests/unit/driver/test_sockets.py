@@ -34,7 +34,9 @@ def test_the_reader_is_in_the_services_namespaces_and_has_the_one_capability_tha
 def test_an_engine_that_refuses_is_a_reason_and_its_quotes_break_no_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_docker(tmp_path, monkeypatch, "printf 'before\\ndocker: \"--pid\" is not \\\\allowed\\033[0m\\n' >&2; exit 125")
+    pretend_docker(
+        tmp_path, monkeypatch, "printf 'before\\ndocker: \"--pid\" is not \\\\allowed\\033[0m\\n' >&2; exit 125"
+    )
     reason = json.loads(kept(PretendEngine(made_run(tmp_path, "a"))))["unreadable"]
     assert reason == 'no container can look into the service: docker: "--pid" is not \\allowed\033[0m'
 
@@ -44,7 +46,7 @@ def test_the_own_bind_of_each_server_is_read_once_it_listens(
 ) -> None:
     script = f"""case $* in
 *:/own:ro*) : >{tmp_path}/fresh ;;
-*'bench sockets') if rm {tmp_path}/fresh 2>/dev/null; then echo '{{"fault": "none"}}'; else echo '{{"options": 1}}'; fi ;;
+*'bench sockets') rm {tmp_path}/fresh 2>/dev/null && echo '{{"fault": "none"}}' || echo '{{"options": 1}}' ;;
 esac"""
     calls = pretend_docker(tmp_path, monkeypatch, script)
     engine = PretendEngine(made_run(tmp_path, "waitress-x", "hypercorn-x"))

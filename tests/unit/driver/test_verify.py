@@ -128,7 +128,7 @@ def test_where_what_all_need_has_ended_those_that_failed_are_verified_again(tmp_
 def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_final(tmp_path: Path) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"), {"a": [1] * 9})
     engine.revived = [("postgres",)] * 4
-    with pytest.raises(Failure, match="^postgres ended 3 times while services were verified$"):
+    with pytest.raises(Failure, match=r"^postgres ended 3 times while services were verified$"):
         verified(engine)
     assert len(engine.calls("verify")) == 4
     assert not engine.run.failed("a")
@@ -137,7 +137,7 @@ def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_fin
 def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
     engine = PretendEngine(made_run(tmp_path, "a", "b"))
     engine.refuses = "no such image: bench/a"
-    with pytest.raises(Failure, match="^no such image: bench/a$"):
+    with pytest.raises(Failure, match=r"^no such image: bench/a$"):
         verified(engine)
     assert engine.calls("start", "revive") == []
 
