@@ -6,26 +6,31 @@ interrupted. BENCH_DEBUG=1 prints each command that is run.
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from importlib import import_module
 from typing import List
 
-from driver.docker import DockerError
-from driver.failure import RUN, USER, Failure, Interrupted, end_line, warn
+from driver.docker import DockerError, answers
+from driver.engines import is_composed
+from driver.failure import INTERRUPTED, NOTE, RUN, SCRIPT, USER, Failure, Interrupted, go_on_with_line, heed_signals, warn
 from driver.messages import MessageError
 
 VERBS = {
     "hold": "driver.hold",
-    "remove": "driver.leftovers",
     "build": "driver.build",
     "begin": "driver.begin",
     "verify": "driver.verify",
     "next": "driver.loop",
     "measure": "driver.measure",
     "profile": "driver.profile",
+    "report": "driver.report",
     "sockets": "driver.sockets",
+    "machines": "driver.contexts",
+    "swarm": "driver.swarm",
 }
-"""The module of each verb has `main(argv) -> int`, where argv begins with the run's name."""
+"""The module of each verb has `main(argv) -> int`, where argv begins with the run's name, but for the last two."""
 
 
 def main(argv: List[str]) -> int:
@@ -33,21 +38,39 @@ def main(argv: List[str]) -> int:
     if not argv or argv[0] not in VERBS:
         print(f"usage: python3 -m driver {'|'.join(VERBS)} RUN [OPTION...]", file=sys.stderr)
         return USER
+    heed_signals()
+    if argv[0] == "measure":
+        go_on_with_line()
     try:
         status: int = import_module(VERBS[argv[0]]).main(argv[1:])
     except Failure as failure:
-        warn(f"{argv[0]}: {failure.words}")
-        return failure.status
+        return _failed(argv[0], failure.status, failure.words)
     except MessageError as error:
-        warn(f"{argv[0]}: {error}")
-        return USER
+        return _failed(argv[0], USER, str(error))
     except DockerError as error:
-        warn(f"{argv[0]}: {error}")
-        return RUN
-    except (Interrupted, KeyboardInterrupt):
-        end_line()
-        return 130
+        return _failed(argv[0], RUN, str(error) if is_composed() or answers() else _gone())
+    except Interrupted:
+        return INTERRUPTED
+    except Exception as error:
+        # Such as a full disk.
+        if os.environ.get("BENCH_DEBUG"):
+            raise
+        places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-3:]]
+        return _failed(argv[0], RUN, f"{error or repr(error)} at {' < '.join(reversed(places))}")
     return status
+
+
+def _failed(verb: str, status: int, words: str) -> int:
+    """One line, under the name of the script that was called; what can be fixed at once needs no word on how to go on."""
+    note = os.environ.get(NOTE) if status != USER else ""
+    warn(f"{os.environ.get(SCRIPT) or verb}: {words}" + (f"; {note}" if note else ""))
+    return status
+
+
+def _gone() -> str:
+    from driver.local import GONE
+
+    return GONE
 
 
 if __name__ == "__main__":

@@ -9,9 +9,14 @@ from driver.node import NODES
 from driver.run import Run
 
 
+def is_composed() -> bool:
+    """Whether `docker-compose up bench` has started all containers."""
+    return os.environ.get("BENCH_ENGINE") == "composed"
+
+
 def engine_of(run: Run) -> Engine:
-    """`docker-compose up bench` says so itself; a run on several machines has a file that names them."""
-    if os.environ.get("BENCH_ENGINE") == "composed":
+    """A script says so itself; a run on several machines has a file that names them."""
+    if is_composed():
         from driver.composed import Composed
 
         return Composed(run)

@@ -49,29 +49,19 @@
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/containers.sh
-source "${BASH_SOURCE[0]%/*}/lib/containers.sh"
-# shellcheck source=scripts/lib/images.sh
-source "${BASH_SOURCE[0]%/*}/lib/images.sh"
-# shellcheck source=scripts/lib/measure.sh
-source "${BASH_SOURCE[0]%/*}/lib/measure.sh"
 # shellcheck source=scripts/lib/again.sh
 source "${BASH_SOURCE[0]%/*}/lib/again.sh"
-# shellcheck source=scripts/lib/contexts.sh
-source "${BASH_SOURCE[0]%/*}/lib/contexts.sh"
-# shellcheck source=scripts/lib/own_run.sh
-source "${BASH_SOURCE[0]%/*}/lib/own_run.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/machines.sh
+source "${BASH_SOURCE[0]%/*}/lib/machines.sh"
 # shellcheck source=scripts/lib/packages.sh
 source "${BASH_SOURCE[0]%/*}/lib/packages.sh"
-# shellcheck source=scripts/lib/profiles.sh
-source "${BASH_SOURCE[0]%/*}/lib/profiles.sh"
-# shellcheck source=scripts/lib/run.sh
-source "${BASH_SOURCE[0]%/*}/lib/run.sh"
-# shellcheck source=scripts/lib/verify.sh
-source "${BASH_SOURCE[0]%/*}/lib/verify.sh"
+# shellcheck source=scripts/lib/room.sh
+source "${BASH_SOURCE[0]%/*}/lib/room.sh"
 trap_errors
 
-verb=plan selection=() setup=() resume='' again='' quiet=()
+verb=plan selection=() setup=() resume='' again='' quiet=() swarm=()
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
@@ -81,8 +71,8 @@ while (($#)); do
 		quiet=(--quiet)
 		;;
 	--list) verb=list ;;
-	--swarm) on_nodes=yes ;;
-	--server-context | --loadgen-context | --server-address) contexts_option "$1" "${2:-}" && shift ;;
+	--swarm) swarm=(--swarm) ;;
+	--server-context | --loadgen-context | --server-address) machine_option "$1" "${2:-}" && shift ;;
 	--dry-run) verb=commands ;;
 	--resume | --again)
 		[[ ${2:-} ]] || fail 2 "$1 needs the name of a run"
@@ -107,8 +97,7 @@ name=${resume%/}
 find_docker || true # setup.sh may install it
 "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
-contexts_refuse ${own[folder]:+--app} "${selection[@]}"
-[[ ! $on_nodes ]] || several_refuses ${own[folder]:+--app} "${selection[@]}"
+need_machines_alone ${own[folder]:+--app} "${selection[@]}"
 [[ ! $again ]] || repeat_run "$again" "${selection[@]}"
 if ((${#own[@]})); then
 	prepare_own_app "${selection[@]}"
@@ -117,46 +106,18 @@ elif ((${#packages[@]})) && [[ ! $resume ]]; then
 fi
 
 [[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
-[[ ! $server_context ]] || find_machines "$server_context" "$loadgen_context" "$server_address"
+cd "$root"
+((${#machines[@]} == 0)) || python3 -m driver machines "${machines[@]}" || exit
 
-# in_run says more: from then on there is something to go on with.
+# driver hold says more: from then on there is something to go on with.
 trap 'exit 130' INT TERM HUP
 if [[ $resume ]]; then
-	resumed=$(bench resume "--run=$resume" "${selection[@]}")
+	resumed=$(in_tools python3 -m bench resume "--run=$resume" "${selection[@]}")
 	read -r run max_time_s <<<"$resumed"
-else
-	run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
-	rm -rf "${own_folders[@]}"
-	drop_packages
-	[[ ! $machines ]] || place_run "$run"
+	exec python3 -m driver hold "$run" --resume "${swarm[@]}" -- scripts/measure.sh "$run" "$max_time_s"
 fi
-
-measure_run() {
-	local jobs words
-	[[ ! $resume ]] || go_on
-	check_targets
-	build_services
-	build_own_services
-	ready_nodes
-	start_dependencies
-	ready_own_app
-	# Of one's own app the start-up is measured too.
-	[[ $OWN_APP ]] && jobs=1 || jobs=$(jobs_at_a_time)
-	verify_services "$jobs"
-	verify_targets
-	measure_all "$max_time_s"
-	profile_tables "$max_time_s"
-	bench build "${quiet[@]}" "results/$run"
-	echo "results/$run/report.md"
-	say "results/$run/index.html"
-	words=$(bench nothing-measured "$run")
-	[[ ! $words ]] || fail 1 "$words"
-}
-
-[[ ! -s $root/results/$run/nodes.tsv ]] || on_nodes=yes
-open_run "$run"
-if [[ $several == contexts ]]; then need_machines; elif [[ $on_nodes ]]; then choose_nodes; fi
-[[ $resume ]] || max_time_s=${MAX_TIME_S:-}
-say "results/$run"
-say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
-in_run measure_run
+run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
+rm -rf "${own_folders[@]}"
+drop_packages
+((${#machines[@]} == 0)) || python3 -m driver machines "${machines[@]}" "$run" || exit
+exec python3 -m driver hold "$run" "${swarm[@]}" -- scripts/measure.sh "$run"

@@ -2,11 +2,11 @@
 #
 # Usage: scripts/setup.sh [--setup]
 #
-# Makes this machine ready: finds Docker, gets the base images and builds the containers that every
+# Makes this machine ready: finds Docker and Python, gets the base images and builds the containers that every
 # run needs. Quiet and quick when there is nothing to do. The base of another Python than the default
 # one comes when scripts/matrix.sh or scripts/verify.sh is asked for it.
 #
-#   --setup   on Debian and its kin, as root: install Docker and start its daemon where missing
+#   --setup   on Debian and its kin, as root: install Docker and Python and start the daemon where missing
 #
 # Where no image registry answers, Debian bases are made here (mmdebstrap) under names of their own.
 set -Eeuo pipefail
@@ -24,10 +24,12 @@ case ${1:-} in
 esac
 
 if [[ $may_install ]]; then
+	have_python || install_python
 	find_docker || install_engine
 	find_docker || fail 1 "Docker was installed but has no Compose >= $compose_at_least"
 	engine_answers || start_engine
 fi
+have_python || fail 2 "no Python >= 3.9 (python3): install it, or run scripts/setup.sh --setup as root on Debian"
 need_engine
 say_what_lacks
 have_bases || get_bases

@@ -45,14 +45,9 @@ read_up() {
 }
 up=0
 read_up
-up_at_start=$up
 
-# read_elapsed: sets `elapsed` to the seconds since this script began.
-read_elapsed() {
-	read_up
-	# shellcheck disable=SC2034 # measure.sh and profiles.sh use it
-	elapsed=$(((up - up_at_start) / 100))
-}
+# Of the script that a user has called, for `python3 -m driver` and what that starts: its name, and when it began.
+[[ ${BENCH_HELD:-} ]] || export BENCH_SCRIPT=${0##*/} BENCH_BEGAN=$up
 
 # setting NAME: its value from the environment, else from .env.
 setting() {

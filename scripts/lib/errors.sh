@@ -1,17 +1,14 @@
 # shellcheck shell=bash
 # How a script fails: one line, and a status that is not 0. Only declares; common.sh has `root` and `warn`.
 
-# What a failure ends with: how to go on from what is kept. Set by the script that has something to keep.
-failure_note=''
-
-# A function that ends the script with a better reason than the command that failed, where it knows one.
-why_failed=''
+# What a failure ends with: how to go on from what is kept. Whoever holds a run has set it (driver/hold.py).
+failure_note=${BENCH_NOTE:-}
 
 # fail STATUS MESSAGE: one line that says how to fix it; 2 for what the user can fix, 1 for the rest.
 fail() {
 	local note=''
 	(($1 == 2)) || note=$failure_note
-	warn "${0##*/}: $2${note:+; $note}"
+	warn "${BENCH_SCRIPT:-${0##*/}}: $2${note:+; $note}"
 	exit "$1"
 }
 
@@ -39,7 +36,6 @@ on_error() {
 	130 | 143) exit "$1" ;;
 	2) [[ $failure_note ]] || exit 2 ;;
 	esac
-	[[ ! $why_failed ]] || "$why_failed"
 	for ((frame = 1; frame < ${#FUNCNAME[@]} && frame <= 4; frame++)); do
 		where+="${where:+ < }${BASH_SOURCE[frame]#"$root/"}:${BASH_LINENO[frame - 1]}"
 	done

@@ -1,10 +1,22 @@
 # shellcheck shell=bash
-# Docker on Debian and its kin: install it, start its daemon. Only declares.
+# Docker and Python on Debian and its kin: install them, start the daemon. Only declares.
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
 
 debian_family() { [[ -r /etc/os-release ]] && grep -Eq '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; }
+
+# have_python: whether the host's side of a run (driver/) finds one that it can be run with.
+have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
+
+install_python() {
+	if ! debian_family || ((EUID)); then
+		fail 2 "only root on a Debian-family host can have Python installed by this script: install Python >= 3.9, then run it again"
+	fi
+	say "installing Python (Debian's package)"
+	apt-get -qq update
+	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3 >&2
+}
 
 # install_packages SUITE PACKAGE...: from the distribution's SUITE alone, without touching the host's apt sources.
 install_packages() {

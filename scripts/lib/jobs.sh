@@ -33,15 +33,6 @@ end_jobs() {
 	done
 } 2>/dev/null
 
-# jobs_at_a_time: how many services are verified side by side: two on a core, where memory allows.
-jobs_at_a_time() {
-	local cores free
-	cores=$(nproc)
-	free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
-	((free /= 1 << 20, free = free < 1 ? 1 : free))
-	echo $((free < 2 * cores ? free : 2 * cores))
-}
-
 # spawn JOBS COMMAND...: in the background, once fewer than JOBS run there. It says itself what fails in it.
 spawn() {
 	local running

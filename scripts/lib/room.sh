@@ -1,10 +1,8 @@
 # shellcheck shell=bash
-# Whether what a run writes has room: found out before anything is built, and before each step. Only declares.
+# Whether results/ has room for a run, before anything is built; for each step driver/room.py finds that out. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
-# shellcheck source=scripts/lib/state.sh
-source "${BASH_SOURCE[0]%/*}/state.sh"
 
 # need_results: a results/ in which a run can begin, or status 2.
 need_results() {
@@ -15,13 +13,6 @@ need_results() {
 	read -r owner mode < <(stat -c '%u %a' "$folder")
 	((EUID != 0 || owner == 0 || 8#$mode & 2)) ||
 		fail 2 "cannot write to $folder: it belongs to user $owner, and containers have none of root's rights: run this as that user, or chown it"
-}
-
-# need_room STATUS: for the run, or for its next step; what is measured by now is kept.
-need_room() {
-	local why
-	try_write "$run_dir"
-	[[ ! $why ]] || fail "$1" "cannot write to results/$run: $why; free some space"
 }
 
 # try_write FOLDER: a megabyte; sets the caller's `why` to what is in its way.

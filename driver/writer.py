@@ -1,0 +1,110 @@
+"""A run has one writer. It holds a lock on RUN/.writer through an open file that all it starts inherit: the kernel lets go of the
+lock when the last of them ends, and by that file they are found. No process id is trusted for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+from driver.docker import LOCK
+from driver.failure import USER, Failure, say
+from driver.run import Run
+
+TRIES, WAIT_S = 20, 0.1
+"""So long has what a killed call has left to end by itself."""
+KILLED_S = 2.0
+PROCESSES = Path("/proc")
+
+
+def become_writer(run: Run, place: str = "") -> None:
+    """Of this run; Failure with the one that is. What a killed call has left is ended.
+
+    `place`: @ and the container that this is in, where process ids are not the machine's.
+    """
+    file = run.folder / ".writer"
+    lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+    for attempt in range(TRIES):
+        if _locked(lock):
+            break
+        pid, since = _known_writer(lock)
+        if "@" in pid:
+            container = pid.partition("@")[2]
+            words = f"docker-compose up bench (container {container}): wait for it, or end it (docker-compose down)"
+            raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
+        if _has_open(pid, file):
+            words = f"process {pid}: wait for it, or end it (kill {pid})"
+            raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
+        if not attempt:
+            say(f"waiting for what is left of process {pid}, which measured {run.name} and was killed")
+        time.sleep(WAIT_S)
+    else:
+        end_writers(run)
+        if not _locked(lock, KILLED_S):
+            pid, since = _known_writer(lock)
+            words = f"what process {pid} has left since {since}: end that (fuser {file})"
+            raise Failure(USER, f"{run.name} is locked by {words}")
+    # Whoever waits for the lock is no writer yet.
+    os.dup2(lock, LOCK)
+    if lock != LOCK:
+        os.close(lock)
+    # Over what is there, in one write: whoever reads it finds a whole line.
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    os.pwrite(LOCK, f"{os.getpid()}{place} {since}".ljust(60).encode() + b"\n", 0)
+
+
+def end_writers(run: Run, but: Sequence[int] = ()) -> None:
+    """What has the lock open, but this process and those. All are stopped before the first is killed: none is to see another one
+    end, and to write that down as the failure of what it measures.
+    """
+    known = -1
+    found = _writers(run, but)
+    while len(found) > known:
+        known = len(found)
+        _signal(found, signal.SIGSTOP)
+        found = _writers(run, but)
+    _signal(found, signal.SIGKILL)
+    until = time.monotonic() + KILLED_S / 2
+    while _writers(run, but) and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def _locked(lock: int, patience_s: float = 0.0) -> bool:
+    until = time.monotonic() + patience_s
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+
+
+def _known_writer(lock: int) -> Tuple[str, str]:
+    """Process, and since when."""
+    pid, _, since = os.pread(lock, 300, 0).decode(errors="replace").strip().partition(" ")
+    return pid, since
+
+
+def _has_open(pid: str, file: Path) -> bool:
+    try:
+        return os.path.samefile(PROCESSES / pid / "fd" / str(LOCK), file)
+    except OSError:
+        return False
+
+
+def _writers(run: Run, but: Sequence[int]) -> List[int]:
+    others = (int(name) for name in os.listdir(PROCESSES) if name.isdigit())
+    file = run.folder / ".writer"
+    return [pid for pid in others if pid not in (os.getpid(), *but) and _has_open(str(pid), file)]
+
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/measure.sh RUN [SECONDS]
+#
+# What is done with a run once it is planned, in its order; scripts/matrix.sh calls it. Whoever calls it holds the run (python3 -m
+# driver hold RUN -- scripts/measure.sh RUN): is its only writer, and removes all of it at the end. `python3 -m bench` plans,
+# records and computes, `python3 -m driver` acts: it starts, loads and stops containers.
+#
+#   SECONDS   stop measuring when the script that a user has called has run for so long; in place of the plan's limit
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/lib/common.sh"
+trap_errors
+
+[[ ${1:-} != -h && ${1:-} != --help ]] || { usage && exit; }
+[[ ${1:-} && ${BENCH_HELD:-} ]] || fail 2 "a run is measured by scripts/matrix.sh; see --help"
+run=$1 seconds=${2-${MAX_TIME_S:-}}
+limit=(${seconds:+--max-time "$seconds"})
+cd "$root"
+
+# What fails says why itself.
+driver() { python3 -m driver "$@" || exit; }
+
+# next_step: false where there is none: it is all measured (3), or the time is up (4).
+next_step() { python3 -m driver next "$run" "${limit[@]}" || { ended=$? && return 1; }; }
+ended=''
+
+say "results/$run"
+# docker-compose up bench has started all containers.
+if [[ ${BENCH_ENGINE:-} != composed ]]; then
+	say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
+	driver build "$run"
+	driver begin "$run"
+fi
+driver verify "$run"
+while next_step; do
+	driver measure "$run"
+done
+case $ended in
+3) driver profile "$run" "${limit[@]}" ;;
+4) ;;
+*) exit "$ended" ;;
+esac
+driver report "$run"
