@@ -8,14 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from driver.compose import need_compose
 from driver.docker import docker, end, spawn
 from driver.engine import Engine
 from driver.engines import engine_of
 from driver.failure import RUN, USER, Failure, say
-from driver.far_compose import need_far_compose
 from driver.files import save, text_of
-from driver.node import several
 from driver.own_app import build_own_services
 from driver.ready import leave_out
 from driver.run import Run, open_run
@@ -37,10 +34,6 @@ def main(argv: list[str]) -> int:
     """`build RUN`: servers that already run answer, and all else has an image or has failed."""
     run = open_run(argv[0])
     engine = engine_of(run)
-    if several(run):
-        need_far_compose(run)
-    else:
-        need_compose(run)
     ask_again(engine)
     check_targets(engine)
     build_services(engine)

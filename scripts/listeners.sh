@@ -27,7 +27,8 @@ done
 cd "$root"
 
 if [[ $held ]]; then
-	python3 -m driver build "$held" && python3 -m driver sockets "$held" "${servers[@]}" || exit
+	python3 -m driver build "$held" || exit
+	python3 -m driver sockets "$held" "${servers[@]}" || exit
 	if ((${#check[@]})); then
 		diff -u services/listeners.toml "results/$held/listeners.toml" || fail 1 "services/listeners.toml is out of date: run scripts/listeners.sh"
 	else

@@ -37,7 +37,8 @@ done
 cd "$root"
 
 if [[ $held ]]; then
-	python3 -m driver build "$held" && python3 -m driver begin "$held" || exit
+	python3 -m driver build "$held" || exit
+	python3 -m driver begin "$held" || exit
 	exec python3 -m driver verify "$held" --contract "${options[@]}"
 fi
 

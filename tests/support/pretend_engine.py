@@ -92,6 +92,10 @@ class PretendEngine:
         self._note("revive")
         return self.revived.pop(0) if self.revived else ()
 
+    def check(self, step_failed: bool = False) -> None:
+        self._note("check")
+        assert step_failed
+
     def address(self, service: str) -> str:
         return f"{service}:8080"
 
@@ -123,6 +127,7 @@ class PretendEngine:
     def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", **options: Any) -> Done:
         done = self._verified(words) if words[3] == "verify" else self._answered(words)
         if log:
+            log.parent.mkdir(exist_ok=True)
             log.write_text(done.out)
         return done
 

@@ -32,7 +32,7 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
     assert begin.main(["a-run"]) == 0
     compose = COMPOSE.format(engine.run.folder)
     once = "run --rm --no-deps --no-TTY --name bench-a-run-once --entrypoint  b"
-    assert calls.read_text().splitlines() == [
+    assert [line for line in calls.read_text().splitlines() if not line.startswith("version ")] == [
         f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis",
         f"{compose}{once} python3 -c import app",
         "rm --force --volumes bench-a-run-once",
@@ -44,8 +44,9 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
     assert (engine.run.service_folder("b") / "server.log").read_text() == "last words of b\n"
     assert capsys.readouterr().err == "before the load: ./load rows\nright answers recorded on b\n"
     (engine.run.folder / "app/answers.json").write_text("{}")
+    calls.write_text("")
     own_app.ready_own_app(engine)
-    assert len(calls.read_text().splitlines()) == 5
+    assert calls.read_text() == ""
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_what_is_late_alone_has_failed(tmp_path: Path) -> None:
         assert (run.service_folder("a") / "state.txt").read_text() == "memory_current_bytes 7\n"
 
 
-def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     engine = verified(PretendEngine(made_run(tmp_path, "a")))
     steps = ["provenance a", "start a", "state a", "state a", "verify a", "stop a", "revive", "revive"]
     assert engine.calls() == steps
@@ -60,7 +60,7 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capsys: pyte
     assert (folder / "idle.txt").read_text() == "memory_current_bytes 7\nmemory_file_bytes 2\n"
     assert (folder / "limits.txt").read_text() == "nofile 1024\n"
     assert not (folder / "answer.txt").exists()
-    assert capsys.readouterr().err == "a: verified (5 passed)\n"
+    assert capfd.readouterr().err == "a: verified (5 passed)\n"
     verified(engine)
     assert engine.calls()[len(steps) :] == ["provenance a", "revive", "revive"]
 
@@ -139,7 +139,7 @@ def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
     engine.refuses = "no such image: bench/a"
     with pytest.raises(Failure, match=r"^no such image: bench/a$"):
         verified(engine)
-    assert engine.calls("start", "revive") == []
+    assert engine.calls("start", "revive", "check") == ["check"]
 
 
 def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
