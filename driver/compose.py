@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Sequence, Union
+from typing import Any
 
 from driver import kind
 from driver.docker import CONFINED, Done, docker
@@ -28,7 +29,7 @@ def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] 
     return docker(*argv, context=context, env=environment(run), **options)
 
 
-def project_compose(where: Union[Run, Path], *words: str, services: str = "bench", **options: Any) -> Done:
+def project_compose(where: Run | Path, *words: str, services: str = "bench", **options: Any) -> Done:
     """Compose on the project's own files, with every setting. A run's services come in a file of its own.
 
     `where`: a run, with its settings, or the project's folder. `services`: which file of services is read too.
@@ -59,19 +60,19 @@ def need_compose(run: Run) -> None:
         save(run.folder / FILE, resolved(run))
 
 
-def environment(run: Run) -> Dict[str, str]:
-    """The run's settings, without what is set here under the names of a user's own environment file: their values are those of
-    the file, and in no other.
+def environment(run: Run) -> dict[str, str]:
+    """The run's settings, without what is set here under the names of a user's own environment file: their values are
+    those of the file, and in no other.
     """
     own = run.host.own_app.variables if run.host.own_app else ()
     return {name: value for name, value in {**run.settings, **kind.environment()}.items() if name not in own}
 
 
 def in_tools(
-    where: Union[Run, Path], *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
+    where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
 ) -> Done:
-    """One command in a container of the tools' image, the project read-only at /bench and results/ writable, as the user who
-    runs the driver. No network. Its label says for which run. `options` are those of `docker`.
+    """One command in a container of the tools' image, the project read-only at /bench and results/ writable, as the
+    user who runs the driver. No network. Its label says for which run. `options` are those of `docker`.
     """
     root, project = (where.root, where.project) if isinstance(where, Run) else (where, "")
     nofile = (where.setting("NOFILE") if isinstance(where, Run) else "") or setting(root, "NOFILE")
@@ -91,5 +92,5 @@ def setting(root: Path, name: str) -> str:
     return os.environ.get(name) or (there[-1] if there else "")
 
 
-def _files(paths: Sequence[Path]) -> List[str]:
+def _files(paths: Sequence[Path]) -> list[str]:
     return [word for path in paths for word in ("--file", str(path))]

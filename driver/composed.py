@@ -1,13 +1,13 @@
-"""The engine where `docker-compose up bench` has started all containers, and this is in one of them: there is no Docker socket, so
-that no container is fresh and memory is null, with that reason. CPU time in turns comes from the host's cgroup file system,
-mounted read-only (bench/load/discover.py).
+"""The engine where `docker-compose up bench` has started all containers, and this is in one of them: there is no
+Docker socket, so that no container is fresh and memory is null, with that reason. CPU time in turns comes from the
+host's cgroup file system, mounted read-only (bench/load/discover.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Mapping, Optional, Sequence, Tuple
 
 from driver.docker import Done, run
 from driver.engine import Started, State
@@ -39,7 +39,7 @@ class Composed:
         """As `look`."""
         return True
 
-    def state_lines(self, service: str, state: Optional[State] = None) -> str:
+    def state_lines(self, service: str, state: State | None = None) -> str:
         """Why there are none."""
         return NO_SOCKET.format("counters")
 
@@ -51,12 +51,12 @@ class Composed:
         """Unknown."""
         return ""
 
-    def freezer(self, services: Sequence[str]) -> "AbstractContextManager[None]":
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """Nothing can be frozen: the load tools end within their last turns."""
         return nullcontext()
 
     def in_loadgen(
-        self, words: Sequence[str], *, log: Optional[Path] = None, folder: str = "", timeout: float = 86400
+        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
     ) -> Done:
         """Here."""
         return run(words, log=log, timeout=timeout, check=False)
@@ -87,7 +87,7 @@ class Composed:
         """Its machine is this one."""
         return False
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> "AbstractContextManager[None]":
+    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
         """No server is loaded that already runs."""
         return nullcontext()
 
@@ -97,11 +97,11 @@ class Composed:
     def start_dependencies(self) -> None:
         """They are up."""
 
-    def revive(self) -> Tuple[str, ...]:
+    def revive(self) -> tuple[str, ...]:
         """Nothing."""
         return ()
 
-    def ended(self) -> Tuple[str, ...]:
+    def ended(self) -> tuple[str, ...]:
         """Nothing."""
         return ()
 

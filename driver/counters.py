@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import gzip
 import os
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from driver.files import text_of
 
 CGROUPS, PROC = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup"), Path(os.environ.get("PROC_ROOT") or "/proc")
 UNREADABLE = "the container's cgroup cannot be read on this host"
-SHARED = (
-    "this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
-)
+SHARED = "this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
 NOT_FOUND = "/not-found"
 
 
@@ -26,7 +24,7 @@ def is_v2() -> bool:
     return (CGROUPS / "cgroup.controllers").exists()
 
 
-def cgroup(pid: int, controller: str) -> Optional[Path]:
+def cgroup(pid: int, controller: str) -> Path | None:
     """The folder of a process; None where it is gone or in the root, whose counters are all of the host's."""
     for line in (text_of(PROC / str(pid) / "cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -46,10 +44,11 @@ def below_root(pid: int) -> str:
 
 
 def unreadable(container: str, pid: int) -> str:
-    """Why no cgroup of an engine can be read, by the id and first process of one of its containers; empty where they can.
+    """Why no cgroup of an engine can be read, by the id and first process of one of its containers; empty where they
+    can.
 
-    A process of another machine, or a cgroup that the container shares with the engine and all others, would give figures of
-    something else.
+    A process of another machine, or a cgroup that the container shares with the engine and all others, would give
+    figures of something else.
     """
     return "" if container in below_root(pid) else SHARED
 
@@ -100,7 +99,8 @@ def _v1(pid: int) -> Iterator[str]:
 def file_memory(pid: int, why_not: str = "") -> str:
     """The bytes of files that the container has in memory, which the kernel drops when it needs room.
 
-    The first container to read an image's files has them charged to it, and the next ones have not. Empty where unknown.
+    The first container to read an image's files has them charged to it, and the next ones have not. Empty where
+    unknown.
     """
     folder = None if why_not else cgroup(pid, "memory")
     if folder is None:
@@ -120,7 +120,7 @@ def irq_time() -> str:
     return "in_tasks" if "CONFIG_TICK_CPU_ACCOUNTING" in config else "unknown"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel_config(proc: Path) -> str:
     try:
         return gzip.decompress((proc / "config.gz").read_bytes()).decode(errors="replace")
@@ -128,9 +128,9 @@ def _kernel_config(proc: Path) -> str:
         return text_of(Path(f"/boot/config-{os.uname().release}")) or ""
 
 
-def threads_ns(procs: Path) -> Optional[Tuple[int, int]]:
-    """For how long all threads of the processes in a file cgroup.procs have run, and were ready to run without a CPU (the
-    first two fields of schedstat), in ns; None where the kernel has no schedstat.
+def threads_ns(procs: Path) -> tuple[int, int] | None:
+    """For how long all threads of the processes in a file cgroup.procs have run, and were ready to run without a CPU
+    (the first two fields of schedstat), in ns; None where the kernel has no schedstat.
     """
     ran = waited = 0
     known = False
@@ -163,12 +163,12 @@ def _entries(folder: Path) -> Sequence[str]:
         return ()
 
 
-def _pairs(path: Path) -> Dict[str, int]:
-    words: List[List[str]] = [line.split() for line in (text_of(path) or "").splitlines()]
+def _pairs(path: Path) -> dict[str, int]:
+    words: list[list[str]] = [line.split() for line in (text_of(path) or "").splitlines()]
     return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
 
 
-def _known(values: Dict[str, int], key: str, name: str) -> Iterator[str]:
+def _known(values: dict[str, int], key: str, name: str) -> Iterator[str]:
     if key in values:
         yield f"{name} {values[key]}"
 

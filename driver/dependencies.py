@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Tuple
+from typing import TYPE_CHECKING, Any
 
 from driver.docker import docker
 from driver.failure import RUN, USER, Failure, warn
@@ -39,7 +40,7 @@ def start(engine: LocalDocker) -> None:
     raise Failure(RUN, f"the database has no rows after {TRIES * WAIT_S:g} s: {words}")
 
 
-def revive(engine: LocalDocker) -> Tuple[str, ...]:
+def revive(engine: LocalDocker) -> tuple[str, ...]:
     """Starts again those that have ended, the database with its first rows; their names."""
     ended = engine.ended()
     if ended:

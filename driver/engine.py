@@ -1,13 +1,15 @@
-"""Where the containers of a run are. Three kinds: this machine's Docker (driver/local.py), inside `docker-compose up bench`,
-where all containers are up and there is no Docker socket (driver/composed.py), and several machines (driver/nodes.py).
+"""Where the containers of a run are. Three kinds: this machine's Docker (driver/local.py), inside `docker-compose up
+bench`, where all containers are up and there is no Docker socket (driver/composed.py), and several machines
+(driver/nodes.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
+from typing import Protocol
 
 from driver.docker import Done
 from driver.run import Run
@@ -31,10 +33,10 @@ class State:
 class Started:
     """The containers of a step, by service. Of one that did not start, `start_log` of the engine has the reason."""
 
-    up: List[str] = field(default_factory=list)
-    pid: Dict[str, int] = field(default_factory=dict)
-    image_id: Dict[str, str] = field(default_factory=dict)
-    started_ns: Dict[str, Optional[int]] = field(default_factory=dict)
+    up: list[str] = field(default_factory=list)
+    pid: dict[str, int] = field(default_factory=dict)
+    image_id: dict[str, str] = field(default_factory=dict)
+    started_ns: dict[str, int | None] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -42,12 +44,14 @@ class Engine(Protocol):
 
     run: Run
 
-    def start(self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False) -> Started:
+    def start(
+        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+    ) -> Started:
         """Fresh containers of them, and of so many load generators (0: the one that is up stays).
 
-        `any_cpu`: until they are pinned they may use every CPU, as while they import their modules. With several services,
-        one that cannot start keeps no other from it. `host_network`: the load comes from the host's network. Where the step
-        as a whole cannot be started, none of them is `up`.
+        `any_cpu`: until they are pinned they may use every CPU, as while they import their modules. With several
+        services, one that cannot start keeps no other from it. `host_network`: the load comes from the host's
+        network. Where the step as a whole cannot be started, none of them is `up`.
         """
 
     def pin(self, services: Sequence[str]) -> None:
@@ -59,7 +63,7 @@ class Engine(Protocol):
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
 
-    def state_lines(self, service: str, state: Optional[State] = None) -> str:
+    def state_lines(self, service: str, state: State | None = None) -> str:
         """Its counters and how its container is, as lines of a raw file: of the service as it was started last, or of a
         dependency (counters alone). `state`: what `look` has said of it, which saves asking again.
         """
@@ -70,14 +74,16 @@ class Engine(Protocol):
     def file_memory(self, service: str) -> str:
         """A line with the bytes of files that its container has in memory; empty where unknown."""
 
-    def freezer(self, services: Sequence[str]) -> "AbstractContextManager[None]":
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator may ask for services to be frozen."""
 
-    def in_loadgen(self, words: Sequence[str], *, log: Optional[Path] = None, folder: str = "", timeout: float = 86400) -> Done:
+    def in_loadgen(
+        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
+    ) -> Done:
         """A command in the load generator's container; its status is the caller's to judge.
 
-        `folder`, below the run's folder: where it works, so that an engine whose load generator is on another machine sends
-        what it needs there and brings home what it has written.
+        `folder`, below the run's folder: where it works, so that an engine whose load generator is on another machine
+        sends what it needs there and brings home what it has written.
         """
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
@@ -93,8 +99,8 @@ class Engine(Protocol):
         """They are removed."""
 
     def check(self, step_failed: bool = False) -> None:
-        """Failure where a machine of the run is lost, so that what happened meanwhile is nobody's fault; of this machine's
-        engine that is asked only where a step has failed as a whole, such as with a DockerError.
+        """Failure where a machine of the run is lost, so that what happened meanwhile is nobody's fault; of this
+        machine's engine that is asked only where a step has failed as a whole, such as with a DockerError.
         """
 
     def address(self, service: str) -> str:
@@ -103,9 +109,9 @@ class Engine(Protocol):
     def answers_at_home(self, service: str) -> bool:
         """Whether it answers on its own machine, though it did not to the load generator's."""
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> "AbstractContextManager[None]":
-        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets, and knows the
-        addresses of the services beside them.
+    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
+        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets, and
+        knows the addresses of the services beside them.
         """
 
     def save_provenance(self, service: str) -> None:
@@ -114,10 +120,10 @@ class Engine(Protocol):
     def start_dependencies(self) -> None:
         """What all services need, until it can be used; Failure where it cannot."""
 
-    def revive(self) -> Tuple[str, ...]:
+    def revive(self) -> tuple[str, ...]:
         """Starts again what all services need and has ended; its names."""
 
-    def ended(self) -> Tuple[str, ...]:
+    def ended(self) -> tuple[str, ...]:
         """What all services need and has ended."""
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:

@@ -1,5 +1,5 @@
-"""Freezes services while their load tools end, so that no response from after their turns is counted, and says how long their
-threads waited for a CPU. `bench/load/freezer.py` asks for both, through two pipes in the run's folder.
+"""Freezes services while their load tools end, so that no response from after their turns is counted, and says how
+long their threads waited for a CPU. `bench/load/freezer.py` asks for both, through two pipes in the run's folder.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Mapping, Set, Union
+from typing import Callable
 
 from driver import counters
 from driver.docker import LOCK
@@ -24,22 +25,23 @@ TRIES, WAIT_S = 500, 0.001
 
 
 class Freezer:
-    """The kernel freezes a container in a millisecond where this may write to its cgroup; the engine takes a tenth of a second.
+    """The kernel freezes a container in a millisecond where this may write to its cgroup; the engine takes a tenth of
+    a second.
 
     `pids`: first processes by service. `pause`: the engine's `pause NAME` or `unpause NAME`, and whether it was done.
     """
 
     def __init__(self, pids: Mapping[str, int], pause: Callable[[str, str], bool]) -> None:
         folders = {name: counters.cgroup(pid, "freezer") for name, pid in pids.items()}
-        self._folders: Dict[str, Path] = {name: folder for name, folder in folders.items() if folder}
+        self._folders: dict[str, Path] = {name: folder for name, folder in folders.items() if folder}
         self._pause = pause
-        self._frozen: Set[str] = set()
+        self._frozen: set[str] = set()
 
     def answer(self, line: str) -> str:
         """Does what a line asks for; the line that says for which services it was done."""
         verb, *names = line.split(" ")
-        done = {"freeze": self._freeze, "thaw": self._thaw, "threads": self._threads}.get(verb)
-        return " ".join([verb, *(words for name in names if done and (words := done(name)))])
+        do = {"freeze": self._freeze, "thaw": self._thaw, "threads": self._threads}.get(verb)
+        return " ".join([verb, *filter(None, map(do, names))]) if do else verb
 
     def thaw_all(self, perhaps: bool = False) -> None:
         """Nothing is left frozen; `perhaps`: nor what may be."""
@@ -89,8 +91,8 @@ class Freezer:
 
 @contextmanager
 def served(folder: Path, freezer: Freezer) -> Iterator[None]:
-    """While this is open, a process does what is asked through the pipes in this folder. It leaves nothing frozen, whatever
-    becomes of this one: the kernel tells it by the end of a pipe.
+    """While this is open, a process does what is asked through the pipes in this folder. It leaves nothing frozen,
+    whatever becomes of this one: the kernel tells it by the end of a pipe.
     """
     pipes = [folder / name for name in (ASK, TOLD)]
     for pipe in pipes:
@@ -120,8 +122,9 @@ def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
             signal.signal(number, signal.SIG_IGN)
         os.setsid()
         os.close(theirs)
-        with suppress(OSError):
-            os.close(LOCK)
+        if over != LOCK:
+            with suppress(OSError):
+                os.close(LOCK)
         try:
             _serve(folder, freezer, over)
         finally:
@@ -143,6 +146,6 @@ def _serve(folder: Path, freezer: Freezer, over: int) -> None:
                 os.write(told, (freezer.answer(line.decode()) + "\n").encode())
 
 
-def _remove(path: Union[str, Path]) -> None:
+def _remove(path: Path) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        path.unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, FrozenSet
 
 from driver.docker import docker
 
@@ -13,9 +12,9 @@ _COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
 _FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
 
 
-def kinds() -> FrozenSet[str]:
-    """Of `podman`, `rootless`, `elsewhere` (its containers' processes are not this machine's), `no-cpuset` and `no-memory`
-    (limits that it ignores), or `docker` alone; none where it does not answer.
+def kinds() -> frozenset[str]:
+    """Of `podman`, `rootless`, `elsewhere` (its containers' processes are not this machine's), `no-cpuset` and
+    `no-memory` (limits that it ignores), or `docker` alone; none where it does not answer.
     """
     if not os.environ.get(KNOWN):
         components = docker("version", "--format", _COMPONENTS, check=False)
@@ -41,6 +40,6 @@ def results_user() -> str:
     return "0:0" if user and "rootless" in kinds() else f"{user}:{os.getgid()}"
 
 
-def environment() -> Dict[str, str]:
+def environment() -> dict[str, str]:
     """What Compose has to know of it. Podman has no BuildKit: its own builder is asked."""
     return {"BENCH_USER": results_user(), **({"DOCKER_BUILDKIT": "0"} if "podman" in kinds() else {})}

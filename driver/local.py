@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from driver import counters, dependencies, freezer, kind, provenance, target
 from driver.compose import FRESH, in_tools, run_compose
-from driver.docker import Done, DockerError, answers, docker
+from driver.docker import DockerError, Done, answers, docker
 from driver.engine import Started, State
 from driver.failure import RUN, Failure
 from driver.files import save
@@ -43,19 +43,19 @@ class Facts:
     image_id: str
     pid: int
     state: State
-    started_ns: Optional[int]
+    started_ns: int | None
     address: str
 
 
 class LocalDocker:
-    """Compose on the run's own resolved file. First processes are kept as they were when it was looked last: an engine is made
-    for one verb of the driver.
+    """Compose on the run's own resolved file. First processes are kept as they were when it was looked last: an
+    engine is made for one verb of the driver.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self._loadgen = LOADGEN
-        self._pids: Dict[str, int] = {}
+        self._pids: dict[str, int] = {}
         self._unreadable = ""
 
     def context_of(self, service: str) -> str:
@@ -89,7 +89,7 @@ class LocalDocker:
             {name: facts[name].started_ns for name in up},
         )
 
-    def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> List[str]:
+    def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> list[str]:
         """Those of them that have started."""
         files = [self.run.lane_folder / "block.yml"] if any_cpu else []
         if any_cpu:
@@ -123,7 +123,9 @@ class LocalDocker:
         return not done.status
 
     def cgroups(self, services: Sequence[str]) -> str:
-        """RUN/containers.tsv, by which `bench turns` reads the CPU time of these services and of what all of them ask."""
+        """RUN/containers.tsv, by which `bench turns` reads the CPU time of these services and of what all of them
+        ask.
+        """
         names = (*services, "postgres", "upstream", *self.run.own_services)
         return "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
 
@@ -161,7 +163,7 @@ class LocalDocker:
         state = self.look([service]).get(service)
         return state is not None and state.running
 
-    def state_lines(self, service: str, state: Optional[State] = None) -> str:
+    def state_lines(self, service: str, state: State | None = None) -> str:
         """As Engine has it."""
         if self.is_target(service):
             return target.STATE
@@ -185,7 +187,7 @@ class LocalDocker:
         """As Engine has it."""
         return counters.file_memory(self.pid_of(service), self._why_not())
 
-    def freezer(self, services: Sequence[str]) -> "AbstractContextManager[None]":
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """As Engine has it."""
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
         return freezer.served(self.run.folder, freezer.Freezer(pids, self._pause))
@@ -194,7 +196,7 @@ class LocalDocker:
         return not docker(verb, self.run.container(service), check=False).status
 
     def in_loadgen(
-        self, words: Sequence[str], *, log: Optional[Path] = None, folder: str = "", timeout: float = 86400
+        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
     ) -> Done:
         """As Engine has it."""
         return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=timeout, check=False)
@@ -260,11 +262,11 @@ class LocalDocker:
         """As Engine has it."""
         dependencies.start(self)
 
-    def revive(self) -> Tuple[str, ...]:
+    def revive(self) -> tuple[str, ...]:
         """As Engine has it."""
         return dependencies.revive(self)
 
-    def ended(self) -> Tuple[str, ...]:
+    def ended(self) -> tuple[str, ...]:
         """As Engine has it. Where Docker does not answer, nothing is known."""
         return tuple(name for name, one in self.look_at_dependencies().items() if not one.state.running)
 
@@ -272,7 +274,7 @@ class LocalDocker:
         """Looks for their processes; whether all are there."""
         return set(self.look_at_dependencies()) >= set(self.run.dependencies)
 
-    def look_at_dependencies(self) -> Dict[str, Facts]:
+    def look_at_dependencies(self) -> dict[str, Facts]:
         """Those that are there."""
         found = self.facts(self.run.dependencies)
         self._pids.update({name: found[name].pid if name in found else 0 for name in self.run.dependencies})
@@ -282,18 +284,22 @@ class LocalDocker:
         return found
 
     def _why_not(self) -> str:
-        """Why no counters of this engine's containers can be read, as the load generator's show; empty where they can."""
+        """Why no counters of this engine's containers can be read, as the load generator's show; empty where they
+        can.
+        """
         self.pid_of(LOADGEN)
         return self._unreadable
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """In the load generator where that is up: to start a container costs more than most verbs. One that was killed with it
-        is tried again elsewhere, but for `next`, which the loop begins again.
+        """In the load generator where that is up: to start a container costs more than most verbs. One that was
+        killed with it is tried again elsewhere, but for `next`, which the loop begins again.
         """
         if self.is_running(LOADGEN):
             interactive = ["--interactive"] if stdin else []
             loadgen = self.run.container(self._loadgen)
-            done = docker("exec", *interactive, loadgen, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
+            done = docker(
+                "exec", *interactive, loadgen, "python3", "-m", "bench", *words, stdin=stdin or None, check=False
+            )
             if not done.status or words[0].endswith("next") or self.is_running(LOADGEN):
                 return done
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
@@ -302,18 +308,18 @@ class LocalDocker:
         """Whether it is a server that already runs: no container of this project."""
         return service in self.run.services and self.run.services[service].url is not None
 
-    def facts(self, services: Iterable[str]) -> Dict[str, Facts]:
+    def facts(self, services: Iterable[str]) -> dict[str, Facts]:
         """Of the containers of these that are there."""
-        found: Dict[str, Facts] = {}
+        found: dict[str, Facts] = {}
         for context, names in self._by_context(services).items():
             found.update(_look(context, [self.run.container(name) for name in names]))
         return found
 
-    def _ours(self, services: Iterable[str]) -> List[str]:
+    def _ours(self, services: Iterable[str]) -> list[str]:
         return [name for name in services if not self.is_target(name)]
 
-    def _by_context(self, services: Iterable[str]) -> Dict[str, List[str]]:
-        found: Dict[str, List[str]] = {}
+    def _by_context(self, services: Iterable[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for name in services:
             found.setdefault(self.context_of(name), []).append(name)
         return found
@@ -323,9 +329,9 @@ class LocalDocker:
             docker(*words, *map(self.run.container, names), context=context, check=check)
 
 
-def _look(context: str, containers: Sequence[str]) -> Dict[str, Facts]:
-    """By service. An engine that is away may be starting again: it is waited for, as all would seem to have ended by themselves.
-    Of another machine `check` says that it is lost.
+def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
+    """By service. An engine that is away may be starting again: it is waited for, as all would seem to have ended by
+    themselves. Of another machine `check` says that it is lost.
     """
     away = False
     for _ in range(AWAY_TRIES):
@@ -342,13 +348,13 @@ def _look(context: str, containers: Sequence[str]) -> Dict[str, Facts]:
     return dict(map(_facts, filter(None, done.out.splitlines())))
 
 
-def _facts(line: str) -> Tuple[str, Facts]:
+def _facts(line: str) -> tuple[str, Facts]:
     service, container, image, pid, running, killed, restarts, started, address = line.split("|")
     state = State(running == "true", killed == "true", int(restarts))
     return service, Facts(container, image, int(pid), state, time_ns(started), address)
 
 
-def time_ns(text: str) -> Optional[int]:
+def time_ns(text: str) -> int | None:
     """An engine's time (2026-01-01T00:00:00.123456789Z) since the epoch, in ns."""
     found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
     if not found:

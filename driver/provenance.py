@@ -46,7 +46,7 @@ def save_provenance(run: Run, service: str) -> None:
     # In one container, the parts apart by form feeds.
     script = ' && printf "\\f" && '.join(ASKED.values())
     for name, part in zip(ASKED, docker(*argv, image, "sh", "-c", script, JIT).out.split(APART)):
-        save(folder / f"{name}.txt", part.rstrip("\n") + "\n")
+        save(folder / f"{name}.txt", part.removesuffix("\n") + "\n")
     save(folder / "image.json", docker("image", "inspect", image).out)
     save(folder / "base.json", describe_base(facts.base, image))
     save(folder / "image.id", f"{found}\n")

@@ -1,0 +1,149 @@
+"""How Compose, the tools' container and an image of a service are asked, and what kind of engine answers."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from docker_calls import Docker, docker, run
+
+from driver import kind
+from driver.compose import environment, in_tools, need_compose, project_compose, run_compose
+from driver.docker import Done
+from driver.failure import Failure
+from driver.messages import OwnApp, Service
+from driver.provenance import save_provenance
+from driver.run import Run
+
+__all__ = ["docker", "run"]
+
+
+def test_a_user_s_own_app_has_its_values_from_its_file_alone(run: Run, docker: Docker) -> None:
+    own = OwnApp("main:app", "/shop", "/shop/.env", variables=("NOFILE", "NOT_SET"))
+    ours = replace(run, host=replace(run.host, own_app=own))
+    run_compose(ours, "up", context="far", files=[Path("more.yml")])
+    files = f"--file {run.folder}/compose.yml --file more.yml --env-file /shop/.env"
+    assert docker.calls[-1] == f"--context far compose --project-name p {files} up"
+    env = docker.envs[-1]
+    assert env is not None
+    assert "NOFILE" not in env
+    assert env["SERVER_CPUS"] == "0"
+    assert environment(run)["NOFILE"] == "1024"
+
+
+def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: Run, docker: Docker) -> None:
+    services = {"a": Service(build="a-build"), "there": Service(url="http://127.0.0.1:8000")}
+    here = replace(run, host=replace(run.host, services=services))
+    (run.root / ".env").touch()
+    (run.folder / "app").mkdir(parents=True)
+    (run.folder / "app/services.json").write_text("{}\n")
+    docker.says(" config ", "services: {}\n")
+    need_compose(here)
+    need_compose(here)
+    (call,) = docker.calls
+    files = f"--file {run.folder}/services.yml --file {run.folder}/app/services.json"
+    assert call == (
+        f"compose --project-directory {run.root} --file {run.root}/docker-compose.yml --env-file {run.root}/.env "
+        f"--project-name p {files} --profile * config --format yaml loadgen postgres upstream null a a-build"
+    )
+    assert (docker.envs[0] or {})["WITHOUT_HOST"] == "false"
+    assert (run.folder / "compose.yml").read_text() == "services: {}\n"
+    project_compose(run.root, "build", services="compose")
+    assert (docker.envs[-1] or {})["COMPOSE_SERVICES"] == "compose"
+
+
+def test_the_tools_container_is_confined_and_the_users(
+    run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_tools(run, "python3", "-m", "bench", "plan", docker_options=["--env=A=1"])
+    (call,) = docker.calls
+    assert call.startswith("run --rm --interactive --label bench.run=p --network none --ulimit nofile=1024 --user ")
+    assert call.endswith(f"--volume {run.root}/results:/bench/results --env=A=1 bench/loadgen python3 -m bench plan")
+    monkeypatch.delenv("NOFILE", raising=False)
+    (run.root / ".env").write_text("NOFILE=77\n")
+    in_tools(run.root, "true")
+    assert "--label bench.run= --network none --ulimit nofile=77 " in docker.calls[-1]
+    monkeypatch.setenv("NOFILE", "many")
+    with pytest.raises(Failure, match="NOFILE='many' is not a number above 0; fix it in"):
+        in_tools(run.root, "true")
+
+
+HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
+
+
+@pytest.mark.parametrize(
+    ("components", "facts", "expected"),
+    [
+        ("Engine;containerd;", HERE, {"docker"}),
+        ("Engine;", "", {"docker"}),
+        ("Podman Engine;Conmon;", HERE, {"podman"}),
+        ("Engine;", HERE.replace("]|true|true", " name=rootless]|false|false"), {"rootless", "no-cpuset", "no-memory"}),
+        ("Engine;", HERE.replace("Debian", "Docker Desktop 4"), {"elsewhere"}),
+        ("Engine;", "Alpine Linux|0.0.1-linuxkit|[]|true|true", {"elsewhere"}),
+    ],
+)
+def test_what_kind_of_engine_answers_is_asked_once(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch, components: str, facts: str, expected: set[str]
+) -> None:
+    monkeypatch.setenv(kind.KNOWN, "")
+    monkeypatch.setattr(os, "getuid", lambda: 5)
+    docker.says("version", status=1)
+    assert kind.kinds() == frozenset()
+    docker.says("version", components)
+    docker.says("info", facts, status=int(not facts))
+    assert kind.kinds() == expected
+    docker.calls.clear()
+    assert kind.environment().get("DOCKER_BUILDKIT") == ("0" if "podman" in expected else None)
+    assert kind.results_user() == ("0:0" if "rootless" in expected else f"5:{os.getgid()}")
+    assert docker.calls == []
+
+
+def image(docker: Docker, layers: list[str], base: list[str] | None) -> None:
+    """The image of service `a` with these layers, and what is here under its base's name."""
+    docker.says("{{.Id}} bench/a", "sha256:1\n")
+    docker.says("{{json .RootFS.Layers}} bench/a", json.dumps(layers, separators=(",", ":")) + "\n")
+    if base is None:
+        docker.says('image inspect --format {{json .RootFS.Layers}} "id"', status=1)
+    else:
+        facts = ' "id": "sha256:0", "repo_digests": ["x@sha256:2"]\n'
+        docker.says('"repo_digests": {{json .RepoDigests}} base', json.dumps(base, separators=(",", ":")) + facts)
+
+
+def test_what_a_service_is_made_of_is_kept_once(run: Run, docker: Docker) -> None:
+    folder = run.service_folder("a")
+    image(docker, ["l1", "l2", "l3"], ["l1", "l2"])
+    docker.says("run --rm", "flask==1\n\fPython 3.13\n\fNAME=Debian\n\n\favailable False\n")
+    docker.says("image inspect bench/a", "[{}]\n")
+    save_provenance(run, "a")
+    (call,) = docker.asked("run --rm")
+    assert " --memory 512m --ulimit nofile=1024 " in call
+    assert ' --env=PYTHON_JIT=0 --env=A=1 --env=B=2 bench/a sh -c cat /app/packages.txt && printf "\\f" && ' in call
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "packages.txt": "flask==1\n",
+        "python.txt": "Python 3.13\n",
+        "os-release.txt": "NAME=Debian\n\n",
+        "jit.txt": "available False\n",
+        "image.json": "[{}]\n",
+        "base.json": '{"name": "base", "id": "sha256:0", "repo_digests": ["x@sha256:2"]}\n',
+        "image.id": "sha256:1\n",
+    }
+    save_provenance(run, "a")
+    assert len(docker.asked("run --rm")) == 1
+    docker.says("{{.Id}} bench/a", "sha256:other\n")
+    with pytest.raises(Failure, match="a is another image than the one r began with: start a new run"):
+        save_provenance(run, "a")
+
+
+@pytest.mark.parametrize("base", [None, ["l1", "other"], ["l"], []])
+def test_a_base_that_has_come_since_or_is_gone_is_not_the_images(
+    run: Run, docker: Docker, base: list[str] | None
+) -> None:
+    image(docker, ["l1", "l2"], base)
+    docker.says("image inspect bench/a", "[{}]\n")
+    docker.does("run --rm", lambda _: Done(0, "\f\f\f", ""))
+    save_provenance(run, "a")
+    assert json.loads((run.service_folder("a") / "base.json").read_text()) == {
+        "name": "base",
+        "missing": "the base that it was built on is not here under this name",
+    }

@@ -1,0 +1,253 @@
+"""The engine of a run on this machine, with a docker that only pretends."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from docker_calls import Docker, docker, run
+
+from driver import counters, local
+from driver.composed import Composed
+from driver.docker import DockerError, Done
+from driver.engine import State
+from driver.engines import engine_of
+from driver.failure import Failure
+from driver.local import LocalDocker, time_ns
+from driver.run import Run
+
+__all__ = ["docker", "run"]
+
+FRESH = "up --detach --no-deps --no-build --force-recreate --timeout 0"
+UNREADABLE = "null this engine's containers have no cgroups of their own"
+
+
+@pytest.fixture
+def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalDocker:
+    """Everything is there."""
+    monkeypatch.setattr(local, "ONLINE_CPUS", tmp_path / "online")
+    monkeypatch.setattr(counters, "below_root", lambda pid: f"/docker/id-{pid}" if pid else "/not-found")
+    monkeypatch.setattr(counters, "unreadable", lambda *_: "")
+    monkeypatch.setattr(counters, "counters", lambda pid, why: f"null {why}\n" if why else f"counters of {pid}\n")
+    monkeypatch.setattr(counters, "file_memory", lambda pid, why: f"file memory of {pid}\n")
+    (tmp_path / "online").write_text("0-3\n")
+    for number, name in enumerate(("a", "b", "loadgen", "postgres", "upstream"), 1):
+        docker.runs(f"p-{name}-1", pid=number)
+    return LocalDocker(run)
+
+
+def changes(docker: Docker) -> list[str]:
+    return [call for call in docker.calls if not call.startswith("inspect")]
+
+
+def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    folder = engine.run.folder
+    started = engine.start(["a", "b"], loadgens=1, any_cpu=True)
+    engine.pin(["a", "b"])
+    engine.stop(["a", "b"])
+    compose = f"compose --project-name p --file {folder}/compose.yml --file {folder}/block.yml"
+    assert changes(docker) == [
+        f"{compose} {FRESH} a b loadgen",
+        "update --cpuset-cpus 0 p-a-1 p-b-1",
+        "rm --force --volumes p-a-1 p-b-1",
+    ]
+    assert (started.up, started.pid, started.image_id["b"]) == (["a", "b"], {"a": 1, "b": 2}, "sha256:b")
+    assert started.started_ns["a"] == 1767225600_500000000
+    assert (folder / "block.yml").read_text() == 'services:\n  a: {cpuset: "0-3"}\n  b: {cpuset: "0-3"}\n'
+    assert (folder / "containers.tsv").read_text() == "".join(
+        f"{name}\t/docker/id-{pid}\n" for name, pid in (("a", 1), ("b", 2), ("postgres", 4), ("upstream", 5))
+    )
+
+
+def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    docker.does(f"{FRESH} ", lambda call: Done(int("b" in call.split(FRESH)[1].split()), f"said of {call[-1]}\n", ""))
+    del docker.containers["p-b-1"]
+    assert engine.start(["a", "b"], loadgens=1, any_cpu=True).up == ["a"]
+    assert [call.split("--timeout 0 ")[1] for call in docker.asked(FRESH)] == ["a b loadgen", "loadgen", "a", "b"]
+    assert [engine.start_log(name).read_text() for name in ("a", "b")] == ["said of a\n", "said of b\n"]
+    assert "b\t/not-found\n" in (engine.run.folder / "containers.tsv").read_text()
+
+
+def test_alone_one_is_tried_once_and_several_load_generators_are_added(engine: LocalDocker, docker: Docker) -> None:
+    assert engine.start(["a"], loadgens=3).up == ["a"]
+    assert [call.split("compose.yml ")[1] for call in docker.asked("compose --project-name")] == [
+        f"{FRESH} a loadgen",
+        "up --detach --no-deps --no-build --no-recreate --scale loadgen=3 loadgen",
+    ]
+    docker.says("--scale", status=1)
+    assert engine.start(["a"], loadgens=3).up == []
+    docker.says(FRESH, status=1)
+    docker.calls.clear()
+    assert engine.start(["a"]).up == []
+    assert len(docker.calls) == 1
+    assert not (engine.run.folder / "containers.tsv").exists()
+
+
+def test_a_target_is_loaded_from_the_hosts_network_with_the_rights_of_the_other_load_generator(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    assert engine.start(["there"], loadgens=1).up == ["there"]
+    assert engine.state_lines("there") == "null no counters: not a container of this project\n"
+    assert engine.look(["there"]) == {"there": State(running=True)}
+    engine.in_loadgen(["measure"])
+    engine.stop(["there"])
+    engine.in_loadgen(["measure"])
+    assert [call.split()[0] for call in docker.calls] == ["rm", "run", "exec", "rm", "exec"]
+    assert [call.split()[1] for call in docker.asked("measure")] == ["p-loadgen-host-1", "p-loadgen-1"]
+    for option in (
+        *("--network host", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges", "--pids-limit 4096"),
+        *("--memory 2g", "--ulimit nofile=1024", "--cpuset-cpus 1", f"--volume {engine.run.root}:/bench:ro", "--init"),
+        "--label com.docker.compose.project=p",
+    ):
+        assert f" {option} " in docker.calls[1]
+    assert not docker.asked("p-there")
+
+
+def test_beside_a_service_it_knows_the_containers_address(engine: LocalDocker, docker: Docker) -> None:
+    assert engine.start(["a", "there"], loadgens=1, any_cpu=True, host_network=True).up == ["a", "there"]
+    assert docker.asked("run --detach", " --network host --add-host a:198.18.0.9 --init ")
+    assert "there" not in (engine.run.folder / "containers.tsv").read_text()
+    docker.says("run --detach", "no such image\n", status=1)
+    assert engine.start(["a", "there"], loadgens=1, any_cpu=True, host_network=True).up == []
+    with pytest.raises(DockerError, match="does not start in the host's network: no such image"):
+        engine.on_host_network(["a"]).__enter__()
+
+
+def test_where_no_service_beside_a_target_starts_the_target_is_loaded(engine: LocalDocker, docker: Docker) -> None:
+    docker.says(FRESH, status=1)
+    assert engine.start(["a", "there"], loadgens=1, any_cpu=True, host_network=True).up == ["there"]
+    assert not docker.asked("--add-host")
+
+
+def test_states_are_those_that_docker_and_the_kernel_tell(engine: LocalDocker, docker: Docker) -> None:
+    engine.start(["a"], loadgens=1)
+    docker.runs("p-a-1", pid=0, running=False, killed=True)
+    ended = "running false\noom_killed true\nrestarts 0\n"
+    assert engine.state_lines("a") == f"counters of 1\n{ended}"
+    assert engine.state_lines("a", State(running=True)).endswith("running true\noom_killed false\nrestarts 0\n")
+    assert engine.state_lines("postgres") == "counters of 4\n"
+    assert engine.file_memory("a") == "file memory of 1\n"
+    assert (engine.is_running("a"), engine.is_running("loadgen")) == (False, True)
+    del docker.containers["p-a-1"]
+    assert engine.look(["a", "loadgen"]) == {"loadgen": State(running=True)}
+    assert engine.state_lines("a") == "counters of 1\n"
+
+
+def test_an_engine_whose_cgroups_are_of_something_else_has_no_counters(
+    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counters, "unreadable", lambda container, pid: f"of {container}, {pid}")
+    engine.start(["a"], loadgens=1, any_cpu=True)
+    assert engine.state_lines("postgres") == "null of id-loadgen, 3\n"
+    assert (engine.run.folder / "containers.tsv").read_text().count("/not-found") == 3
+
+
+def test_an_engine_that_pins_nothing_is_not_asked_to(
+    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_ENGINE_KIND", "rootless no-cpuset")
+    engine.pin(["a"])
+    monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
+    engine.pin(["there"])
+    assert docker.calls == []
+    docker.says("update", "no such CPU", status=1)
+    with pytest.raises(DockerError, match="no such CPU"):
+        engine.pin(["a"])
+
+
+def test_an_engine_that_starts_again_is_waited_for(
+    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "AWAY_S", 0)
+
+    def away(_: str) -> Done:
+        return Done(int(len(docker.asked("version")) < 3), "", "")
+
+    docker.does("version", away)
+    docker.does("inspect", lambda call: away(call) if away(call).status else docker.inspect(call))
+    assert engine.is_running("postgres")
+    assert [call.split()[0] for call in docker.calls] == [*["inspect", "version"] * 3, "inspect"]
+
+
+class Far(LocalDocker):
+    """Services are on another machine than the load generator."""
+
+    def context_of(self, service: str) -> str:
+        return "" if service == "loadgen" else "far"
+
+
+def test_on_two_machines_each_engine_is_asked_for_what_it_has(engine: LocalDocker, docker: Docker) -> None:
+    docker.says("--context far inspect", status=1)
+    assert list(Far(engine.run).look(["a", "loadgen", "b"])) == ["loadgen"]
+    assert len(docker.asked("inspect")) == 2  # another machine's engine is not waited for
+    assert not docker.asked("version")
+    Far(engine.run).stop(["a", "b"])
+    assert docker.calls[-1] == "--context far rm --force --volumes p-a-1 p-b-1"
+
+
+def test_python_works_in_the_load_generator_and_elsewhere_where_that_is_killed(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    assert engine.bench("retry", "r", stdin=b"words").status == 0
+    assert docker.calls[-1] == "exec --interactive p-loadgen-1 python3 -m bench retry r"
+    assert docker.stdins[-1] == b"words"
+
+    def kill(_: str) -> Done:
+        docker.runs("p-loadgen-1", running=False)
+        return Done(137, "", "")
+
+    docker.does("exec p-loadgen-1", kill)
+    assert engine.bench("next", "r").status == 137  # the loop begins it again
+    assert len(docker.asked("run --rm")) == 0
+    docker.runs("p-loadgen-1")
+    assert engine.bench("retry", "r").status == 0
+    assert docker.asked("run --rm", "bench/loadgen python3 -m bench retry r")
+    assert engine.bench("next", "r").status == 0
+
+
+def test_the_last_words_of_a_container_and_its_limits(engine: LocalDocker, docker: Docker) -> None:
+    docker.says("logs --tail 50 p-a-1", "last words\n")
+    docker.says("exec p-a-1", "nofile 1\n")
+    assert (engine.log("a"), engine.log("there"), engine.limits("a")) == ("last words\n", "", "nofile 1\n")
+    docker.says("exec p-a-1", "nofile 1\n", status=137)
+    assert engine.limits("a") == "nofile 1\nnull the container ended\n"
+
+
+def test_a_daemon_that_has_ended_is_named(engine: LocalDocker, docker: Docker) -> None:
+    engine.check(step_failed=True)
+    docker.says("version", status=1)
+    engine.check()
+    with pytest.raises(Failure, match="the Docker daemon does not answer any more"):
+        engine.check(step_failed=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01T00:00:02.123456789Z", 2_123456789),
+        ("1970-01-01 01:00:02.5 +0100 CET", 2_500000000),
+        ("1970-01-01T00:00:02+00:00", 2_000000000),
+        ("<no value>", None),
+    ],
+)
+def test_times_of_engines(text: str, expected: int | None) -> None:
+    assert time_ns(text) == expected
+
+
+def test_which_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(engine_of(run)) is LocalDocker
+    monkeypatch.setenv("BENCH_ENGINE", "composed")
+    assert type(engine_of(replace(run, lane=2))) is Composed
+
+
+def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run) -> None:
+    engine = Composed(run)
+    assert engine.start(["a", "b"]).up == ["a", "b"]
+    assert engine.state_lines("a") == (
+        "null no Docker socket is mounted: the counters of other containers cannot be read\n"
+    )
+    done = engine.in_loadgen(["sh", "-c", "echo here; exit 3"], log=run.folder / "log")
+    assert (done.status, (run.folder / "log").read_text()) == (3, "here\n")
