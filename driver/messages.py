@@ -122,7 +122,7 @@ def as_json(message: Any) -> Dict[str, Any]:
 def host_of(data: Mapping[str, Any]) -> Host:
     """From what `as_json` made; MessageError where it is something else."""
     host = _message(Host, data)
-    services = {name: _message(Service, facts) for name, facts in host.services.items()}  # type: ignore[arg-type]
+    services = {name: _message(Service, facts) for name, facts in host.services.items()}
     own = data.get("own_app")
     return Host(services, host.dependencies, host.source_images, _message(OwnApp, own) if own else None)
 
@@ -154,7 +154,10 @@ def _message(kind: Type[Message], data: Any) -> Message:
     if not isinstance(data, Mapping):
         raise MessageError(f"{kind.__name__}: {data!r} is no object")
     known = {one.name for one in fields(kind)}
+    values: Dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
+    }
     try:
-        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known})
+        return kind(**values)
     except TypeError as error:
         raise MessageError(f"{kind.__name__}: {error}") from error

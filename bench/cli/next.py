@@ -12,10 +12,10 @@ from bench.run.folder import find_run
 
 
 def next_verb(argv: Sequence[str]) -> int:
-    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next step to RUN/step.sh.
+    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next to RUN/step.json.
 
     SECONDS are those since the caller's script began; `--begin` is for the first call of a loop, with `--lanes N` for
-    up to N steps side by side: those of lanes 2 to N are in RUN/lanes/N/step.sh. The exit status is 0 with a step, 3
+    up to N steps side by side: those of lanes 2 to N are in RUN/lanes/N/step.json. The exit status is 0 with a step, 3
     when nothing is left, 4 when the time is up: the last line printed then says how to go on.
     """
     parser = Parser("next")

@@ -1,4 +1,4 @@
-"""`profile-next` for scripts/lib/profiles.sh: the windows in which the services of a run's tables are sampled."""
+"""`profile-next` for driver/profile.py: the windows in which the services of a run's tables are sampled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.run.folder import find_run
 
 
 def profile_next_verb(argv: Sequence[str]) -> int:
-    """`profile-next RUN [--begin]`: record the window that has ended, and write the next one to RUN/step.sh.
+    """`profile-next RUN [--begin]`: record the window that has ended, and write the next one to RUN/step.json.
 
     The exit status is 0 with a window, whose words are printed, and 3 if none is left.
     """

@@ -10,9 +10,10 @@ from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import mapping, read_bytes
 from bench.run.folder import in_results
+from bench.run.host_json import host_json
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run
-from bench.run.services_file import services_file
+from driver.messages import HOST
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 """What Compose takes in the name of a project."""
@@ -27,8 +28,8 @@ def find_verb(argv: Sequence[str]) -> int:
 def resume_verb(argv: Sequence[str]) -> int:
     """`resume --run=RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit in seconds.
 
-    UserError where the project or the plan has changed since: figures of two versions are never mixed, and what the
-    scripts source and start is what was planned.
+    UserError where the project or the plan has changed since: figures of two versions are never mixed, and what is
+    started is what was planned.
     """
     parser = Parser("matrix.sh --resume RUN")
     parser.add_argument("--run", default="")
@@ -53,9 +54,9 @@ def resume_verb(argv: Sequence[str]) -> int:
 def _edited(source: Run) -> Iterator[str]:
     yield from source.changed
     try:
-        planned = services_file(source.facts["services"], source.facts.get("own_app"))
+        planned = host_json(source.facts["services"], source.facts.get("own_app"))
     except (KeyError, TypeError, AttributeError):
         yield "run.json"
         return
-    if read_bytes(f"{source.path}/services.sh") != planned.encode():
-        yield "services.sh"
+    if read_bytes(f"{source.path}/{HOST}") != planned.encode():
+        yield HOST

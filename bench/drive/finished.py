@@ -1,7 +1,7 @@
-"""The end of a step: what the loop on the host saw becomes the meta.json of each of its measurements.
+"""The end of a step: what the driver saw becomes the meta.json of each of its measurements.
 
-The host writes RUN/finished.env, one `key=value` a line: exit statuses, times, images. What the load generator said is
-in the step's own folder. meta.json marks a measurement as whole and is written last.
+RUN/finished.json has exit statuses, times, images. What the load generator said is in the step's own folder. meta.json
+marks a measurement as whole and is written last.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.steps import Step
 from bench.records.record import MEASURED
 from bench.run.raw_files import HASHES, hashes_of, read_files
+from driver.messages import FINISHED, Finished, MessageError, finished_of, read
 
-FILE = "finished.env"
+FILE = FINISHED
 OUTCOMES = {10: "did not start", 11: "answers wrongly"}
 """Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
 NO_ANSWER = "does not answer"
@@ -29,13 +30,13 @@ LOST, UNREACHED = "dependency ended", "not reached"
 between two machines lost a service."""
 
 
-def read_facts(path: Path) -> dict[str, str] | None:
-    """The `key=value` lines of finished.env; None where there is no such file."""
+def read_finished(folder: Path) -> Finished | None:
+    """What the driver saw of the last step of a run or a lane; None where there is no such file."""
     try:
-        text = path.read_text(errors="replace")
-    except FileNotFoundError:
-        return None
-    return dict(line.split("=", 1) for line in text.split("\n") if "=" in line)
+        data = read(folder / FILE)
+        return None if data is None else finished_of(data)
+    except MessageError as error:
+        raise UserError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +47,47 @@ class Lost:
     words: str
 
 
-def lost_of(facts: Mapping[str, str]) -> Lost | None:
+def lost_of(seen: Finished) -> Lost | None:
     """What the step lost; None where nothing was."""
-    if ended := ", ".join(facts.get("ended_dependencies", "").split()):
-        return Lost(LOST, f"{ended} ended during it")
-    if names := ", ".join(facts.get("unreached", "").split()):
-        return Lost(UNREACHED, f"{names} answered on its own machine and not to the load generator's")
+    if seen.ended_dependencies:
+        return Lost(LOST, f"{', '.join(seen.ended_dependencies)} ended during it")
+    if seen.unreached:
+        return Lost(
+            UNREACHED, f"{', '.join(seen.unreached)} answered on its own machine and not to the load generator's"
+        )
     return None
 
 
-def record_step(run: Path, step: Step, facts: Mapping[str, str]) -> None:
-    """Write what marks the step's measurements as whole; UserError where the facts are another step's."""
-    if facts.get("id") != step.id:
-        raise UserError(f"{run / FILE} is of step {facts.get('id')}, not of {step.id}: remove it")
-    for (name, meta), line in zip(metas(run, step, facts), step.lines, strict=True):
+def record_step(run: Path, step: Step, seen: Finished) -> None:
+    """Write what marks the step's measurements as whole; UserError where another step was seen."""
+    if seen.id != step.id:
+        raise UserError(f"{run / FILE} is of step {seen.id}, not of {step.id}: remove it")
+    for (name, meta), line in zip(metas(run, step, seen), step.lines, strict=True):
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
-        if lost := lost_of(facts):
+        if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
         meta[HASHES] = hashes_of(read_files(str(folder), line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
 
-def metas(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each measurement's folder in the run's, and its meta.json."""
     if step.mode == "turns":
-        yield from _turns(run, step, facts)
+        yield from _turns(run, step, seen)
     else:
-        yield step.dir, _solo(run, step, facts)
+        yield step.dir, _solo(run, step, seen)
 
 
-def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
+def _solo(run: Path, step: Step, seen: Finished) -> dict[str, Any]:
     folder = run / step.dir
     outcome, detail = MEASURED, ""
-    if not _status(facts, "start_status"):
+    if not seen.status("start"):
         for verb in ("prepare", "run"):
             if outcome == MEASURED:
-                said, alive = folder / f"{verb}.txt", facts.get("alive") == "yes"
-                outcome, detail = _outcome(_status(facts, f"{verb}_status"), said, alive=alive)
-        if outcome == MEASURED and facts.get("alive") == "no":
+                said, alive = folder / f"{verb}.txt", seen.alive is True
+                outcome, detail = _outcome(seen.status(verb), said, alive=alive)
+        if outcome == MEASURED and seen.alive is False:
             outcome, detail = DIED, "the container ended under load"
     else:
         outcome, detail = _not_started(run, step.services[0])
@@ -95,35 +98,35 @@ def _solo(run: Path, step: Step, facts: Mapping[str, str]) -> dict[str, Any]:
         "id": step.id,
         "outcome": outcome,
         "detail": detail,
-        "image_id": facts.get("image_id") or None,
-        "begin_ns": _number(facts, "begin_ns"),
-        "started_ns": _number(facts, "started_ns"),
+        "image_id": seen.image_id or None,
+        "begin_ns": seen.begin_ns,
+        "started_ns": seen.started_ns,
         "ready_ns": times.get("ready"),
         "warm_ns": times.get("warm"),
-        "loaded_ns": _number(facts, "loaded_ns"),
-        "end_ns": _number(facts, "end_ns"),
-        **_node(facts),
+        "loaded_ns": seen.loaded_ns,
+        "end_ns": seen.end_ns,
+        **_node(seen),
     }
 
 
-def _turns(run: Path, step: Step, facts: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _turns(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
     """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
     for line in step.lines:
-        outcome, detail = _turns_outcome(run, step, facts, line)
+        outcome, detail = _turns_outcome(run, step, seen, line)
         outcome = _of_running(line, outcome)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
-        meta |= {"begin_ns": _number(facts, "begin_ns"), "end_ns": _number(facts, "end_ns"), **_node(facts)}
+        meta |= {"begin_ns": seen.begin_ns, "end_ns": seen.end_ns, **_node(seen)}
         yield line["dir"], meta
 
 
-def _turns_outcome(run: Path, step: Step, facts: Mapping[str, str], line: Mapping[str, Any]) -> tuple[str, str]:
+def _turns_outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
     """What became of one window of one service: what it had measured before it failed stays."""
     name = line["service"]
     services, said = run / step.dir / "services", run / step.dir / "turns.txt"
-    if _status(facts, "start_status"):
+    if seen.status("start"):
         return _not_started(run, name)
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
-    ended = name in facts.get("ended", "").split()
+    ended = name in seen.ended
     if tool is not None and (not ended or mapping(tool.get("health_after")).get("status") == 200):
         return MEASURED, ""
     if ended:
@@ -178,16 +181,6 @@ def _lines(path: Path) -> Sequence[str]:
         return ()
 
 
-def _status(facts: Mapping[str, str], key: str) -> int:
-    """An exit status; a part that was not reached failed in no other way than the one before it."""
-    return int(facts.get(key) or 0)
-
-
-def _node(facts: Mapping[str, str]) -> dict[str, str]:
+def _node(seen: Finished) -> dict[str, str]:
     """Where the services under test were, of a run on several machines."""
-    return {"node": facts["node"]} if facts.get("node") else {}
-
-
-def _number(facts: Mapping[str, str], key: str) -> int | None:
-    text = facts.get(key, "")
-    return int(text) if text.isdecimal() else None
+    return {"node": seen.node} if seen.node else {}

@@ -1,7 +1,7 @@
-"""What the measuring loop (scripts/lib/measure.sh) asks between two steps.
+"""What the measuring loop (driver/loop.py) asks between two steps.
 
 One call records the step that has just ended, says how far the run is, decides the next step and writes it to
-RUN/step.sh and step.json. Time comes from the caller, in seconds since its script began.
+RUN/step.json. Time comes from the caller, in seconds since its script began.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.run.reader import Run, read_run
 from bench.run.spoiled import LOST
 
 STEP, FINISHED, STOPPED = 0, 3, 4
-"""Exit statuses: RUN/step.sh has the next step; nothing is left to measure; the time is up."""
+"""Exit statuses: RUN/step.json has the next step; nothing is left to measure; the time is up."""
 
 
 @dataclass(slots=True)

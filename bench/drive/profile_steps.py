@@ -17,7 +17,7 @@ from bench.analysis.profiles.sampled import profiles_of, read_profile, refusal, 
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
-from bench.drive.finished import read_facts, record_step
+from bench.drive.finished import read_finished, record_step
 from bench.drive.run_state import unverified
 from bench.drive.step_file import FILES, write_step
 from bench.drive.steps import Step, read_steps
@@ -25,6 +25,7 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.profile import FOLDER, UNDER_WAY
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
+from driver.messages import Finished
 
 QUEUE = "profiles.jsonl"
 AGAIN = "again"
@@ -61,11 +62,11 @@ def _under_way(window: Measurement) -> Measurement:
 
 
 def next_window(run: Path) -> str:
-    """Record the window that has ended, and write the next one to RUN/step.sh; its words, empty if none is left."""
+    """Record the window that has ended, and write the next one to RUN/step.json; its words, empty if none is left."""
     steps = [*read_steps((run / QUEUE).read_text())]
-    if steps and (facts := read_facts(run / FINISHED)) is not None:
+    if steps and (seen := read_finished(run)) is not None:
         last = steps.pop(0)
-        steps += [Step(({**last.first, AGAIN: True},))] if _is_to_be_repeated(run, last, facts) else []
+        steps += [Step(({**last.first, AGAIN: True},))] if _is_to_be_repeated(run, last, seen) else []
         write_file(run / QUEUE, "".join(f"{json.dumps(dict(step.first))}\n" for step in steps))
     if not steps:
         for name in (QUEUE, *FILES):
@@ -76,9 +77,9 @@ def next_window(run: Path) -> str:
     return steps[0].label
 
 
-def _is_to_be_repeated(run: Path, step: Step, facts: dict[str, str]) -> bool:
+def _is_to_be_repeated(run: Path, step: Step, seen: Finished) -> bool:
     """Record a window that has ended."""
-    record_step(run, step, facts)
+    record_step(run, step, seen)
     whole = step.dir.removesuffix(UNDER_WAY)
     shutil.rmtree(run / whole, ignore_errors=True)
     (run / step.dir).rename(run / whole)

@@ -17,7 +17,7 @@ from bench.core.files import write_file
 from bench.core.lanes import lane_folders
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
-from bench.drive.finished import lost_of, read_facts, record_step
+from bench.drive.finished import lost_of, read_finished, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import FILES, LINES
 from bench.drive.steps import Step, open_steps, read_steps
@@ -28,6 +28,7 @@ from bench.records.resource_usage import whole
 from bench.run import spoiled
 from bench.run.reader import Run, read_run
 from bench.validity.bound_cells import BOUND_AFTER
+from driver.messages import Finished
 
 FILE = "loop.json"
 
@@ -118,30 +119,30 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
 
     Where something was lost that is no fault of its services, nothing is recorded, and that is returned, in words.
     """
-    facts = read_facts(at / FINISHED)
-    if facts is None:
+    seen = read_finished(at)
+    if seen is None:
         raise UserError(f"{at} has no {FINISHED}: the step {step.id} did not come to its end")
-    if not (lost := _lost(folder, step, facts)):
-        record_step(folder, step, facts)
+    if not (lost := _lost(folder, step, seen)):
+        record_step(folder, step, seen)
     (at / FINISHED).unlink()
     return lost
 
 
-def _lost(folder: Path, step: Step, facts: Mapping[str, str]) -> str:
-    lost = lost_of(facts)
+def _lost(folder: Path, step: Step, seen: Finished) -> str:
+    lost = lost_of(seen)
     return lost.words if lost and spoiled.may_be_lost(folder / step.dir) else ""
 
 
 def _record_last(folder: Path) -> None:
     """Record the last step, of each lane, of a loop that was cut after its end and before it was recorded."""
     for at in lane_folders(folder):
-        facts = read_facts(at / FINISHED)
-        if facts is None:
+        seen = read_finished(at)
+        if seen is None:
             continue
         for step in read_steps((folder / "plan.jsonl").read_text()):
             # What lost something that it needs is still to be measured.
-            if step.id == facts.get("id") and not _lost(folder, step, facts):
-                record_step(folder, _as_loaded(at, step), facts)
+            if step.id == seen.id and not _lost(folder, step, seen):
+                record_step(folder, _as_loaded(at, step), seen)
         (at / FINISHED).unlink()
 
 

@@ -1,5 +1,5 @@
-"""What a step of the plan is to those who make it: RUN/step.sh for the loop on the host, which sources it and reads no
-JSON, and RUN/step.json with its loads for the load generator.
+"""What a step of the plan is to those who make it: RUN/step.json, with a part for the driver and the loads for the load
+generator.
 
 A step is a solo measurement, a null-server measurement, or a block of services that are loaded in turns.
 """
@@ -7,7 +7,6 @@ A step is a solo measurement, a null-server measurement, or a block of services 
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,14 +17,16 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.steps import Step
-from bench.load.step_json import FILE as LOADS
+from bench.load.step_json import FILE as STEP
 from bench.load.step_json import ONLY, StepLoad, StepLoads, write_loads
 from bench.plan.measurement import measurement_of
 from bench.plan.shares import shares
 from bench.run.addresses import read_addresses
+from driver.messages import Step as HostStep
+from driver.messages import as_json
 
-STEP, LINES = "step.sh", "step.jsonl"
-FILES = (STEP, LOADS, LINES)
+LINES = "step.jsonl"
+FILES = (STEP, LINES)
 """All that a step has while it is made."""
 GRACE_S = 10
 """Seconds that a load tool may take beyond its duration and timeout."""
@@ -51,13 +52,12 @@ class Patience:
 def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str], at: Path | None = None) -> None:
     """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults."""
     at = at or run
-    text, loads = step_file(lines), loads_of(run, lines, environ)
+    host, loads = host_step(lines), loads_of(run, lines, environ)
     if lines[0].get("mode") == "turns":
         _remove_earlier(run, Step(tuple(lines)))
         # For `bench turns`, which takes the turns of a block: the same lines as in the plan.
         write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
-    write_loads(at, loads)
-    write_file(at / STEP, text)
+    write_loads(at, loads, as_json(host))
 
 
 def _remove_earlier(run: Path, block: Step) -> None:
@@ -69,24 +69,22 @@ def _remove_earlier(run: Path, block: Step) -> None:
             file.unlink()
 
 
-def step_file(lines: Sequence[PlanLine]) -> str:
-    """The text of step.sh for the plan's lines of one step."""
+def host_step(lines: Sequence[PlanLine]) -> HostStep:
+    """What the driver has to know of the plan's lines of one step."""
     first = lines[0]
     mode = first.get("mode", "solo")
     if len({line["id"] if mode == "turns" else "" for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
     step = Step(tuple(lines))
-    text = [
-        f"STEP_ID={_quoted(step.id)}",
-        f"STEP_MODE={_quoted(mode)}",
-        f"STEP_DIR={_quoted(step.dir)}",
-        f"STEP_SERVICES={_array(step.services)}",
-        f"STEP_HOST_NETWORK={'yes' * bool(first.get('host_network'))}",
-        # Whether the load generator needs the knees that were found before.
-        f"STEP_KNEE={'yes' * any(line.get('knee_p99_s') is not None for line in lines)}",
-    ]
-    text += [f"STEP_CLIENTS={_array(clients)}"] if (clients := client_names(first)) else []
-    return "\n".join(text) + "\n"
+    return HostStep(
+        id=step.id,
+        mode=mode,
+        dir=step.dir,
+        services=step.services,
+        host_network=bool(first.get("host_network")),
+        knee=any(line.get("knee_p99_s") is not None for line in lines),
+        clients=tuple(client_names(first)),
+    )
 
 
 def _unit(line: PlanLine) -> Any:
@@ -149,15 +147,6 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         if isinstance(value := getattr(load, field.name), str):
             _checked(value)
     return load
-
-
-def _array(values: Sequence[str]) -> str:
-    return f"({' '.join(map(_quoted, values))})"
-
-
-def _quoted(value: str) -> str:
-    """A word of bash with exactly this value."""
-    return shlex.quote(_checked(value))
 
 
 def _checked(value: str) -> str:

@@ -1,4 +1,4 @@
-"""step.json: the loads of a step. `bench next` writes it, the load generator reads it."""
+"""step.json: the loads of a step, and what the driver has to know of it. `bench next` writes it."""
 
 from __future__ import annotations
 
@@ -63,10 +63,12 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def write_loads(folder: Path, step: StepLoads) -> None:
-    """Write step.json in the folder of a run or a lane."""
+def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
+    """Write step.json in the folder of a run or a lane; `host` is the driver's part of it."""
     loads = {name: asdict(load) for name, load in step.loads.items()}
-    write_file(folder / FILE, json.dumps({"schema": SCHEMA, "clients": step.clients, "loads": loads}) + "\n")
+    write_file(
+        folder / FILE, json.dumps({"schema": SCHEMA, "host": host, "clients": step.clients, "loads": loads}) + "\n"
+    )
 
 
 def read_loads(folder: str) -> StepLoads:

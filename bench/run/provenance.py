@@ -72,7 +72,8 @@ def _read(path: Path) -> str | None:
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "measure": (
-        *("docker-compose.yml", "loadgen", "postgres", "services", "upstream", "scripts/matrix.sh", "scripts/lib"),
+        *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
+        *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
         *(f"bench/{name}" for name in ("contract", "core", "drive", "load", "own_app", "plan", "run", "tools")),
         *(
             f"bench/matrix/{n}.py"

@@ -1,4 +1,4 @@
-"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, services.sh, knobs.env."""
+"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, host.json, knobs.env."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
+from bench.run.host_json import host_json
 from bench.run.provenance import provenance
-from bench.run.services_file import services_file
+from driver.messages import HOST
 
 
 def write_run(
@@ -42,7 +43,7 @@ def write_run(
     limits |= {"LOADGENS": str(facts["loadgens"])} if facts.get("loadgens") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
-    write_file(folder / "services.sh", services_file(facts["services"], facts.get("own_app")))
+    write_file(folder / HOST, host_json(facts["services"], facts.get("own_app")))
     names = ("services.yml", "knobs.env", "plan.jsonl")
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

@@ -2,8 +2,6 @@
 # Where a worker's time goes, for scripts/profile.sh: py-spy's samples under load. Only declares; the script sets
 # `service` and `paths`.
 
-# shellcheck source=scripts/lib/sampler.sh
-source "${BASH_SOURCE[0]%/*}/../lib/sampler.sh"
 # shellcheck source=scripts/profile/profiled.sh
 source "${BASH_SOURCE[0]%/*}/profiled.sh"
 
@@ -25,7 +23,7 @@ sample() {
 		in_loadgen wrk -t 1 -c 64 -d "$((seconds + 2))s" "http://$service:8080$path" >"$out.wrk" &
 		sleep 1
 		cpu_time "$pid" >"$out.before"
-		sample_container "$project-$service-1" "$project-sampler" "$seconds" "$out.raw" 2>"$out.log" ||
+		PYTHONPATH=$root python3 -m driver.sampler "$project-$service-1" "$project" "$seconds" "$out.raw" 2>"$out.log" ||
 			fail 1 "py-spy failed; $out.log says why"
 		cpu_time "$pid" >"$out.after"
 		wait $! || fail 1 "wrk failed; $out.wrk has its output"

@@ -16,9 +16,9 @@ load own_app
 	# The values of the environment are in no file of the run.
 	run ! grep -rqF not-a-secret "$run"
 	# The app is one layer, which its images share.
-	# shellcheck source=/dev/null
-	source "$run/services.sh"
-	[[ ${#IMAGE_OF[@]} == 2 && $(last_layers "${IMAGE_OF[@]}" | sort -u | wc -l) == 1 ]]
+	local images
+	mapfile -t images < <(jq -r '.services[].image' "$run/host.json")
+	[[ ${#images[@]} == 2 && $(last_layers "${images[@]}" | sort -u | wc -l) == 1 ]]
 }
 
 @test "each tool sends what it can express, and of the others it is said that they cannot" {

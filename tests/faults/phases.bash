@@ -21,7 +21,7 @@ find_phase() {
 		phase=plan
 	elif [[ -e $folder/loop.json ]]; then
 		phase=load
-		[[ ! -e $folder/finished.env ]] || phase='write'
+		[[ ! -e $folder/finished.json ]] || phase='write'
 	elif [[ ! -e $folder/start.log || ($folder/start.log -ot $begun) ]]; then
 		phase=build
 	elif [[ $phase == load || $phase == write || $phase == report ]]; then

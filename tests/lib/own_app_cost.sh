@@ -16,7 +16,7 @@ measure_own_app() {
 	quietly own_matrix --max-time 0.01
 	interval own-run own_matrix --rounds 6
 	dirname "$(<"$work/report")" >"$work/run"
-	built=$(built_services "$root/$(<"$work/run")/services.sh")
+	built=$(built_services "$root/$(<"$work/run")/host.json")
 	mapfile -t names <<<"$built"
 	echo "# changed $(date +%s%N)" >>"$work/shop/flask/main.py"
 	interval own-rebuild "$docker" compose --project-name bench --file "$root/$(<"$work/run")/compose.yml" build "${names[@]}"
@@ -28,8 +28,4 @@ own_matrix() {
 }
 
 # built_services FILE: those whose images a run builds, a line each.
-built_services() (
-	# shellcheck source=/dev/null
-	source "$1"
-	printf '%s\n' "${BUILD_OF[@]}" | sort -u
-)
+built_services() { jq -r '.services[].build | select(. != "")' "$1" | sort -u; }

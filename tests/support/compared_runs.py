@@ -17,6 +17,7 @@ from loop_runs import block, finish_block, tables_of
 from make_run import entry, write_run
 
 from bench.cli.report import build_verb
+from bench.drive.finished import FILE
 
 BASE, HEAD = "aiohttp", "tornado"
 
@@ -40,7 +41,7 @@ def in_turns(
             if line["service"] in named:
                 meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
                 (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
-    (folder / "finished.env").unlink()
+    (folder / FILE).unlink()
     return folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from loop_runs import block, finish, finish_block, tables_of
 from make_run import entry, write_run
 
-from bench.drive.finished import FILE, read_facts, record_step
+from bench.drive.finished import FILE, read_finished, record_step
 from bench.drive.steps import Step
 
 KNEE = "knee-p99-50ms"
@@ -50,5 +50,7 @@ def write_run_of_each_kind(folder: Path) -> Path:
 
 
 def _record(folder: Path, step: Step) -> None:
-    record_step(folder, step, read_facts(folder / FILE) or {})
+    seen = read_finished(folder)
+    assert seen is not None
+    record_step(folder, step, seen)
     (folder / FILE).unlink()

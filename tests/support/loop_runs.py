@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, write_measurement
+from client_runs import write_clients
+from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
+from bench.drive.finished import FILE
+from bench.drive.step_file import STEP
 from bench.plan.interim_looks import looks_before
+from bench.run.host_json import host_json
+from driver.messages import HOST, Finished, as_json
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
@@ -84,8 +90,8 @@ def write_window(
 WHOSE = ("server", "database", "upstream")
 
 
-def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **facts: Any) -> None:
-    """What the host leaves of a block; services without a rate have no window."""
+def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **seen: Any) -> None:
+    """What the driver leaves of a block; services without a rate have no window."""
     services = folder / "/".join(lines[0]["dir"].split("/")[:4]) / "services"
     services.mkdir(parents=True, exist_ok=True)
     for line in lines:
@@ -94,21 +100,45 @@ def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mappin
             (services / f"{line['service']}.status").write_text("0\n")
             for when in ("before", "after"):
                 (services / f"{line['service']}.{when}").write_text("running true\nmemory_peak_bytes 5000000\n")
-    known = {"id": lines[0]["unit"], "start_status": 0, "turns_ready_status": 0, "turns_load_status": 0, "ended": ""}
-    known |= {"begin_ns": 1, "end_ns": 4}
-    (folder / "finished.env").write_text("".join(f"{key}={value}\n" for key, value in (known | facts).items()))
+    write_finished(folder, id=lines[0]["unit"], end_ns=4, **seen)
 
 
-def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[float], **facts: Any) -> None:
-    """What the host leaves at the end of a step that went well, and what differs in finished.env."""
+def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[float], **seen: Any) -> None:
+    """What the driver leaves at the end of a step that went well, and what differs in what it saw."""
     for line, rate in zip(lines, rates, strict=False):
         write_measurement(folder, line, output_of(line, rate))
         (folder / line["dir"] / "meta.json").unlink()
-    known = {"id": lines[0]["id"], "start_status": 0, "prepare_status": 0, "run_status": 0, "alive": "yes"}
-    known |= {"image_id": "sha256:1", "begin_ns": 1, "started_ns": 2, "loaded_ns": 5, "end_ns": 6}
+    known = {"id": lines[0]["id"], "alive": True, "image_id": "sha256:1", "started_ns": 2, "loaded_ns": 5, "end_ns": 6}
     (folder / lines[0]["dir"] / "prepare.txt").write_text("ready 3\nwarm 4\n")
-    text = "".join(f"{key}={value}\n" for key, value in (known | facts).items() if value is not None)
-    (folder / "finished.env").write_text(text)
+    write_finished(folder, **known | seen)
+
+
+def write_finished(folder: Path, **seen: Any) -> None:
+    """What the driver saw of a step."""
+    (folder / FILE).write_text(json.dumps(as_json(Finished(**{"begin_ns": 1} | seen))))
+
+
+def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[float]) -> None:
+    """results/a-run, and in `made` what its loads leave (9999: with answers that are errors, 0: nothing)."""
+    folder, made = root / "results/a-run", root / "made"
+    blocks = [line for line in plan if line.get("mode") == "turns"]
+    for place in (folder, made):
+        write_run(place, plan, tables_in_turns=tables_of(blocks))
+    services = {line["service"]: {"url": line.get("url"), **FACTS} for line in plan}
+    (folder / HOST).write_text(host_json(services))
+    for line, rate in zip(plan, rates, strict=False):
+        if rate and line in blocks:
+            write_window(made, line, rate)
+        elif rate:
+            if shared := line.get("loadgens"):
+                write_clients(made, line, [rate / shared] * shared)
+                (made / line["dir"] / "clients.tsv").unlink()
+            write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
+            for name in ("meta.json", "server.before", "server.after"):
+                (made / line["dir"] / name).unlink()
+
+
+FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "flask", "concurrent": True, "routes": []}
 
 
 def ask(folder: Path, capsys: pytest.CaptureFixture[str], elapsed: float, *options: str) -> tuple[int, list[str]]:
@@ -120,5 +150,10 @@ def ask(folder: Path, capsys: pytest.CaptureFixture[str], elapsed: float, *optio
 
 def step_id(folder: Path) -> str:
     """The step that is to be loaded."""
-    [line] = [line for line in (folder / "step.sh").read_text().splitlines() if line.startswith("STEP_ID=")]
-    return line.removeprefix("STEP_ID=")
+    return str(step_of(folder)["id"])
+
+
+def step_of(folder: Path) -> Mapping[str, Any]:
+    """What the driver reads of it."""
+    host: Mapping[str, Any] = json.loads((folder / STEP).read_text())["host"]
+    return host

@@ -1,9 +1,8 @@
-"""What the loop on the host has recorded of a service, and the file that it sources."""
+"""What the loop on the host has recorded of a service, and the file of services that the driver reads."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,8 @@ from make_run import entry, write_run
 
 from bench.__main__ import main
 from bench.drive.service_failures import build_error
-from bench.run.services_file import services_file
+from bench.run.host_json import host_json
+from driver.messages import Host, OwnApp, Service, host_of, read
 
 NAME = "aiohttp-py313-debian"
 
@@ -98,26 +98,24 @@ def test_a_build_without_repeated_words_has_its_last_error() -> None:
     assert build_error("all is well\n") == ""
 
 
-def test_bash_reads_the_services_as_they_are(tmp_path: Path) -> None:
+def test_the_driver_reads_the_services_as_they_are(tmp_path: Path) -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
     varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
-    text = services_file({"svc-a": facts, "svc-b": varied})
-    (tmp_path / "services.sh").write_text(text)
-    show = (
-        'load() { source "$0"; }; load; printf "%s\\n" "${SERVICES[*]}" "${DEPENDENCIES[*]}" "${IMAGE_OF[svc-a]}" '
-        '"${BASE_OF[svc-b]}" "${WAITS_OF[svc-a]} ${WAITS_OF[svc-b]}" "${ROUTES_OF[svc-a]}" '
-        '"${FRAMEWORK_OF[svc-b]}" "${BUILD_OF[svc-b]}" "${SETTINGS_OF[svc-a]}|${SETTINGS_OF[svc-b]}"'
+    running = {"url": "http://127.0.0.1:8000/"}
+    own = {"app": "main:app", "folder": "/it's", "env_file": "", "before": "", "variables": ["KEY"]}
+    text = host_json({"svc-a": facts, "svc-b": varied, "there": running}, own | {"services": ["postgres"]})
+    (tmp_path / "host.json").write_text(text)
+    assert host_of(read(tmp_path / "host.json") or {}) == Host(
+        {
+            "svc-a": Service("bench/it's $HOME", "it's $HOME", "python:3.13", "flask", routes=("json", "db-raw")),
+            "svc-b": Service(
+                *("bench/svc-c", "svc-c", "python:3.13", "flask", "WORKERS=2 THREADS=1"),
+                concurrent=False,
+                routes=("json", "db-raw"),
+            ),
+            "there": Service(url="http://127.0.0.1:8000/"),
+        },
+        ("loadgen", "upstream", "own-postgres"),
+        own_app=OwnApp("main:app", "/it's", variables=("KEY",)),
     )
-    done = subprocess.run(["bash", "-c", show, tmp_path / "services.sh"], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
-        "svc-a svc-b",
-        "loadgen postgres upstream",
-        "bench/it's $HOME",
-        "python:3.13",
-        "--concurrent --sequential",
-        "json,db-raw",
-        "flask",
-        "svc-c",
-        "|WORKERS=2 THREADS=1",
-    ]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import block, solo
+from loop_runs import block, solo, write_finished
 
 from bench.core.errors import UserError
-from bench.drive.finished import metas, read_facts, record_step
+from bench.drive.finished import metas, read_finished, record_step
 from bench.drive.steps import Step
+from driver.messages import Finished
 
 ONE = Step((solo("aiohttp", 1),))
-STARTED = {"start_status": "0", "prepare_status": "0"}
 
 
-def outcome_of(path: Path, facts: dict[str, str], **said: str) -> tuple[str, str]:
+def seen(alive: bool | None = None, ended: tuple[str, ...] = (), **statuses: int) -> Finished:
+    return Finished(ONE.id, 1, 2, statuses, alive=alive, ended=ended)
+
+
+def outcome_of(path: Path, facts: Finished, **said: str) -> tuple[str, str]:
     folder = path / ONE.dir
     folder.mkdir(parents=True)
     for name, text in said.items():
@@ -30,34 +35,28 @@ def outcome_of(path: Path, facts: dict[str, str], **said: str) -> tuple[str, str
 @pytest.mark.parametrize(
     ("facts", "said", "outcome", "detail"),
     [
-        (STARTED | {"run_status": "0", "alive": "yes"}, {}, "measured", ""),
-        (STARTED | {"run_status": "0", "alive": "no"}, {}, "died", "the container ended under load"),
-        (
-            STARTED | {"run_status": "12", "alive": "yes"},
-            {"run": "a\nmeasure: b\n\n"},
-            "load tool failed",
-            "measure: b",
-        ),
-        (STARTED | {"run_status": "12", "alive": "no"}, {"run": "measure: b\n"}, "died", "measure: b"),
-        ({"prepare_status": "10", "alive": "no"}, {"prepare": "none\n"}, "did not start", "none"),
-        ({"prepare_status": "10", "alive": "yes"}, {"prepare": "ready 1\nsilent\n"}, "does not answer", "silent"),
-        ({"prepare_status": "10", "alive": "no"}, {"prepare": "ready 1\nsilent\n"}, "died", "silent"),
-        ({"prepare_status": "11", "alive": "yes"}, {"prepare": "ready 1\nwrong\n"}, "answers wrongly", "wrong"),
-        ({"prepare_status": "11", "alive": "no"}, {"prepare": "wrong\n"}, "died", "wrong"),
-        ({"prepare_status": "137", "alive": "yes"}, {"prepare": ""}, "load tool failed", ""),
+        (seen(True, start=0, prepare=0, run=0), {}, "measured", ""),
+        (seen(False, run=0), {}, "died", "the container ended under load"),
+        (seen(True, run=12), {"run": "a\nmeasure: b\n\n"}, "load tool failed", "measure: b"),
+        (seen(False, run=12), {"run": "measure: b\n"}, "died", "measure: b"),
+        (seen(False, prepare=10), {"prepare": "none\n"}, "did not start", "none"),
+        (seen(True, prepare=10), {"prepare": "ready 1\nsilent\n"}, "does not answer", "silent"),
+        (seen(False, prepare=10), {"prepare": "ready 1\nsilent\n"}, "died", "silent"),
+        (seen(True, prepare=11), {"prepare": "ready 1\nwrong\n"}, "answers wrongly", "wrong"),
+        (seen(False, prepare=11), {"prepare": "wrong\n"}, "died", "wrong"),
+        (seen(True, prepare=137), {"prepare": ""}, "load tool failed", ""),
     ],
 )
-def test_outcomes(facts: dict[str, str], said: dict[str, str], outcome: str, detail: str, tmp_path: Path) -> None:
+def test_outcomes(facts: Finished, said: dict[str, str], outcome: str, detail: str, tmp_path: Path) -> None:
     assert outcome_of(tmp_path, facts, **said) == (outcome, detail)
 
 
 def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
     running = {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
-    facts = {"start_status": "0", "prepare_status": "10", "alive": "yes"}
     alone = Step((solo("aiohttp", 1) | running,))
     (tmp_path / alone.dir).mkdir(parents=True)
     (tmp_path / alone.dir / "prepare.txt").write_text("measure: no answer in 30 s\n")
-    [(_, meta)] = metas(tmp_path, alone, facts)
+    [(_, meta)] = metas(tmp_path, alone, seen(True, prepare=10))
     assert (meta["outcome"], meta["detail"]) == ("does not answer", "measure: no answer in 30 s")
     lines = block(1, ("aiohttp", "tornado"))
     lines[1] |= running
@@ -65,7 +64,7 @@ def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
     services.mkdir(parents=True)
     for line in lines:
         (services / f"{line['service']}.status").write_text("10\n")
-    found = [meta["outcome"] for _, meta in metas(tmp_path, Step(tuple(lines)), {"start_status": "0"})]
+    found = [meta["outcome"] for _, meta in metas(tmp_path, Step(tuple(lines)), seen(start=0))]
     assert found == ["did not start", "does not answer"]
 
 
@@ -73,22 +72,27 @@ def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> N
     log = tmp_path / "raw/services/aiohttp-py313-debian/start.log"
     log.parent.mkdir(parents=True)
     log.write_text("Container starting\nno such \x1b[31mimage\n")
-    assert outcome_of(tmp_path, {"start_status": "1", "alive": "no"}) == ("did not start", "no such  [31mimage")
+    assert outcome_of(tmp_path, seen(False, start=1)) == ("did not start", "no such  [31mimage")
 
 
-def test_facts_are_lines_of_key_and_value(tmp_path: Path) -> None:
-    assert read_facts(tmp_path / "finished.env") is None
-    (tmp_path / "finished.env").write_text("id=r01-0001\nimage_id=\ndetail=a=b\n")
-    assert read_facts(tmp_path / "finished.env") == {"id": "r01-0001", "image_id": "", "detail": "a=b"}
-    with pytest.raises(UserError, match="is of step None"):
-        record_step(tmp_path, ONE, {})
+def test_what_the_driver_saw_is_of_one_step(tmp_path: Path) -> None:
+    assert read_finished(tmp_path) is None
+    write_finished(tmp_path, id="other", end_ns=2, statuses={"run": 12}, ended=("a", "b"))
+    found = read_finished(tmp_path)
+    assert found == Finished("other", 1, 2, {"run": 12}, ended=("a", "b"))
+    with pytest.raises(UserError, match="is of step other, not of r01-0001"):
+        record_step(tmp_path, ONE, found)
+    for text in ("{", '{"schema": 0}', '{"schema": 1}'):
+        (tmp_path / "finished.json").write_text(text)
+        with pytest.raises(UserError):
+            read_finished(tmp_path)
 
 
 BLOCK = Step(tuple(block(1, ("aiohttp", "tornado"), ("json", "db-raw"))))
-WELL = {"start_status": "0", "turns_ready_status": "0", "turns_load_status": "0", "ended": ""}
+WELL = seen(start=0, ready=0, load=0)
 
 
-def of_block(run: Path, facts: dict[str, str], windows: dict[tuple[str, str], Any], **said: str) -> list[str]:
+def of_block(run: Path, facts: Finished, windows: dict[tuple[str, str], Any], **said: str) -> list[str]:
     """Outcome and detail by window, where each service left `STATUS WORDS`; `windows` have these tool.json."""
     services = run / BLOCK.dir / "services"
     services.mkdir(parents=True)
@@ -101,7 +105,7 @@ def of_block(run: Path, facts: dict[str, str], windows: dict[tuple[str, str], An
         if told is not None:
             (run / line["dir"]).mkdir(parents=True)
             (run / line["dir"] / "tool.json").write_text(told if isinstance(told, str) else json.dumps(told))
-    record_step(run, BLOCK, {"id": BLOCK.id, **facts})
+    record_step(run, BLOCK, replace(facts, id=BLOCK.id))
     found = [json.loads((run / line["dir"] / "meta.json").read_text()) for line in BLOCK.lines]
     assert [meta["id"] for meta in found] == list(BLOCK.ids)
     return [f"{meta['outcome']}: {meta['detail']}" for meta in found]
@@ -125,11 +129,11 @@ def test_what_a_service_had_measured_before_it_failed_stays(tmp_path: Path) -> N
 def test_a_service_that_ended_died_in_the_window_after_which_it_gave_no_answer(tmp_path: Path) -> None:
     windows = ALL | {("tornado", "db-raw"): ILL}
     log = tmp_path / BLOCK.dir / "services/tornado-py313-debian.log"
-    facts = WELL | {"ended": "tornado-py313-debian"}
+    facts = seen(ended=("tornado-py313-debian",))
     found = of_block(tmp_path, facts, windows, aiohttp="0", tornado="0")
     assert found == ["measured: "] * 3 + ["died: its container ended"]
     log.write_text("Traceback\nMemoryError\n")
-    record_step(tmp_path, BLOCK, {"id": BLOCK.id, **facts})
+    record_step(tmp_path, BLOCK, replace(facts, id=BLOCK.id))
     last = json.loads((tmp_path / BLOCK.lines[3]["dir"] / "meta.json").read_text())
     assert last["detail"] == "its container ended; its last words: MemoryError"
 
@@ -144,7 +148,7 @@ def test_windows_that_were_not_reached_say_what_the_turns_said_last(tmp_path: Pa
     said.parent.mkdir(parents=True)
     said.write_text("Traceback\nOSError: full\n")
     windows = {key: value for key, value in ALL.items() if key[1] == "json"} | {("aiohttp", "db-raw"): '{"torn'}
-    found = of_block(tmp_path, WELL | {"turns_load_status": "1"}, windows, aiohttp="0", tornado="0")
+    found = of_block(tmp_path, seen(load=1), windows, aiohttp="0", tornado="0")
     assert found == ["measured: "] * 2 + ["load tool failed: OSError: full"] * 2
 
 
@@ -155,5 +159,5 @@ def test_a_status_that_cannot_be_read_is_a_tool_that_failed(tmp_path: Path) -> N
 
 
 def test_a_block_that_did_not_start_has_no_window_of_an_earlier_try(tmp_path: Path) -> None:
-    found = of_block(tmp_path, {"start_status": "1", "ended": "aiohttp-py313-debian tornado-py313-debian"}, ALL)
+    found = of_block(tmp_path, seen(ended=("aiohttp-py313-debian", "tornado-py313-debian"), start=1), ALL)
     assert {words.partition(":")[0] for words in found} == {"did not start"}

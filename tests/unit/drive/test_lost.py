@@ -19,7 +19,7 @@ def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture)
     one, two = solo("aiohttp", 1), solo("tornado", 2)
     folder = write_run(tmp_path, [one, two])
     ask(folder, capsys, 0, "--begin")
-    finish(folder, [one], [3000], ended_dependencies="postgres")
+    finish(folder, [one], [3000], ended_dependencies=("postgres",))
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, two["id"])
     assert said == ["aiohttp-py313-debian json wrk c64: to be measured again, because postgres ended during it"]
@@ -38,7 +38,7 @@ def test_of_a_block_all_windows_come_again(tmp_path: Path, capsys: Capture) -> N
     folder = write_run(tmp_path, lines, tables_in_turns=tables_of(lines))
     rates = {line["service"]: 3000.0 for line in lines}
     ask(folder, capsys, 0, "--begin")
-    finish_block(folder, lines, rates, ended_dependencies="loadgen upstream")
+    finish_block(folder, lines, rates, ended_dependencies=("loadgen", "upstream"))
     status, said = ask(folder, capsys, 10)
     assert status == 0 and "because loadgen, upstream ended during it" in said[0]
     assert not list((folder / "raw/r01/blocks/b1").rglob("meta.json"))
@@ -52,9 +52,9 @@ def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capt
     folder = write_run(tmp_path, [one])
     ask(folder, capsys, 0, "--begin")
     for _ in range(LOST_TRIES):
-        finish(folder, [one], [3000], ended_dependencies="postgres")
+        finish(folder, [one], [3000], ended_dependencies=("postgres",))
         assert ask(folder, capsys, 10)[0] == 0
-    finish(folder, [one], [3000], ended_dependencies="postgres")
+    finish(folder, [one], [3000], ended_dependencies=("postgres",))
     assert ask(folder, capsys, 20)[0] == 3
     meta = json.loads((folder / one["dir"] / "meta.json").read_text())
     assert (meta["outcome"], meta["detail"]) == ("dependency ended", "postgres ended during it")
@@ -71,10 +71,10 @@ def test_a_service_that_the_network_lost_is_measured_again(tmp_path: Path, capsy
     lost = "tornado-py313-debian"
     reason = f"{lost} answered on its own machine and not to the load generator's"
     for _ in range(LOST_TRIES):
-        finish_block(folder, lines, rates, unreached=lost)
+        finish_block(folder, lines, rates, unreached=(lost,))
         status, said = ask(folder, capsys, 10)
         assert status == 0 and said[0].endswith(f"to be measured again, because {reason}")
-    finish_block(folder, lines, rates, unreached=lost)
+    finish_block(folder, lines, rates, unreached=(lost,))
     assert ask(folder, capsys, 20)[0] == 3
     made = [json.loads(file.read_text()) for file in (folder / "raw/r01/blocks/b1").rglob("meta.json")]
     assert {(meta["outcome"], meta["detail"]) for meta in made} == {("not reached", reason)}
@@ -86,6 +86,6 @@ def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Cap
     one = solo("aiohttp", 1)
     folder = write_run(tmp_path, [one])
     ask(folder, capsys, 0, "--begin")
-    finish(folder, [one], [3000], ended_dependencies="postgres")
+    finish(folder, [one], [3000], ended_dependencies=("postgres",))
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert step_id(folder) == one["id"] and not (folder / one["dir"] / "meta.json").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, finish, null, solo, step_id
+from loop_runs import ask, finish, null, solo, step_id, write_finished
 from make_run import output_of, write_measurement, write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -53,7 +53,7 @@ def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: 
         "loaded_ns": 5,
         "end_ns": 6,
     }
-    assert not (folder / "finished.env").exists()
+    assert not (folder / "finished.json").exists()
 
 
 def test_nothing_is_left_where_all_is_measured(tmp_path: Path, capsys: Capture) -> None:
@@ -76,7 +76,7 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert step_id(folder) == two["id"]
     # It is not tried again in the same call.
-    finish(folder, [two], [], run_status=12)
+    finish(folder, [two], [], statuses={"run": 12})
     assert ask(folder, capsys, 1)[0] == 0
     assert step_id(folder) == three["id"]
     finish(folder, [three], [3000])
@@ -135,7 +135,7 @@ def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys:
     screen = ("--columns", "200", "--colour")
     first = ask(folder, capsys, 0, "--begin", *screen)[1]
     assert first == ["[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64"]
-    finish(folder, [one], [3000], alive="no")
+    finish(folder, [one], [3000], alive=False)
     assert ask(folder, capsys, 10, *screen)[1] == [
         "[1/2] 0:10 left, \x1b[31m1 not valid\x1b[0m, last invalid: died | now tornado-py313-debian json wrk c64"
     ]
@@ -160,8 +160,8 @@ def test_a_step_without_an_end_is_an_error(tmp_path: Path, capsys: Capture) -> N
     ask(folder, capsys, 0, "--begin")
     status, [said] = ask(folder, capsys, 1)
     assert status == 2
-    assert "finished.env: the step r01-0001 did not come to its end" in said
-    (folder / "finished.env").write_text("id=r09-0009\n")
+    assert "finished.json: the step r01-0001 did not come to its end" in said
+    write_finished(folder, id="r09-0009", end_ns=2)
     status, [said] = ask(folder, capsys, 1)
     assert status == 2
     assert "is of step r09-0009, not of r01-0001" in said

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import lines_of
+from loop_runs import step_of, write_finished
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
 from bench.__main__ import main
@@ -20,18 +21,13 @@ def ask(folder: Path, *options: str) -> int:
     return main(["profile-next", str(folder), *options])
 
 
-def step(folder: Path) -> str:
-    return (folder / "step.sh").read_text()
-
-
 def finish(folder: Path, stack: str, status: int = 0) -> None:
     """What the host leaves of a window that was loaded."""
     made = write_profile(folder, first_of(lines_of(folder), stack), STACKS_OF[stack], 3000)
     (made / "meta.json").unlink()
     made.rename(made.with_name(made.name + UNDER_WAY))
-    facts = {"id": f"profile-{stack}-py313-debian-json-wrk-c16", "start_status": 0, "prepare_status": 0}
-    facts |= {"run_status": status, "alive": "yes", "begin_ns": 1, "end_ns": 9}
-    (folder / "finished.env").write_text("".join(f"{key}={value}\n" for key, value in facts.items()))
+    name = f"profile-{stack}-py313-debian-json-wrk-c16"
+    write_finished(folder, id=name, statuses={"run": status}, alive=True, end_ns=9)
 
 
 def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_not_there(
@@ -43,13 +39,13 @@ def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_
         "sampling 2 services under the load of their tables",
         "sampling aiohttp-py313-debian json wrk c16",
     ]
-    assert "STEP_MODE=solo\n" in step(folder) and f"STEP_DIR={AIOHTTP}{UNDER_WAY}\n" in step(folder)
+    assert (step_of(folder)["mode"], step_of(folder)["dir"]) == ("solo", f"{AIOHTTP}{UNDER_WAY}")
     load = read_load(str(folder))
     assert (load.duration_s, load.count) == (10, None)
     finish(folder, "aiohttp")
     assert ask(folder) == 0
     assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "measured"
-    assert not (folder / f"{AIOHTTP}{UNDER_WAY}").exists() and "STEP_SERVICES=(tornado-" in step(folder)
+    assert not (folder / f"{AIOHTTP}{UNDER_WAY}").exists() and step_of(folder)["services"] == ["tornado-py313-debian"]
     finish(folder, "tornado")
     assert ask(folder) == 3
     left = {path.name for path in folder.iterdir()}
@@ -62,7 +58,7 @@ def test_a_call_that_goes_on_makes_what_is_missing_and_what_failed(
     folder = write_profiled(tmp_path / "a-run", {"aiohttp": STACKS_OF["aiohttp"]})
     (folder / f"{TORNADO}{UNDER_WAY}").mkdir(parents=True)
     (folder / f"{TORNADO}{UNDER_WAY}" / "output.txt").write_text("cut")
-    (folder / "finished.env").write_text("id=another\n")
+    write_finished(folder, id="another", end_ns=2)
     assert ask(folder, "--begin") == 0
     assert "sampling tornado-py313-debian json wrk c16" in capsys.readouterr().out
     assert not (folder / f"{TORNADO}{UNDER_WAY}").exists()
@@ -76,7 +72,7 @@ def test_a_service_that_others_kept_from_its_cpu_is_sampled_once_more(tmp_path: 
     assert ask(folder, "--begin") == 0
     seen = []
     for _ in range(3):
-        stack = "tornado" if "STEP_SERVICES=(tornado" in step(folder) else "aiohttp"
+        stack = step_of(folder)["services"][0].partition("-")[0]
         seen.append(stack)
         finish(folder, stack)
         after = folder / f"{AIOHTTP if stack == 'aiohttp' else TORNADO}{UNDER_WAY}" / "server.after"

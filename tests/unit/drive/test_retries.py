@@ -83,6 +83,6 @@ def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys:
     one = solo("aiohttp", 1)
     folder = write_run(tmp_path, [one])
     ask(folder, capsys, 0, "--begin")
-    finish(folder, [one], [3000], run_status=12)
+    finish(folder, [one], [3000], statuses={"run": 12})
     assert ask(folder, capsys, 10)[0] == 3
     assert json.loads((folder / one["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"

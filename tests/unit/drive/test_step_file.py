@@ -1,11 +1,9 @@
-"""step.sh, sourced by a real bash, and step.json give back exactly what the plan says, whatever the plan says."""
+"""step.json gives back exactly what the plan says, whatever the plan says."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,11 @@ import pytest
 
 from bench.core.errors import UserError
 from bench.core.formats import plain
-from bench.drive.step_file import Patience, load_of, step_file, write_step
+from bench.drive.step_file import STEP, Patience, host_step, load_of, write_step
 from bench.load.failed import Failed
-from bench.load.step_json import FILE, ONLY, StepLoad, read_load, read_loads
+from bench.load.step_json import ONLY, StepLoad, read_load, read_loads
+from driver.messages import Step as HostStep
+from driver.messages import read, step_of
 
 SOLO: Mapping[str, Any] = {
     "id": "r01-0003",
@@ -66,31 +66,15 @@ HOSTILE = (
 )
 
 
-def sourced(folder: Path, text: str) -> dict[str, Any]:
-    """The STEP_ variables that bash has after it sourced the file."""
-    file = folder / "step.sh"
-    file.write_text(text)
-    script = r"""
-        set -euo pipefail
-        source "$1"
-        printf '%s\0' "$STEP_ID" "$STEP_MODE" "$STEP_DIR" "$STEP_KNEE" "${STEP_SERVICES[@]}"
-    """
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", str(file)],
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": "/home"},
-        capture_output=True,
-        check=True,
-    )
-    assert not done.stderr
-    words = done.stdout.decode().split("\0")[:-1]
-    return dict(zip(("id", "mode", "dir", "knee"), words, strict=False)) | {"services": words[4:]}
-
-
 def written(folder: Path, lines: Sequence[Mapping[str, Any]], **environ: str) -> Mapping[str, StepLoad]:
     """The loads that the load generator reads."""
     write_step(folder, lines, environ)
     return read_loads(str(folder)).loads
+
+
+def host_part(folder: Path) -> HostStep:
+    """What the driver reads of the step that was written."""
+    return step_of((read(folder / STEP) or {})["host"])
 
 
 def block(**change: Any) -> list[dict[str, Any]]:
@@ -114,13 +98,6 @@ def block(**change: Any) -> list[dict[str, Any]]:
 
 
 def test_a_solo_step(tmp_path: Path) -> None:
-    assert sourced(tmp_path, step_file([SOLO])) == {
-        "id": "r01-0003",
-        "mode": "solo",
-        "dir": "raw/r01/svc-a/json/wrk-c32",
-        "knee": "",
-        "services": ["svc-a"],
-    }
     assert written(tmp_path, [SOLO]) == {
         ONLY: StepLoad(
             id="r01-0003",
@@ -144,12 +121,10 @@ def test_a_solo_step(tmp_path: Path) -> None:
             knee_share=None,
         )
     }
+    assert host_part(tmp_path) == HostStep("r01-0003", "solo", "raw/r01/svc-a/json/wrk-c32", ("svc-a",))
 
 
 def test_a_block(tmp_path: Path) -> None:
-    step = sourced(tmp_path, step_file(block()))
-    assert (step["id"], step["mode"], step["dir"]) == ("r01-b1", "turns", "raw/r01/blocks/b1")
-    assert step["services"] == ["svc-1", "svc-2"]
     loads = written(tmp_path, block())
     assert [(name, load.id[-4:], load.url, load.duration_s) for name, load in loads.items()] == [
         ("r01-b1-json-wrk-c32-w1-1", "w1-1", "http://svc-1:8080/json", 3600),
@@ -157,47 +132,35 @@ def test_a_block(tmp_path: Path) -> None:
         ("r01-b1-json-wrk-c32-w2-1", "w2-1", "http://svc-1:8080/json", 3600),
         ("r01-b1-json-wrk-c32-w2-2", "w2-2", "http://svc-2:8080/json", 3600),
     ]
+    assert host_part(tmp_path) == HostStep("r01-b1", "turns", "raw/r01/blocks/b1", ("svc-1", "svc-2"))
+    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
 
 
-def test_the_null_server_has_a_mode_of_its_own(tmp_path: Path) -> None:
-    step = sourced(tmp_path, step_file([{**SOLO, "mode": "null", "service": "null"}]))
-    assert (step["mode"], step["services"]) == ("null", ["null"])
+def test_the_null_server_has_a_mode_of_its_own() -> None:
+    step = host_step([{**SOLO, "mode": "null", "service": "null"}])
+    assert (step.mode, step.services, step.knee) == ("null", ("null",), False)
 
 
-def test_a_level_that_needs_the_knees_found_before_says_so(tmp_path: Path) -> None:
-    assert sourced(tmp_path, step_file([{**SOLO, "knee_p99_s": 0.05}]))["knee"] == "yes"
+def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
+    assert host_step([{**SOLO, "knee_p99_s": 0.05}]).knee
 
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
     line = {**SOLO, **{key: f"{value}{key}{value}" for key in keys}, "body": value, "method": value or "GET"}
-    step = sourced(tmp_path, step_file([line]))
-    assert (step["id"], step["dir"], step["services"]) == (line["id"], line["dir"], [line["service"]])
-    load = written(tmp_path, [line])[ONLY]
+    load, step = written(tmp_path, [line])[ONLY], host_part(tmp_path)
+    assert (step.id, step.dir, step.services) == (line["id"], line["dir"], (line["service"],))
     assert load == load_of(line, Patience())
     assert load.body == value
     assert load.url == f"http://{line['service']}:8080{line['path']}"
-    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.sh"]
-
-
-def test_random_text_comes_back_as_it_is(tmp_path: Path) -> None:
-    rng = random.Random(1)
-    for _ in range(40):
-        alphabet = "'\"\\$`()[]{}=;&|<>!#~*?\n\t ab" + chr(rng.randrange(1, 0xD800)) + chr(rng.randrange(1, 128))
-        words = ["".join(rng.choices(alphabet, k=rng.randrange(30))) for _ in range(4)]
-        line = {**SOLO, "id": words[0], "service": words[1], "body": words[2], "dir": words[3]}
-        step, load = sourced(tmp_path, step_file([line])), written(tmp_path, [line])[ONLY]
-        assert [load.id, load.body, load.dir] == [words[0], words[2], words[3]]
-        assert (step["id"], step["services"]) == (words[0], [words[1]])
+    assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800"])
 def test_what_a_command_line_cannot_hold_is_refused(value: str) -> None:
     with pytest.raises(UserError, match="the plan holds"):
         load_of({**SOLO, "body": value}, Patience())
-    with pytest.raises(UserError, match="the plan holds"):
-        step_file([{**SOLO, "id": value}])
 
 
 @pytest.mark.parametrize(
@@ -224,7 +187,7 @@ def test_the_environment_sets_the_deadlines(tmp_path: Path) -> None:
     assert written(tmp_path, [SOLO], GRACE="-1")[ONLY].deadline_s == 6
     assert written(tmp_path, [{**SOLO, "duration_s": None}], COUNT_DEADLINE="1")[ONLY].deadline_s == 1
     assert written(tmp_path, [SOLO], GRACE="")[ONLY].deadline_s == 17
-    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.sh"]
+    assert sorted(os.listdir(tmp_path)) == ["step.json"]
     with pytest.raises(UserError, match="GRACE=soon is not a number of seconds"):
         write_step(tmp_path, [SOLO], {"GRACE": "soon"})
 
@@ -243,7 +206,7 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
 
     refused("no readable step file at .*/step.json")
     write_step(tmp_path, [SOLO], {})
-    whole = json.loads((tmp_path / FILE).read_text())
+    whole = json.loads((tmp_path / STEP).read_text())
     for change, words in (
         ({"schema": 2}, "is no step of schema 1"),
         ({"loads": {}}, "has no load solo"),
@@ -252,9 +215,9 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
         ({"loads": {ONLY: whole["loads"][ONLY] | {"timeout_s": None}}}, "has None as timeout_s in load solo"),
         ({"loads": {ONLY: whole["loads"][ONLY] | {"connections": True}}}, "has True as connections in load solo"),
     ):
-        (tmp_path / FILE).write_text(json.dumps(whole | change))
+        (tmp_path / STEP).write_text(json.dumps(whole | change))
         refused(words)
-    (tmp_path / FILE).write_text("[]")
+    (tmp_path / STEP).write_text("[]")
     refused("is no step of schema 1")
 
 
@@ -266,14 +229,9 @@ def test_lines_that_are_not_one_step_are_refused() -> None:
         [*block(), *block(unit="x")],
     ):
         with pytest.raises(UserError, match="are not one step"):
-            step_file(lines)
+            host_step(lines)
 
 
 def test_a_line_without_a_timeout_is_refused() -> None:
     with pytest.raises(UserError, match="r01-0003 of the plan has no timeout_s"):
         load_of({**SOLO, "timeout_s": None}, Patience())
-
-
-def test_lines_may_come_straight_from_json() -> None:
-    lines = [json.loads(json.dumps(line, separators=(",", ":"))) for line in block()]
-    assert step_file(lines) == step_file(block())

@@ -132,7 +132,7 @@ def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, caps
     lines = block(1, STACKS)
     folder = a_run(tmp_path, *lines)
     ask(folder, capsys, 0, "--begin")
-    finish_block(folder, [lines[0], lines[2]], RATES, ended=NAMES[1])
+    finish_block(folder, [lines[0], lines[2]], RATES, ended=(NAMES[1],))
     assert ask(folder, capsys, 10)[0] == 3
     assert ask(folder, capsys, 0, "--begin") == (3, [])
 

@@ -14,7 +14,7 @@ from make_run import write_run
 
 from bench.drive import journal
 from bench.drive.live_status import live_status
-from bench.drive.step_file import LINES, loads_of, step_file, write_step
+from bench.drive.step_file import LINES, host_step, loads_of, write_step
 from bench.drive.steps import Step, open_steps, steps_of
 from bench.records.record import Record
 from bench.run.reader import read_raw, read_run, read_service
@@ -77,7 +77,7 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
 
 def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"), windows=2)
-    assert f"STEP_SERVICES=({' '.join(NAMES)})" in step_file(lines)
+    assert [*host_step(lines).services] == NAMES
     loads = loads_of(tmp_path, lines, {}).loads
     assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is told to end.
@@ -120,7 +120,7 @@ def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys:
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, "r02-b1")
     assert said == ["[1/2] round 1, 3 services in turns: json wrk c16: 3 of 3 windows valid; 0 not valid, 0:10 left"]
-    finish_block(folder, second, {NAMES[0]: 3000}, ended=NAMES[2])
+    finish_block(folder, second, {NAMES[0]: 3000}, ended=(NAMES[2],))
     status, said = ask(folder, capsys, 20)
     assert status == 3
     assert said[0].startswith("[2/2] round 2, 3 services in turns: json wrk c16: 1 of 3 windows valid; tornado")

@@ -76,7 +76,7 @@ def end_lane(folder: Path, lane: int, lines: list[dict[str, Any]], node: str) ->
     """What the host leaves of the step of a lane; the first lane's comes last."""
     finish_block(folder, lines, {line["service"]: 1000 for line in lines}, node=node)
     if lane > 1:
-        (folder / "finished.env").rename(lane_folder(folder, lane) / "finished.env")
+        (folder / "finished.json").rename(lane_folder(folder, lane) / "finished.json")
 
 
 def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: Path, capsys: Capture) -> None:
@@ -101,7 +101,7 @@ def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: 
     assert len(seen) == 4
     assert seen[-1].startswith("[4/4] round 2, 2 services in turns: json wrk c16: 2 of 2 windows valid; 0 not valid")
     assert len([*folder.rglob("meta.json")]) == 8
-    assert not [*folder.glob("**/step.*"), *folder.glob("**/finished.env"), *folder.glob("**/loop.json")]
+    assert not [*folder.glob("**/step.*"), *folder.glob("**/finished.json"), *folder.glob("**/loop.json")]
 
 
 def test_a_lane_without_a_step_has_no_step_file(tmp_path: Path, capsys: Capture) -> None:
@@ -112,7 +112,7 @@ def test_a_lane_without_a_step_has_no_step_file(tmp_path: Path, capsys: Capture)
     for lane in (2, 1):
         end_lane(folder, lane, one if step_id(lane_folder(folder, lane)) == "r01-b1" else two, "node")
     assert ask(folder, capsys, 1)[0] == 0
-    assert sorted(path.parent.name for path in folder.glob("**/step.sh")) in (["2"], ["a-run"])
+    assert sorted(path.parent.name for path in folder.glob("**/step.json")) in (["2"], ["a-run"])
 
 
 def test_what_other_lanes_have_made_when_one_is_lost_is_recorded_by_the_next_call(
@@ -123,7 +123,7 @@ def test_what_other_lanes_have_made_when_one_is_lost_is_recorded_by_the_next_cal
     ask(folder, capsys, 0, "--begin", "--lanes", "2")
     ended = one if step_id(lane_folder(folder, 2)) == one["id"] else two
     finish(folder, [ended], [3000], node="node-5")
-    (folder / "finished.env").rename(lane_folder(folder, 2) / "finished.env")
+    (folder / "finished.json").rename(lane_folder(folder, 2) / "finished.json")
     status, said = ask(folder, capsys, 0, "--begin")
     assert (status, said) == (0, [])
     assert '"node": "node-5"' in (folder / ended["dir"] / "meta.json").read_text()
@@ -136,12 +136,12 @@ def test_a_step_that_is_measured_again_stays_on_its_lane(tmp_path: Path, capsys:
     ask(folder, capsys, 0, "--begin", "--lanes", "2")
     lanes = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
     for lane, id_ in sorted(lanes.items(), reverse=True):
-        lost = {"ended_dependencies": "postgres"} if lane == 2 else {}
+        lost = {"ended_dependencies": ("postgres",)} if lane == 2 else {}
         finish(folder, [one if id_ == one["id"] else two], [3000], **lost)
         if lane == 2:
-            (folder / "finished.env").rename(lane_folder(folder, 2) / "finished.env")
+            (folder / "finished.json").rename(lane_folder(folder, 2) / "finished.json")
     status, said = ask(folder, capsys, 1)
     assert status == 0
     assert sum("to be measured again, because postgres ended" in line for line in said) == 1
     assert step_id(lane_folder(folder, 2)) == lanes[2]
-    assert not (folder / "step.sh").exists()
+    assert not (folder / "step.json").exists()

@@ -210,4 +210,4 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     services = (run / "services.yml").read_text()
     assert "target: own-app" in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
-    assert "OWN_APP=main:app" in (run / "services.sh").read_text()
+    assert json.loads((run / "host.json").read_text())["own_app"]["app"] == "main:app"

@@ -17,7 +17,7 @@ from bench.matrix.wheels import Asked, Side, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
-from bench.run.services_file import services_file
+from bench.run.host_json import host_json
 from bench.run.writer import service_facts, write_run
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
@@ -126,8 +126,8 @@ def test_what_cannot_be_compared_is_refused(given: Wheels, wanted: dict[str, Any
 def test_images_of_a_source_go_with_the_run() -> None:
     made = plan(wheels("2.0+gabcdef0", "2.0", kind="folder"))
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, {name: [] for name in names(made)})
-    assert "SOURCE_IMAGES=(bench/uvicorn-asgi-2-0-gabcdef0-py313-debian)\n" in services_file(facts)
-    assert "SOURCE_IMAGES" not in services_file({name: facts[name] for name in names(made)[1:]})
+    assert json.loads(host_json(facts))["source_images"] == ["bench/uvicorn-asgi-2-0-gabcdef0-py313-debian"]
+    assert json.loads(host_json({name: facts[name] for name in names(made)[1:]}))["source_images"] == []
 
 
 def test_an_equal_rebuild_of_the_locked_version_is_compared() -> None:

@@ -11,7 +11,7 @@ from places import ROOT
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
-from bench.drive.step_file import loads_of, step_file
+from bench.drive.step_file import host_step, loads_of
 from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app
@@ -24,6 +24,7 @@ from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+from driver.messages import HOST, host_of, read
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 HERE = "http://127.0.0.1:8000"
@@ -192,9 +193,9 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
     facts["services"] = service_facts(MATRIX, settings, made.services, routes_to_verify(made))
     lines = measurements(made, 1)
     write_run(tmp_path, MATRIX, made.services, lines, facts)
-    text = (tmp_path / "services.sh").read_text()
-    assert "SERVICES=(uvicorn-asgi-py313-debian)\n" in text
-    assert f"TARGET_OF=([{NAME}]={HERE})" in text
+    host = host_of(read(tmp_path / HOST) or {})
+    assert (host.containers, host.targets) == (("uvicorn-asgi-py313-debian",), (NAME,))
+    assert host.services[NAME].url == HERE
     assert NAME not in (tmp_path / "services.yml").read_text()
     entry = json.loads((tmp_path / "run.json").read_text())["services"][NAME]
     assert (entry["url"], entry["owned"], "image" in entry) == (HERE, False, False)
@@ -206,9 +207,9 @@ def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: 
     assert kept == lines[0]
     assert isinstance(kept, Measurement)
     assert kept.reached_at(8080) == ("127.0.0.1", 8000)
-    assert "STEP_HOST_NETWORK=yes\n" in step_file([lines[0].as_dict()])
+    assert host_step([lines[0].as_dict()]).host_network
     assert loads_of(tmp_path, [lines[0].as_dict()], {}).loads["solo"].url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
     assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
     assert not {"url", "host_network"} & other.as_dict().keys()
-    assert "STEP_HOST_NETWORK=\n" in step_file([other.as_dict()])
+    assert not host_step([other.as_dict()]).host_network

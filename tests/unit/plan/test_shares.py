@@ -10,7 +10,7 @@ from make_run import entry
 
 from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
-from bench.drive.step_file import client_names, loads_of, step_file
+from bench.drive.step_file import host_step, loads_of
 from bench.plan.clients import refused
 from bench.plan.levels import parse_level
 from bench.plan.measurement import Measurement, measurement_of
@@ -37,14 +37,13 @@ def test_one_load_generator_is_what_there_was_before() -> None:
     assert shares(one) == (one,)
     assert "loadgens" not in one.as_dict() and planned("c64", 2).as_dict()["loadgens"] == 2
     plain = entry("aiohttp", timeout_s=2.0, path="/json")
-    assert client_names(plain) == [] and "CLIENT" not in step_file([plain])
+    assert host_step([plain]).clients == ()
 
 
 def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: Path) -> None:
     lines = [planned("r501", 2, "vegeta").as_dict()]
-    assert "STEP_CLIENTS=(client_1 client_2)" in step_file(lines)
     step = loads_of(tmp_path, lines, {})
-    assert step.clients == ("client_1", "client_2")
+    assert step.clients == host_step(lines).clients == ("client_1", "client_2")
     assert {name: load.rate for name, load in step.loads.items()} == {"solo": 501, "client_1": 251, "client_2": 250}
     assert step.loads["client_2"].dir.endswith("/vegeta-r501/client-2")
 

@@ -16,7 +16,7 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.run.services_file import services_file
+from bench.run.host_json import host_json
 from bench.run.writer import service_facts
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
@@ -128,7 +128,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
     routes = {service.name: ["json"] for service in made.services}
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, routes)
     assert [facts[s.name]["concurrent"] for s in made.services] == [False, True]
-    text = services_file(facts)
+    services = json.loads(host_json(facts))["services"]
     name = "gunicorn-gthread-flask-py313-debian"
-    assert f"[{name}-threads1]={name} [{name}-threads8]={name}" in text
-    assert f"[{name}-threads1]=THREADS=1" in text
+    assert [services[f"{name}-threads{n}"]["build"] for n in (1, 8)] == [name, name]
+    assert services[f"{name}-threads1"]["settings"] == "THREADS=1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from bench.__main__ import main
 from bench.cli import resume
 from bench.core.errors import UserError
 from bench.run.folder import find_run
-from bench.run.services_file import services_file
+from bench.run.host_json import host_json
 
 HARNESS = "0123456789abcdef"
 FACTS = {
@@ -36,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def made(name: str) -> Path:
     folder = write_run(Path(name), [entry()], services={"aiohttp-py313-debian": FACTS})
-    (folder / "services.sh").write_text(services_file({"aiohttp-py313-debian": FACTS}))
+    (folder / "host.json").write_text(host_json({"aiohttp-py313-debian": FACTS}))
     return folder
 
 
@@ -111,7 +110,7 @@ def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.Capture
         assert capsys.readouterr().err == f"bench: {name} is not in results/: move it there\n"
 
 
-@pytest.mark.parametrize("file", ["plan.jsonl", "services.sh", "run.json"])
+@pytest.mark.parametrize("file", ["plan.jsonl", "host.json", "run.json"])
 def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("results/a-run")
     facts = json.loads((folder / "run.json").read_text())
@@ -121,22 +120,11 @@ def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.Ca
         (folder / "run.json").write_text(
             json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64} if file == "plan.jsonl" else {}})
         )
-        (folder / "services.sh").write_text(
-            "touch pwned\n" if file == "services.sh" else (folder / "services.sh").read_text()
-        )
+        if file == "host.json":
+            (folder / file).write_text((folder / file).read_text().replace("bench/x", "bench/y"))
     assert main(["resume", "--run=a-run"]) == 2
     assert capsys.readouterr().err == f"bench: a-run is not as it was planned, start a new run: {file}\n"
     for facts in ({}, {"harness": 3}, {"harness": {"hash": "x", "version": [3]}}):
         (folder / "run.json").write_text(json.dumps(facts))
         assert main(["resume", "--run=a-run"]) == 2
         assert "the project has changed since a-run was planned" in capsys.readouterr().err
-
-
-def test_a_service_of_any_name_is_a_word_of_bash(tmp_path: Path) -> None:
-    name = "x]=1); touch pwned; y=([z"
-    text = services_file({name: FACTS})
-    (tmp_path / "services.sh").write_text(text)
-    script = 'source services.sh; printf "%s|" "${SERVICES[0]}" "${!IMAGE_OF[@]}" "${IMAGE_OF[${SERVICES[0]}]}"'
-    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{name}|{name}|bench/x|"
-    assert not (tmp_path / "pwned").exists()

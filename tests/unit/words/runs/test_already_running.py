@@ -14,7 +14,7 @@ from make_run import output_of, write_measurement, write_run
 
 from bench.cli.plan import make_plan_verb
 from bench.core.errors import UserError
-from bench.drive.finished import read_facts, record_step
+from bench.drive.finished import read_finished, record_step
 from bench.drive.steps import Step
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
@@ -99,9 +99,9 @@ def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
                 del told["turns"]["cpu_ns"][NAME]
                 told["turns"]["missing"] = {NAME: NO_COUNTERS}
                 tool.write_text(json.dumps(told))
-        facts = read_facts(folder / "finished.env")
-        assert facts is not None
-        record_step(folder, Step(tuple(lines)), facts)
+        seen = read_finished(folder)
+        assert seen is not None
+        record_step(folder, Step(tuple(lines)), seen)
     return build(folder)
 
 

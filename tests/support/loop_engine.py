@@ -1,0 +1,180 @@
+"""An engine that only pretends, for the measuring loop: loads leave what `make_loop` has made, and the planner is real."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from bench.__main__ import main
+from driver.docker import DockerError, Done
+from driver.engine import Started, State
+from driver.loop import next_step
+from driver.measure import measure_step
+from driver.run import Run, open_run
+
+
+class LoopEngine:
+    """What it is asked is in the file `calls`, as some of it is done by processes.
+
+    `said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `ready`, `load` or
+    `next`. `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone.
+    `ended_now` is what all services need and has ended by now, and `fails` what raises DockerError.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.run: Run = open_run("a-run", root)
+        self.root = root
+        self.said: dict[str, tuple[int, str]] = {}
+        self.broken, self.dead, self.silent, self.lost = set[str](), set[str](), set[str](), set[str]()
+        self.ended_now: tuple[str, ...] = ()
+        self.fails: set[str] = set()
+        self.when: dict[str, Callable[[], object]] = {}
+
+    def calls(self, *first: str) -> list[str]:
+        """What was asked, of these alone if there are any."""
+        file = self.root / "calls"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [line for line in lines if not first or line.split()[0] in first]
+
+    def _note(self, what: str, *words: str) -> None:
+        with (self.root / "calls").open("a") as file:
+            file.write(" ".join((what, *words)) + "\n")
+        self.when.get(what, lambda: None)()
+        if what in self.fails:
+            raise DockerError(f"no {what}")
+
+    def start(
+        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+    ) -> Started:
+        how = [f"loadgens={loadgens}", *["any-cpu"] * any_cpu, *["host-network"] * host_network]
+        self._note("start", *services, *how)
+        for name in services:
+            self.run.service_folder(name).mkdir(parents=True, exist_ok=True)
+            self.start_log(name).write_text(
+                f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
+            )
+        up = [name for name in services if name not in self.broken]
+        return Started(up, {}, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
+
+    def pin(self, services: Sequence[str]) -> None:
+        self._note("pin", *services)
+
+    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+        self._note("look", *services)
+        return {name: State(name not in self.dead) for name in services if name not in self.lost}
+
+    def is_running(self, service: str) -> bool:
+        return service not in self.dead
+
+    def state_lines(self, service: str, state: State | None = None) -> str:
+        self._note("state", service)
+        return f"cpu_usage_ns 7\n{(state or State(running=True)).lines()}"
+
+    @contextmanager
+    def freezer(self, services: Sequence[str]) -> Iterator[None]:
+        self._note("freezer-opens", *services)
+        yield
+        self._note("freezer-closes")
+
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", **_: Any) -> Done:
+        self._note("exec", *words)
+        assert log is not None
+        turns = "turns" in words
+        verb = words[words.index("turns" if turns else "loadgen/measure") + 1]
+        step = self._step()
+        status, last = self.said.get(f"{verb} {step['id']}") or self.said.get(verb) or (0, "")
+        if turns:
+            self._in_turns(verb, step, status)
+        elif status == 0:
+            self._alone(verb, step)
+        log.write_text(("ready 3\nwarm 4\n" if verb == "prepare" else "") + (f"{last}\n" if last else ""))
+        return Done(status, last, "")
+
+    def _alone(self, verb: str, step: Mapping[str, Any]) -> None:
+        there, here = (self.root / place / step["dir"] for place in ("made", "results/a-run"))
+        if verb == "run":
+            shutil.copytree(there, here, dirs_exist_ok=True)
+        elif verb == "merge":
+            shutil.copyfile(there / "output.txt", here / "output.txt")
+
+    def _in_turns(self, verb: str, step: Mapping[str, Any], failed: int) -> None:
+        """As bench/load/block.py leaves it: one that has failed before is left alone."""
+        services = self.run.folder / step["dir"] / "services"
+        for name in step["services"]:
+            file = services / f"{name}.status"
+            if not file.exists() or file.read_text() == "0\n":
+                file.write_text("10\n" if name in self.silent | self.lost else "0\n")
+        if verb == "load" and not failed:
+            for load in json.loads((self.run.folder / "step.json").read_text())["loads"].values():
+                if (self.root / "made" / load["dir"]).exists():
+                    shutil.copytree(self.root / "made" / load["dir"], self.run.folder / load["dir"], dirs_exist_ok=True)
+
+    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
+        self._note("client", str(number), *words)
+        status, last = self.said.get(f"client {number}") or (0, "")
+        log.write_text(f"{last}\n")
+        if status == 0:
+            place = f"{folder}/client-{number}"
+            shutil.copytree(self.root / "made" / place, self.run.folder / place)
+        return Done(status, last, "")
+
+    def log(self, service: str) -> str:
+        return f"last words of {service}\n"
+
+    def start_log(self, service: str) -> Path:
+        return self.run.service_folder(service) / "start.log"
+
+    def stop(self, services: Sequence[str]) -> None:
+        self._note("stop", *services)
+
+    def check(self, step_failed: bool = False) -> None:
+        self._note("check", *["failed"] * step_failed)
+
+    def answers_at_home(self, service: str) -> bool:
+        return service in self.lost
+
+    def revive(self) -> tuple[str, ...]:
+        return ()
+
+    def ended(self) -> tuple[str, ...]:
+        return self.ended_now
+
+    def bench(self, *words: str, stdin: bytes = b"") -> Done:
+        self._note("bench", *words)
+        if words[0] in self.said:
+            status, last = self.said[words[0]]
+            return Done(status, f"{last}\n", "")
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            status = main(words)
+        return Done(status, out.getvalue(), err.getvalue())
+
+    def _step(self) -> Mapping[str, Any]:
+        host: Mapping[str, Any] = json.loads((self.run.folder / "step.json").read_text())["host"]
+        return host
+
+
+def loop(engine: LoopEngine, max_time_s: str = "") -> int:
+    """As scripts/measure.sh goes on, until nothing is left or the time is up; the exit status of that."""
+    while not (status := next_step(engine, max_time_s)):
+        measure_step(engine)
+    return status
+
+
+def metas(root: Path) -> dict[str, dict[str, Any]]:
+    """What is whole, by its folder below raw/, without the hashes."""
+    raw = root / "results/a-run/raw"
+    found = {str(file.parent.relative_to(raw)): json.loads(file.read_text()) for file in sorted(raw.rglob("meta.json"))}
+    for meta in found.values():
+        meta.pop("sha256", None)
+    return found
+
+
+def outcomes(root: Path) -> list[tuple[str, str]]:
+    """Outcome and detail of each, in the order of their folders."""
+    return [(meta["outcome"], meta["detail"]) for meta in metas(root).values()]
