@@ -1,7 +1,7 @@
 """python3 -m driver VERB RUN [OPTION...]: one verb of the host's side of a run; the scripts call it.
 
-Exit statuses: 0; 1: it failed; 2: the user can fix it; 3 and 4 of `next`: nothing is left to measure, the time is up; 130:
-interrupted. BENCH_DEBUG=1 prints each command that is run.
+Exit statuses: 0; 1: it failed; 2: the user can fix it; 3 and 4 of `next`: nothing is left to measure, the time is up;
+130: interrupted. BENCH_DEBUG=1 prints each command that is run.
 """
 
 from __future__ import annotations
@@ -10,11 +10,21 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from typing import List
 
 from driver.docker import DockerError, answers
 from driver.engines import is_composed
-from driver.failure import INTERRUPTED, NOTE, RUN, SCRIPT, USER, Failure, Interrupted, go_on_with_line, heed_signals, warn
+from driver.failure import (
+    INTERRUPTED,
+    NOTE,
+    RUN,
+    SCRIPT,
+    USER,
+    Failure,
+    Interrupted,
+    go_on_with_line,
+    heed_signals,
+    warn,
+)
 from driver.messages import MessageError
 
 VERBS = {
@@ -29,11 +39,12 @@ VERBS = {
     "sockets": "driver.sockets",
     "machines": "driver.contexts",
     "swarm": "driver.swarm",
+    "clean": "driver.clean",
 }
-"""The module of each verb has `main(argv) -> int`, where argv begins with the run's name, but for the last two."""
+"""The module of each verb has `main(argv) -> int`, where argv begins with the run's name, but for the last three."""
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """The exit status of a verb."""
     if not argv or argv[0] not in VERBS:
         print(f"usage: python3 -m driver {'|'.join(VERBS)} RUN [OPTION...]", file=sys.stderr)
@@ -61,7 +72,7 @@ def main(argv: List[str]) -> int:
 
 
 def _failed(verb: str, status: int, words: str) -> int:
-    """One line, under the name of the script that was called; what can be fixed at once needs no word on how to go on."""
+    """One line, by the name of the script that was called; what the user can fix needs no word on how to go on."""
     note = os.environ.get(NOTE) if status != USER else ""
     warn(f"{os.environ.get(SCRIPT) or verb}: {words}" + (f"; {note}" if note else ""))
     return status

@@ -18,10 +18,8 @@
 #
 # BENCH_REGISTRY in .env names a registry of one's own instead: `send` pushes there, and `up` starts none.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/node_checks.sh
-source "${BASH_SOURCE[0]%/*}/lib/node_checks.sh"
-# shellcheck source=scripts/lib/registry.sh
-source "${BASH_SOURCE[0]%/*}/lib/registry.sh"
+# shellcheck source=scripts/lib/compose.sh
+source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
@@ -34,21 +32,5 @@ roles | down) (($# == 1)) || fail 2 "$1 takes no argument" ;;
 esac
 
 need_tools
-open_facts
-trap 'rm -rf "$facts"' EXIT
-read_swarm
-
-case $1 in
-label)
-	label=$(in_tools python3 -m bench swarm-label "${@:3}")
-	label_node "$2" "$label"
-	;;
-roles)
-	list_roles
-	cat "$facts/roles"
-	;;
-check) check_nodes "${3:-2}" ;;
-up) registry_up "${@:2}" ;;
-send) send_images "${@:2}" ;;
-down) registry_down ;;
-esac
+cd "$root"
+exec python3 -m driver swarm "$@"

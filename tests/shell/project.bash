@@ -5,7 +5,7 @@
 copy_project() {
 	local to=$1 fake=$1-docker
 	mkdir -p "$to/results"
-	(cd "$BATS_TEST_DIRNAME/../.." && cp -r .env docker-compose.yml bench loadgen postgres scripts services upstream "${@:2}" "$to")
+	(cd "$BATS_TEST_DIRNAME/../.." && cp -r .env docker-compose.yml bench driver loadgen postgres scripts services upstream "${@:2}" "$to")
 	chmod -R u+w "$to"
 	rm -f "$to/services/.env"
 	find "$to" -name __pycache__ -prune -exec rm -r {} +

@@ -30,7 +30,7 @@ setup() {
 		'node update') [[ ${!#} != nobody ]] ;;
 		'image inspect')
 			case $* in
-			*RepoDigests*) echo "registry.example.org/x/${*: -1:1}" | sed 's|.*/x/\(.*\):[^:]*$|registry.example.org/x/\1@sha256:1|' ;;
+			*RepoDigests*) echo "registry.example.org/x/${*: -1:1}" | sed 's|.*/x/\(.*\):[^:]*$|["registry.example.org/x/\1@sha256:1"]|' ;;
 			*RootFS*) [[ $here != "${WRONG:-}" && ! ( $here != default && ! -e $0.pulled-$here ) ]] && echo layers || echo others ;;
 			*) exec "$0.plain" "$@" ;;
 			esac

@@ -19,12 +19,9 @@ teardown_file() {
 
 # base_on_node_3 IMAGE: of an image that was built on it and added nothing.
 base_on_node_3() {
-	# shellcheck source=scripts/lib/provenance.sh
-	source scripts/lib/provenance.sh
-	# shellcheck disable=SC2317 # what describe_base calls
-	on_node_3() { node 3 "$@"; }
-	docker=on_node_3
-	describe_base "$1" "$1"
+	printf '#!/usr/bin/env bash\nexec docker --context bench-node-3 "$@"\n' >"$BATS_TEST_TMPDIR/node-3"
+	chmod +x "$BATS_TEST_TMPDIR/node-3"
+	BENCH_DOCKER=$BATS_TEST_TMPDIR/node-3 python3 -c 'import sys; from driver.provenance import describe_base; print(describe_base(*sys.argv[1:]), end="")' "$1" "$1"
 }
 
 @test "a swarm without roles is refused, and roles are given" {

@@ -12,9 +12,7 @@ PYTHON = re.compile(r"\btime\.time(_ns)?\(")
 ALLOWED = {
     ("scripts/lib/common.sh", "where there is no /proc/uptime"): 1,
     ("scripts/lib/measure.sh", "when a step began and ended"): 1,
-    ("scripts/lib/containers.sh", "the engine's time of a start in ns"): 1,
     ("scripts/lib/dead_runs.sh", "how old a network is, whose time of day the engine has"): 1,
-    ("scripts/lib/node_checks.sh", "how far the clocks of a swarm's nodes are apart"): 2,
     ("scripts/lib/client_clocks.sh", "how far the clocks of several load generators are apart"): 3,
     ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
     ("bench/load/ready.py", "when a service was ready, and warm"): 2,

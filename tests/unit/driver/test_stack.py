@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from swarm_facts import THREE, facts_folder, inspected
+from swarm_facts import THREE, inspected
 
-from bench.cli.swarm import swarm_network_verb, swarm_stack_verb
-from bench.core.errors import UserError
-from bench.swarm.nodes import read_nodes
-from bench.swarm.stack import loses, stack
+from driver.failure import Failure
+from driver.stack import loses, overlay_options, stack
+from driver.swarm_nodes import nodes_of_inspect
 
 HARDENED: dict[str, Any] = {
     "build": {"context": "/x"},
@@ -45,7 +42,7 @@ COMPOSE: dict[str, Any] = {
     "networks": {"bench": {"internal": True, "ipam": {"config": [{"subnet": "198.18.129.0/24"}]}}},
     "secrets": {"database_password": {"name": "x_database_password", "file": "/postgres/password"}},
 }
-NODES = read_nodes(THREE, {})
+NODES = nodes_of_inspect(THREE, {})
 
 
 def test_a_service_keeps_what_a_swarm_can_give_it() -> None:
@@ -69,7 +66,7 @@ def test_what_a_swarm_cannot_give_it_is_said() -> None:
 
 def test_a_key_that_nobody_has_decided_on_is_not_lost_silently() -> None:
     changed = COMPOSE | {"services": {"postgres": COMPOSE["services"]["postgres"] | {"userns_mode": "host"}}}
-    with pytest.raises(UserError, match="userns_mode"):
+    with pytest.raises(Failure, match="userns_mode"):
         stack(changed, ["postgres"], NODES, {})
 
 
@@ -80,15 +77,8 @@ def test_the_network_has_no_way_out_and_its_own_subnet() -> None:
     assert "encrypted" not in json.dumps(network)
 
 
-def test_a_run_has_a_network_like_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(COMPOSE)))
-    assert swarm_network_verb([]) == 0
-    assert capsys.readouterr().out.split() == [
-        "--driver=overlay",
-        "--attachable",
-        "--internal",
-        "--subnet=198.18.129.0/24",
-    ]
+def test_a_run_has_a_network_like_it() -> None:
+    assert overlay_options(COMPOSE) == ["--driver=overlay", "--attachable", "--internal", "--subnet=198.18.129.0/24"]
 
 
 def test_services_under_test_are_in_no_network_with_the_registry() -> None:
@@ -100,7 +90,7 @@ def test_services_under_test_are_in_no_network_with_the_registry() -> None:
 
 
 def test_a_node_with_several_roles_supports() -> None:
-    nodes = read_nodes([inspected("alpha", "loadgen+support"), inspected("beta", "support", state="down")], {})
+    nodes = nodes_of_inspect([inspected("alpha", "loadgen+support"), inspected("beta", "support", state="down")], {})
     made = stack(COMPOSE, ["postgres"], nodes, {})
     assert made["services"]["postgres"]["deploy"]["placement"]["constraints"] == [
         "node.labels.bench.role == loadgen+support"
@@ -108,21 +98,10 @@ def test_a_node_with_several_roles_supports() -> None:
 
 
 def test_without_a_node_that_supports_there_is_no_stack() -> None:
-    with pytest.raises(UserError, match="role support"):
+    with pytest.raises(Failure, match="role support"):
         stack(COMPOSE, ["postgres"], NODES[1:], {})
 
 
 def test_a_service_that_is_not_there() -> None:
-    with pytest.raises(UserError, match="no service mysql"):
+    with pytest.raises(Failure, match="no service mysql"):
         stack(COMPOSE, ["mysql"], NODES, {})
-
-
-def test_the_verb_reads_compose_and_digests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    facts_folder(tmp_path, digests="bench/postgres 127.0.0.1:5000/bench/postgres@sha256:1\n")
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(COMPOSE)))
-    assert swarm_stack_verb([str(tmp_path), "postgres"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["services"]["postgres"]["image"].endswith("@sha256:1")
-    assert printed.err == "postgres: a service of a swarm has no cpuset, security_opt\n"

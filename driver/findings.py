@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from bench.swarm.facts import Facts, Link
-from bench.swarm.nodes import LABEL, ROLES, SEPARATOR, Node, with_role
+from driver.node import ROLES
+from driver.swarm_nodes import LABEL, SEPARATOR, Swarm, SwarmNode
 
 SKEW_STOPS = 1.0
 """Seconds; beyond it, times from two nodes do not even tell one window from the next."""
@@ -19,11 +18,54 @@ FAR = 0.002
 PORTS = {2377: "the swarm's managers", 7946: "what nodes tell each other of networks"}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`stop`: no run can be measured until it is put right; `warn`: figures have to be read with it."""
+@dataclass(frozen=True)
+class Clock:
+    """How far a node's clock is ahead of this machine's, in seconds, and how far that may be off."""
 
-    kind: Literal["stop", "warn", "ok"]
+    ahead: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Port:
+    """Whether a node reaches another one's TCP port."""
+
+    of: str
+    to: str
+    number: int
+    open: bool
+
+
+@dataclass(frozen=True)
+class Link:
+    """From a load generator's node to a server's over an overlay network: bits/s, mean round trip in seconds.
+
+    None: it could not be measured.
+    """
+
+    of: str
+    to: str
+    bits_per_second: float | None
+    round_trip: float | None
+
+
+@dataclass
+class Facts:
+    """`images`: for each node's name, the ids of the images there; `wanted`: names and ids of the images here."""
+
+    swarm: Swarm
+    wanted: Mapping[str, str]
+    clocks: dict[str, Clock] = field(default_factory=dict)
+    images: dict[str, frozenset[str]] = field(default_factory=dict)
+    ports: list[Port] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`stop`: no run can be measured until it is put right; `warn`: figures have to be read with it; or `ok`."""
+
+    kind: str
     words: str
 
     def __str__(self) -> str:
@@ -33,8 +75,8 @@ class Finding:
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All that was found: roles, engines, images, clocks, ports, links."""
     return (
-        *_roles(facts.nodes),
-        *_engines(facts.nodes),
+        *_roles(facts.swarm),
+        *_engines(facts.swarm),
         *_images(facts),
         *_clocks(facts),
         *_ports(facts),
@@ -42,17 +84,17 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     )
 
 
-def _roles(nodes: tuple[Node, ...]) -> Iterator[Finding]:
+def _roles(swarm: Swarm) -> Iterator[Finding]:
     for role in ROLES:
-        those = with_role(nodes, role)
-        usable = [node.name for node in those if node.usable]
+        those = swarm.with_role(role)
+        usable = [node for node in those if node.usable]
         if usable:
-            yield Finding("ok", f"{role}: {', '.join(usable)}")
+            yield Finding("ok", f"{role}: {_names(usable)}")
         elif those:
             yield Finding("stop", f"{role}: no node with this role can be used now ({_names(those)})")
         else:
             yield Finding("stop", f"{role}: no node has this role: scripts/swarm.sh label NODE {role}")
-    for node in nodes:
+    for node in swarm.nodes:
         unknown = [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]
         if unknown:
             yield Finding("stop", f"{node.name}: {LABEL}={node.label} has no meaning; roles are {', '.join(ROLES)}")
@@ -60,8 +102,8 @@ def _roles(nodes: tuple[Node, ...]) -> Iterator[Finding]:
             yield Finding("stop", f"{node.name}: a server under test shares its node with no other role")
 
 
-def _engines(nodes: tuple[Node, ...]) -> Iterator[Finding]:
-    ours = [node for node in nodes if node.roles]
+def _engines(swarm: Swarm) -> Iterator[Finding]:
+    ours = [node for node in swarm.nodes if node.roles]
     for node in ours:
         if not node.ready:
             yield Finding("warn", f"{node.name}: is down, as the swarm has it")
@@ -76,20 +118,20 @@ def _engines(nodes: tuple[Node, ...]) -> Iterator[Finding]:
     versions = sorted({node.engine for node in ours})
     if len(versions) > 1:
         yield Finding("warn", f"engines of {len(versions)} versions: {', '.join(versions)}")
-    kinds: dict[str, list[Node]] = {}
-    for node in with_role(ours, "server"):
+    kinds: dict[str, list[SwarmNode]] = {}
+    for node in swarm.with_role("server"):
         kinds.setdefault(node.kind, []).append(node)
     if len(kinds) > 1:
         apart = "; ".join(f"{_names(those)}: {kind}" for kind, those in kinds.items())
         yield Finding("warn", f"server nodes of {len(kinds)} kinds, whose figures are not compared ({apart})")
 
 
-def _names(nodes: tuple[Node, ...] | list[Node]) -> str:
+def _names(nodes: Iterable[SwarmNode]) -> str:
     return ", ".join(node.name for node in nodes)
 
 
 def _images(facts: Facts) -> Iterator[Finding]:
-    for node in facts.nodes:
+    for node in facts.swarm.nodes:
         if not node.roles or not node.usable or not facts.wanted:
             continue
         there = facts.images.get(node.name, frozenset())
@@ -104,7 +146,7 @@ def _clocks(facts: Facts) -> Iterator[Finding]:
     for name, clock in sorted(facts.clocks.items()):
         # Only what is certain is held against it.
         least = abs(clock.ahead) - clock.within
-        kind: Literal["stop", "warn", "ok"] = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
+        kind = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
         help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
         yield Finding(
             kind,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.core.errors import UserError
-from bench.swarm.nodes import LABEL, Node, with_role
+from driver.failure import USER, Failure
+from driver.swarm_nodes import LABEL, SwarmNode, support_label
 
 REGISTRY = "registry"
 NETWORK = "bench"
@@ -26,21 +26,20 @@ IGNORED = ("cpuset", "security_opt")
 
 
 def stack(
-    compose: Mapping[str, Any], names: Sequence[str], nodes: Sequence[Node], images: Mapping[str, str]
+    compose: Mapping[str, Any], names: Sequence[str], nodes: Sequence[SwarmNode], images: Mapping[str, str]
 ) -> dict[str, Any]:
     """The stack of these services, on nodes with the role `support`.
 
     `compose` is what `docker compose config --format json` prints; `images` has a reference with a digest for the name
-    of an image that the registry has. UserError for a service that is not there, and for a key of it that is not known
+    of an image that the registry has. Failure for a service that is not there, and for a key of it that is not known
     here: that it is lost on the way must be decided, and not happen.
     """
-    label = _support_label(nodes)
+    label = support_label(nodes)
     services = {}
     for name in names:
-        service = compose["services"].get(name)
-        if service is None:
-            raise UserError(f"no service {name} in the Compose file")
-        services[name] = _service(name, service, label, images)
+        if name not in compose["services"]:
+            raise Failure(USER, f"no service {name} in the Compose file")
+        services[name] = _service(name, compose["services"][name], label, images)
     used = {secret["source"] for service in services.values() for secret in service.get("secrets", ())}
     return {
         "version": "3.9",
@@ -55,10 +54,11 @@ def stack(
 
 def loses(compose: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
     """For each service that loses one in a stack, the settings that it has in the Compose file alone."""
-    return {name: lost for name in names if (lost := [key for key in IGNORED if key in compose["services"][name]])}
+    lost = {name: [key for key in IGNORED if key in compose["services"][name]] for name in names}
+    return {name: keys for name, keys in lost.items() if keys}
 
 
-def network_options(compose: Mapping[str, Any]) -> list[str]:
+def overlay_options(compose: Mapping[str, Any]) -> list[str]:
     """The options of `docker network create` for an overlay network like the one in the Compose file."""
     network = _overlay(compose["networks"][NETWORK])
     return [
@@ -70,30 +70,21 @@ def network_options(compose: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _support_label(nodes: Sequence[Node]) -> str:
-    """The label's value on the nodes that support: constraints of a swarm compare whole values."""
-    labels = {node.label for node in with_role(nodes, "support") if node.ready and node.active}
-    if not labels:
-        raise UserError("no node of the swarm has the role support: scripts/swarm.sh label NODE support")
-    return "support" if "support" in labels else min(labels)
-
-
 def _overlay(network: Mapping[str, Any]) -> dict[str, Any]:
     """No way out of it, as on one machine; not encrypted."""
-    subnets = [{"subnet": config["subnet"]} for config in network["ipam"]["config"]]
     return {
         "driver": "overlay",
         "attachable": True,
         "internal": bool(network.get("internal")),
         "labels": dict(network.get("labels") or {}),
-        "ipam": {"config": subnets},
+        "ipam": {"config": [{"subnet": config["subnet"]} for config in network["ipam"]["config"]]},
     }
 
 
 def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[str, str]) -> dict[str, Any]:
     strange = sorted(service.keys() - {*KEPT, *MOVED, *LEFT_OUT, *IGNORED})
     if strange:
-        raise UserError(f"service {name}: what becomes of {', '.join(strange)} in a stack is not decided")
+        raise Failure(USER, f"service {name}: what becomes of {', '.join(strange)} in a stack is not decided")
     made = {key: service[key] for key in KEPT if service.get(key) is not None}
     made["image"] = images.get(service["image"], service["image"])
     limits = {"memory": str(service["mem_limit"]), "pids": int(service["pids_limit"])}
@@ -116,6 +107,7 @@ def _folders(service: Mapping[str, Any]) -> list[dict[str, Any]]:
     folders: list[dict[str, Any]] = [
         {"type": "tmpfs", "target": str(entry).partition(":")[0]} for entry in service.get("tmpfs") or ()
     ]
-    if size := service.get("shm_size"):
+    size = service.get("shm_size")
+    if size:
         folders.append({"type": "tmpfs", "target": "/dev/shm", "tmpfs": {"size": int(size)}})
     return folders

@@ -1,0 +1,72 @@
+"""Work side by side, each part in a process of its own: what ends one of them leaves the others alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Callable, TypeVar
+
+from driver.docker import DockerError
+from driver.failure import RUN, Failure, warn
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+AT_A_TIME = 8
+
+
+def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = AT_A_TIME) -> list[Result]:
+    """The result of each item, in their order, once all have come to their end; then the first failure is raised."""
+    forked = multiprocessing.get_context("fork")
+    waiting = list(enumerate(items))
+    running: dict[Connection, tuple[int, BaseProcess]] = {}
+    found: dict[int, Result] = {}
+    failures: list[Failure] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_a_time:
+                place, item = waiting.pop(0)
+                ours, theirs = forked.Pipe(duplex=False)
+                process: BaseProcess = forked.Process(target=_child, args=(work, item, theirs))
+                process.start()
+                theirs.close()
+                running[ours] = place, process
+            for ended in wait(list(running)):
+                assert isinstance(ended, Connection)
+                place, process = running.pop(ended)
+                result, failure = _told(ended)
+                process.join()
+                if failure:
+                    failures.append(failure)
+                else:
+                    found[place] = result
+    finally:
+        for _, process in running.values():
+            process.terminate()
+            process.join()
+    for failure in failures[1:]:
+        warn(failure.words)
+    if failures:
+        raise failures[0]
+    return [found[place] for place in range(len(items))]
+
+
+def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
+    try:
+        told: tuple[Any, Failure | None] = work(item), None
+    except Failure as failure:
+        told = None, failure
+    except DockerError as error:
+        told = None, Failure(RUN, str(error))
+    to.send(told)
+
+
+def _told(connection: Connection) -> tuple[Any, Failure | None]:
+    """What a child has sent; one that was killed has sent nothing."""
+    try:
+        told: tuple[Any, Failure | None] = connection.recv()
+    except EOFError:
+        told = None, Failure(RUN, "a part of the work was ended from outside")
+    connection.close()
+    return told

@@ -1,0 +1,328 @@
+"""A run on several machines: what is asked of which engine, what comes home, and what is said of lost nodes."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pretend_engine import made_run, pretend_docker
+
+from driver import away, lanes, nodes
+from driver.away import FarLoadgen
+from driver.choice import Lane
+from driver.failure import RUN, Failure
+from driver.messages import STEP, Step, as_json
+from driver.node import LanePart, Node, save_nodes
+from driver.nodes import Nodes
+from driver.run import Run
+from driver.together import together
+
+KIND = "2 CPUs, 4.0 GiB, linux/x86_64"
+
+
+def pair(number: int) -> list[Node]:
+    return [
+        Node("server", f"node-{number}", f"ctx-{number}", f"198.18.64.{number}", KIND),
+        Node("loadgen", f"load-{number}", f"lctx-{number}", f"198.18.64.1{number}", KIND),
+        Node("support", "data", "sctx", "198.18.64.20", KIND),
+    ]
+
+
+def write_step(run: Run, **facts: Any) -> None:
+    run.lane_folder.mkdir(parents=True, exist_ok=True)
+    step = {"id": f"step-{run.lane}", "mode": "solo", "dir": "raw/r01/a", "services": ("a",), **facts}
+    (run.lane_folder / STEP).write_text(json.dumps({"schema": 1, "host": as_json(Step(**step)), "loads": {}}))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """With three lanes, each of which has a step."""
+    run = made_run(tmp_path, "a", "b")
+    parts = (LanePart("198.18.0.0/25", "1"), LanePart("198.18.0.128/26", "2"), LanePart("198.18.0.192/26", "3"))
+    save_nodes(run.folder, pair(1))
+    nodes._save_lanes(run, [Lane(tuple(pair(number)), part) for number, part in enumerate(parts, 1)])
+    for number in (1, 2, 3):
+        write_step(run.on_lane(number))
+    return run
+
+
+@pytest.fixture
+def wave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps find what all services need."""
+    monkeypatch.setattr(Nodes, "know_dependencies", lambda _: True)
+
+
+def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[str]:
+    """What each lane's engine is, of those that came to their end."""
+
+    def step(engine: Nodes) -> None:
+        if engine.run.lane == lost:
+            raise Failure(RUN, f"node {engine.nodes['server'].name} (server) is lost")
+        subnet, context = engine.run.setting("BENCH_SUBNET"), engine.context_of("loadgen")
+        (engine.run.lane_folder / "seen").write_text(
+            f"{engine.run.project} {engine.nodes['server'].name} {context} {subnet}"
+        )
+
+    monkeypatch.setattr(lanes, "measure_step", step)
+    try:
+        lanes.measure_wave(run)
+    finally:
+        seen = [path.read_text() for path in sorted(run.folder.rglob("seen"))]
+        (run.folder / "all").write_text("\n".join(sorted(seen)))
+    return sorted(seen)
+
+
+@pytest.mark.usefixtures("wave")
+def test_each_lanes_step_has_its_own_project_nodes_and_part_of_the_subnet(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run.on_lane(3).lane_folder / STEP).unlink()
+    assert measured(run, monkeypatch) == [
+        "bench-a-run node-1 lctx-1 198.18.0.0/25",
+        "bench-a-run-lane2 node-2 lctx-2 198.18.0.128/26",
+    ]
+
+
+@pytest.mark.usefixtures("wave")
+def test_a_lane_that_fails_ends_the_run_once_the_others_have_come_to_their_end(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost$"):
+        measured(run, monkeypatch, lost=2)
+    assert [line.split()[1] for line in (run.folder / "all").read_text().splitlines()] == ["node-1", "node-3"]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("true", "the database, upstream or load generator of nodes node-1 load-1 data is gone"),
+        ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
+    ],
+)
+def test_a_database_that_is_gone_is_the_lost_nodes_fault_where_there_is_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str
+) -> None:
+    for number in (2, 3):
+        (run.on_lane(number).lane_folder / STEP).unlink()
+    pretend_docker(
+        tmp_path,
+        monkeypatch,
+        f"case $* in *Running*bench-a-run-loadgen-1*Labels*) ;; *Labels*) exit 1 ;; *) echo {state} ;; esac",
+    )
+    with pytest.raises(Failure, match=words):
+        lanes.measure_wave(run)
+
+
+def test_a_load_generator_that_does_not_reach_the_counters_ends_the_run_before_it_loads_unless_a_node_is_lost(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"""case $* in
+*counters-reached*) echo "bench: ${{*: -1}} does not answer: timed out" >&2; exit 2 ;;
+*Running*) cat {tmp_path}/running ;;
+esac"""
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    engine = Nodes(run.on_lane(2))
+    (tmp_path / "running").write_text("true\n")
+    words = (
+        "^the load generator on load-2 does not reach the counters: bench: counters-support does not answer: timed out$"
+    )
+    with pytest.raises(Failure, match=words):
+        engine.start(["a"], loadgens=1)
+    (tmp_path / "running").write_text("false\n")
+    with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost: what it was measuring is not recorded$"):
+        engine.start(["a"], loadgens=1)
+    assert "compose" not in calls.read_text()
+
+
+def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = pretend_docker(
+        tmp_path, monkeypatch, "case $* in *below-root*) printf /docker/abc ;; *counters*) echo cgroup v2 ;; esac"
+    )
+    engine = Nodes(run.on_lane(2))
+    (engine.run.lane_folder / "apart").write_text("yes\n")
+    assert engine.counters_of("a", 7) == "cgroup v2\napart yes\n"
+    assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
+    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.readers"
+    assert calls.read_text().splitlines() == [
+        f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 7",
+        f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
+    ]
+
+
+def test_a_container_that_no_manager_helps_into_the_network_has_another_try(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"""case $* in
+*compose*) [[ -e {tmp_path}/tried ]] || {{ touch {tmp_path}/tried; exit 1; }} ;;
+'context ls'*) echo ctx-1 ;;
+esac"""
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
+    assert Nodes(run).up(["postgres"], run.folder / "start.log")
+    ups = [line for line in calls.read_text().splitlines() if " compose " in line]
+    assert (
+        len(ups) == 2 and ups[0] == ups[1] and ups[0].startswith("--context sctx compose --project-name bench-a-run ")
+    )
+
+
+def test_a_service_that_answers_on_its_own_machine_was_lost_by_the_network(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_docker(tmp_path, monkeypatch, "[[ $* == *' exec bench-a-run-lane2-counters-server curl '*/b:8080/ ]]")
+    engine = Nodes(run.on_lane(2))
+    assert [name for name in "ab" if engine.answers_at_home(name)] == ["b"]
+
+
+def names(data: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        return tar.getnames()
+
+
+def test_a_load_generator_gets_its_lanes_files_under_their_names_and_knees_with_a_level_that_needs_them(
+    run: Run,
+) -> None:
+    lane = run.on_lane(2)
+    knee = "raw/r01/a/json/vegeta-x/knee.json"
+    for path in (*("run.json", "plan.jsonl", knee, "raw/r01/b/services/a.txt"), "raw/r01/c.spoiled-1/x"):
+        (run.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (run.folder / path).write_text("x")
+    for name in ("step.jsonl", "containers.tsv"):
+        (lane.lane_folder / name).write_text("of lane 2")
+    sent = ["raw/r01/b", "step.jsonl", "step.json", "containers.tsv", "run.json", "plan.jsonl"]
+    rest = ["raw/r01/b/services/a.txt", "raw/r01/c.spoiled-1"]
+    assert names(away.inputs(lane, "raw/r01/b")) == [*sent, *rest]
+    write_step(lane, knee=True)
+    assert names(away.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
+    with tarfile.open(fileobj=io.BytesIO(away.inputs(lane, "raw/r01/b"))) as tar:
+        step = tar.extractfile("step.json")
+        assert step and json.loads(step.read())["host"]["id"] == "step-2"
+
+
+def archive(files: dict[str, bytes], sums: dict[str, bytes]) -> bytes:
+    lines = "".join(f"{sha256(content).hexdigest()}  {name}\n" for name, content in sums.items())
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, content in {**files, "SHA256SUMS": lines.encode()}.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        return file.getvalue()
+
+
+OUTPUT = {"raw/r01/a/output.bin": bytes(range(256)) * 8}
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (archive(OUTPUT, OUTPUT), 12),
+        (archive({}, {}), 12),
+        (archive(OUTPUT, {"raw/r01/a/output.bin": b"other"}), RUN),
+        (archive({}, OUTPUT), RUN),
+        (archive({"../out": b"x"}, {"../out": b"x"}), RUN),
+        (archive(OUTPUT, OUTPUT)[:1500], RUN),
+        (b"", RUN),
+    ],
+)
+def test_what_a_load_generator_has_written_comes_home_whole_or_not_at_all(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, status: int
+) -> None:
+    (tmp_path / "data").write_bytes(data)
+    script = (
+        f"case $* in *'loadgen/measure run'*) exit 12 ;; *sha256sum*) cat {tmp_path}/data ;; *) cat >/dev/null ;; esac"
+    )
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    far = FarLoadgen(run, "lctx-1", "bench-a-run-loadgen-1")
+    done = far.do(["loadgen/measure", "run"], log=run.folder / "raw/r01/a/run.txt", folder="raw/r01/a")
+    assert done.status == status
+    there = {str(path.relative_to(run.folder)): path.read_bytes() for path in (run.folder / "raw/r01/a").glob("*.bin")}
+    assert there == (OUTPUT if data == archive(OUTPUT, OUTPUT) else {})
+    assert not (run.folder.parent / "out").exists()
+    words = [line.split()[3] for line in calls.read_text().splitlines()]
+    assert words == ["--interactive", "bench-a-run-loadgen-1", "bench-a-run-loadgen-1"]
+
+
+def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_nodes(run.on_lane(3).lane_folder, [Node("server", "late", "ctx-9", "198.18.64.9", KIND)])
+    (run.folder / "lanes.tsv").unlink()
+    script = "case $* in 'context ls'*) echo ctx-1 ;; *'container ls'*) echo id-${*: -1} ;; esac"
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    lanes.remove_lanes(run)
+    removed = [line.split() for line in calls.read_text().splitlines() if " rm " in line]
+    found = {(words[1], words[5].rpartition("=")[2]) for words in removed}
+    assert found == {
+        *((context, "bench-a-run-lane2") for context in ("ctx-2", "lctx-2", "sctx")),
+        *((context, "bench-a-run-lane3") for context in ("ctx-3", "lctx-3", "sctx", "ctx-9")),
+    }
+
+
+def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(nodes.time, "sleep", lambda _: None)
+    script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    nodes.remove_from_nodes(run)
+    assert calls.read_text().count("network rm id") == 30
+    assert "docker --context ctx-1 network rm bench-a-run removes it" in capsys.readouterr().err
+
+
+def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = made_run(tmp_path, "a")
+    run.settings.update(DATABASE_CPUS="1", LOADGEN_CPUS="1", BENCH_SUBNET="198.18.0.0/24")  # type: ignore[attr-defined]
+    (run.folder / "run.json").write_text("{}")
+    monkeypatch.setattr(nodes, "need_far_compose", lambda _: None)
+    (tmp_path / "results/network-cost.txt").write_text("0.75\n")
+
+    class Usable:
+        nodes: ClassVar[list[Node]] = []
+
+        def usable(self) -> list[Node]:
+            return self.nodes
+
+    monkeypatch.setattr(nodes, "read_swarm", Usable)
+    other = Node("server", "node-6", "ctx-6", "198.18.64.6", "8 CPUs, 4.0 GiB, linux/x86_64")
+    Usable.nodes = [*pair(1), *pair(2)[:2], other]
+    nodes.choose_nodes(run, resume=False)
+    assert capsys.readouterr().err.splitlines() == [
+        "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
+        "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
+        f"left out, as figures of other nodes are not compared: node-6 (server: {other.kind}, the others have {KIND})",
+    ]
+    assert (run.folder / "lanes.tsv").read_text() == "1\t198.18.0.0/25\t1\n2\t198.18.0.128/25\t1\n"
+    second = (run.folder / "lanes/2/nodes.tsv").read_text()
+    assert [line.split("\t")[1] for line in second.splitlines()] == ["node-2", "load-2", "data"]
+    assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
+    assert (run.folder / "network-cost.txt").read_text() == "0.75\n"
+    Usable.nodes = pair(1)
+    nodes.choose_nodes(run, resume=True)
+    assert not (run.folder / "lanes.tsv").exists()
+    assert (run.folder / "lanes/2/nodes-ever.tsv").read_text() == second
+    assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
+
+
+def test_work_side_by_side_gives_what_each_part_has_found_and_ends_with_what_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(number: int) -> int:
+        if number < 0:
+            raise Failure(2, f"{number} fails")
+        (tmp_path / str(number)).touch()
+        return 2 * number
+
+    assert together(work, range(9), 4) == list(range(0, 18, 2))
+    with pytest.raises(Failure, match="-1 fails") as raised:
+        together(work, (20, -1, 21), 3)
+    assert raised.value.status == 2 and (tmp_path / "21").exists()
+    with pytest.raises(Failure):
+        together(work, (-1, -2), 1)
+    assert capsys.readouterr().err == "-2 fails\n"
