@@ -10,6 +10,7 @@ import json
 from contextlib import suppress
 
 from driver.compose import FILE
+from driver.docker import DockerError
 from driver.failure import RUN, Failure
 from driver.far_compose import lane_compose
 from driver.files import save
@@ -57,5 +58,5 @@ def remove_lanes(run: Run) -> None:
     """Of those that any call of the run had; the first one is removed as the run itself. What is left is said."""
     numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
     lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
-    with suppress(Failure):
+    with suppress(Failure, DockerError):
         together(remove_from_nodes, lanes, max(1, len(lanes)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import traceback
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Callable, TypeVar
 
-from driver.docker import DockerError
 from driver.failure import RUN, Failure, warn
 
 Item = TypeVar("Item")
@@ -22,7 +23,7 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
     waiting = list(enumerate(items))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     found: dict[int, Result] = {}
-    failures: list[Failure] = []
+    failures: list[Exception] = []
     try:
         while waiting or running:
             while waiting and len(running) < at_a_time:
@@ -46,7 +47,7 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
             process.terminate()
             process.join()
     for failure in failures[1:]:
-        warn(failure.words)
+        warn(str(failure))
     if failures:
         raise failures[0]
     return [found[place] for place in range(len(items))]
@@ -54,18 +55,18 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
 
 def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
     try:
-        told: tuple[Any, Failure | None] = work(item), None
-    except Failure as failure:
-        told = None, failure
-    except DockerError as error:
-        told = None, Failure(RUN, str(error))
+        told: tuple[Any, Exception | None] = work(item), None
+    except Exception as error:
+        if os.environ.get("BENCH_DEBUG"):
+            traceback.print_exc()
+        told = None, error
     to.send(told)
 
 
-def _told(connection: Connection) -> tuple[Any, Failure | None]:
+def _told(connection: Connection) -> tuple[Any, Exception | None]:
     """What a child has sent; one that was killed has sent nothing."""
     try:
-        told: tuple[Any, Failure | None] = connection.recv()
+        told: tuple[Any, Exception | None] = connection.recv()
     except EOFError:
         told = None, Failure(RUN, "a part of the work was ended from outside")
     connection.close()

@@ -10,7 +10,7 @@ source "${BASH_SOURCE[0]%/*}/harness.sh"
 compose() {
 	local files=(--env-file "$root/.env")
 	[[ ! -f $root/services/.env ]] || files+=(--env-file "$root/services/.env")
-	COMPOSE_SERVICES=${compose_services:-bench} own_docker compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
+	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
 # in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), the project
