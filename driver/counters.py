@@ -1,12 +1,13 @@
 """What the kernel counted for a container, by its first process, as text lines `key value`; cgroup v1 and v2.
 
-These lines are the raw files server.before and server.after.
+These lines are the raw files server.before and server.after; `python3 -m driver.counters PID` prints them.
 """
 
 from __future__ import annotations
 
 import gzip
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -177,3 +178,7 @@ def _value(name: str, path: Path) -> Iterator[str]:
     text = (text_of(path) or "").strip()
     if text:
         yield f"{name} {text}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(counters(int(sys.argv[1])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +64,11 @@ def subnet_taken(run: Run) -> str:
     names = docker("network", "ls", "--format", "{{.Name}}").out.split()
     # One that is gone by now is left out.
     networks = json.loads(docker("network", "inspect", *names, check=False).out or "[]")
-    wanted = IPv4Network(run.setting("BENCH_SUBNET"), strict=False)
     others = (one for one in networks if (one.get("Labels") or {}).get("com.docker.compose.project") != run.project)
-    return ", ".join(network["Name"] for network in others if any(map(wanted.overlaps, _subnets(network))))
+    with suppress(ValueError):
+        wanted = IPv4Network(run.setting("BENCH_SUBNET"), strict=False)
+        return ", ".join(network["Name"] for network in others if any(map(wanted.overlaps, _subnets(network))))
+    return ""
 
 
 def _subnets(network: Mapping[str, Any]) -> Iterator[IPv4Network]:

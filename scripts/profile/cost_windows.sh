@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # Rounds of windows of CPU time for scripts/profile.sh --table: services under load, and their apps in process. Only declares.
 
-# shellcheck source=scripts/lib/counters.sh
-source "${BASH_SOURCE[0]%/*}/../lib/counters.sh"
 # shellcheck source=scripts/profile/profiled.sh
 source "${BASH_SOURCE[0]%/*}/profiled.sh"
 
 saved=$profiles/table
 # What each service's app can be called as, and which paths of which service have been loaded before.
 declare -gA interface warm
+
+# counters PID: of its container.
+counters() { PYTHONPATH=$root python3 -m driver.counters "$1"; }
 
 # load SERVICE PID PATH OUT: a second that counts.
 load() {

@@ -7,8 +7,6 @@ bats_require_minimum_version 1.5.0
 setup() {
 	# shellcheck source=scripts/lib/compose.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/compose.sh"
-	# shellcheck source=scripts/lib/counters.sh
-	source "$BATS_TEST_DIRNAME/../../scripts/lib/counters.sh"
 	unset BENCH_ENGINE_KIND DOCKER_BUILDKIT BENCH_QUIET
 	docker=engine
 	components='Engine;containerd;' told="Debian|$(uname -r)|[name=seccomp,profile=builtin]|true|true"
@@ -63,24 +61,6 @@ said() {
 	told='Alpine Linux|0.0.1-linuxkit|[]|true|true'
 	know_engine
 	engine_is elsewhere
-}
-
-@test "figures of another process, or of a cgroup that all containers share, are null" {
-	CGROUP=$BATS_TEST_TMPDIR
-	cgroup_root=$CGROUP/cgroup proc_root=$CGROUP/proc
-	mkdir -p "$proc_root/7" "$cgroup_root/cpuacct/user/0123abcd"
-	echo 'cpu  1 2 3' >"$proc_root/stat"
-	echo 5000 >"$cgroup_root/cpuacct/user/0123abcd/cpuacct.usage"
-	echo '2:cpuacct:/user/0123abcd' >"$proc_root/7/cgroup"
-	find_counters 0123abcd 7
-	[[ $(counters 7) == *'cpu_usage_ns 5000'* && $(cgroup_below_root 7) == /user/0123abcd ]]
-	echo '2:cpuacct:/user' >"$proc_root/7/cgroup"
-	find_counters 0123abcd 7
-	[[ $(counters 7) == 'null this engine'* && $(cgroup_below_root 7) == /not-found && ! $(file_memory 7) ]]
-	# Of a container that was started before, the answer is not kept.
-	echo '2:cpuacct:/user/0123abcd' >"$proc_root/7/cgroup"
-	find_counters 0123abcd 7
-	[[ ! $no_counters ]]
 }
 
 @test "another system than Linux, and a bash that is too old, are said in one line" {

@@ -9,7 +9,7 @@ import pytest
 from docker_calls import Docker, docker, run
 
 from driver import kind
-from driver.compose import environment, in_tools, need_compose, project_compose, run_compose
+from driver.compose import environment, in_tools, need_compose, project_compose, resolved, run_compose
 from driver.docker import Done
 from driver.failure import Failure
 from driver.messages import OwnApp, Service
@@ -48,6 +48,9 @@ def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: 
         f"--project-name p {files} --profile * config --format yaml loadgen postgres upstream null a a-build"
     )
     assert (docker.envs[0] or {})["WITHOUT_HOST"] == "false"
+    resolved(replace(run, host=replace(run.host, services={})), "json")
+    assert (docker.envs[1] or {})["WITHOUT_HOST"] == "true"
+    assert docker.calls[1].endswith("config --format json loadgen postgres upstream null")
     assert (run.folder / "compose.yml").read_text() == "services: {}\n"
     project_compose(run.root, "build", services="compose")
     assert (docker.envs[-1] or {})["COMPOSE_SERVICES"] == "compose"

@@ -1,8 +1,7 @@
 """What all services need: it starts, ends, and is started again."""
 
 import json
-import sys
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 from docker_calls import Docker, docker, run
@@ -24,6 +23,28 @@ def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> LocalDo
     monkeypatch.setattr(dependencies, "WAIT_S", 0.1e-6)
     docker.runs("p-loadgen-1", "p-postgres-1", "p-upstream-1")
     return LocalDocker(run)
+
+
+@pytest.mark.parametrize(
+    ("subnet", "taken"),
+    [
+        ("198.18.0.0/24", ""),
+        ("10.1.0.64/26", "other"),
+        ("10.1.0.0/16", "other"),
+        ("10.1.4.0/24", ""),
+        ("172.17.9.0/24", "bridge"),
+        ("0.0.0.0/0", "bridge, other"),
+        ("198.18.0.0/99", ""),
+    ],
+)
+def test_a_subnet_is_taken_where_a_network_of_another_project_overlaps_it(
+    run: Run, docker: Docker, subnet: str, taken: str
+) -> None:
+    docker.says("network ls", "host\nbridge\n")
+    bridge = [{"Subnet": "fd00::/64"}, {"Subnet": "172.17.0.0/16"}]
+    found = [{"Name": "host", "IPAM": {"Config": None}}, {"Name": "bridge", "Labels": {}, "IPAM": {"Config": bridge}}]
+    docker.says("network inspect host bridge", json.dumps([*found, *json.loads(networks(other="10.1.0.0/25"))[::2]]))
+    assert dependencies.subnet_taken(replace(run, settings={"BENCH_SUBNET": subnet})) == taken
 
 
 def networks(**others: str) -> str:
@@ -61,16 +82,20 @@ def test_a_database_without_rows_ends_the_run_with_its_last_words(engine: LocalD
 
 def test_a_user_s_own_database_is_not_waited_for_here(engine: LocalDocker, docker: Docker) -> None:
     docker.says(READY, status=1)
-    host = engine.run.host.__class__(engine.run.services, ("loadgen", "own-postgres"))
+    host = replace(engine.run.host, dependencies=("loadgen", "own-postgres"))
     docker.runs("p-own-postgres-1")
-    LocalDocker(engine.run.__class__(engine.run.root, "r", "p", engine.run.settings, host)).start_dependencies()
+    LocalDocker(replace(engine.run, host=host)).start_dependencies()
     assert not docker.asked(READY)
 
 
 def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
-    removed = []
-    dead_runs = SimpleNamespace(remove_dead_runs=lambda: not removed.append(1))
-    monkeypatch.setitem(sys.modules, "driver.dead_runs", dead_runs)
+    removed: list[bool] = []
+
+    def remove_dead_runs() -> bool:
+        removed.append(True)
+        return True
+
+    monkeypatch.setattr("driver.dead_runs.remove_dead_runs", remove_dead_runs)
     docker.says("network ls", "p_bench\nbridge\nother\n")
     docker.says("network inspect p_bench bridge other", networks(other="198.18.1.0/24"))
     docker.says(COMPOSE, "no such image\n", status=1)
@@ -97,7 +122,12 @@ def test_what_has_ended_is_started_again_and_said(
     docker.runs("p-postgres-1", running=False)
     del docker.containers["p-upstream-1"]
     assert engine.ended() == ("postgres",)
-    docker.does(COMPOSE, lambda _: docker.runs("p-postgres-1", "p-upstream-1", pid=8) or Done(0, "", ""))
+
+    def up(_: str) -> Done:
+        docker.runs("p-postgres-1", "p-upstream-1", pid=8)
+        return Done(0, "", "")
+
+    docker.does(COMPOSE, up)
     assert engine.revive() == ("postgres",)
     assert capsys.readouterr().err == "postgres ended while the run went on: started again\n"
     assert (engine.ended(), engine.pid_of("postgres")) == ((), 8)

@@ -75,7 +75,12 @@ def test_a_driver_that_is_killed_leaves_nothing_frozen(folder: Path) -> None:
 def test_one_that_was_killed_itself_leaves_nothing_frozen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forked: list[int] = []
     fork = os.fork
-    monkeypatch.setattr(os, "fork", lambda: forked.append(fork()) or forked[0])
+
+    def noted() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
     with served(folder, freezer()):
         Asker(folder)._tell("freeze", ["one"])
         os.kill(forked[0], signal.SIGKILL)
@@ -101,8 +106,13 @@ def test_version_2_is_frozen_once_the_kernel_says_so(folder: Path, monkeypatch: 
 
 def test_the_engine_pauses_what_the_driver_may_not_freeze(folder: Path) -> None:
     state(folder).unlink()
-    asked: list[tuple[str, str]] = []
-    one = freezer(lambda *words: not asked.append(words))
+    asked: list[tuple[str, ...]] = []
+
+    def pause(*words: str) -> bool:
+        asked.append(words)
+        return True
+
+    one = freezer(pause)
     assert [one.answer("freeze one two"), one.answer("thaw one")] == ["freeze one", "thaw one"]
     one.thaw_all()
     assert asked == [("pause", "one"), ("unpause", "one")]
