@@ -53,29 +53,30 @@ def main(argv: list[str]) -> int:
     if argv[0] == "measure":
         go_on_with_line()
     try:
-        status: int = import_module(VERBS[argv[0]]).main(argv[1:])
-    except Failure as failure:
-        return _failed(argv[0], failure.status, failure.words)
-    except MessageError as error:
-        return _failed(argv[0], USER, str(error))
-    except DockerError as error:
-        return _failed(argv[0], RUN, str(error) if is_composed() or answers() else _gone())
+        return int(import_module(VERBS[argv[0]]).main(argv[1:]))
     except Interrupted:
         return INTERRUPTED
     except Exception as error:
-        # Such as a full disk.
         if os.environ.get("BENCH_DEBUG"):
-            raise
-        places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-3:]]
-        return _failed(argv[0], RUN, f"{error or repr(error)} at {' < '.join(reversed(places))}")
-    return status
-
-
-def _failed(verb: str, status: int, words: str) -> int:
-    """One line, by the name of the script that was called; what the user can fix needs no word on how to go on."""
+            traceback.print_exc()
+        status, words = _told(error)
+    # What the user can fix needs no word on how to go on.
     note = os.environ.get(NOTE) if status != USER else ""
-    warn(f"{os.environ.get(SCRIPT) or verb}: {words}" + (f"; {note}" if note else ""))
+    warn(f"{os.environ.get(SCRIPT) or argv[0]}: {words}" + (f"; {note}" if note else ""))
     return status
+
+
+def _told(error: Exception) -> tuple[int, str]:
+    """Exit status, and one line."""
+    if isinstance(error, Failure):
+        return error.status, error.words
+    if isinstance(error, MessageError):
+        return USER, str(error)
+    if isinstance(error, DockerError):
+        return RUN, str(error) if is_composed() or answers() else _gone()
+    # Such as a full disk.
+    places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-3:]]
+    return RUN, f"{error or repr(error)} at {' < '.join(reversed(places))}"
 
 
 def _gone() -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Sequence
 
 from driver.docker import DockerError, docker
 from driver.failure import say
@@ -18,8 +18,9 @@ BEGINS_S = 10
 
 
 def remove_dead_runs() -> bool:
-    """What a reboot, a killed daemon or a kill of all of a run's processes leaves, and `docker-compose up bench` at its end: runs
-    that nobody measures, or none of whose containers is up any more. Their network keeps the subnet. False where Docker fails.
+    """What a reboot, a killed daemon or a kill of all of a run's processes leaves, and `docker-compose up bench` at its
+    end: runs that nobody measures, or none of whose containers is up any more. Their network keeps the subnet. False
+    where Docker fails.
     """
     wanted = ("--filter", "label=com.docker.compose.network=bench")
     try:

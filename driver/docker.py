@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,8 @@ def reach(context: str) -> List[str]:
 
 def spawn(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
     """In a session of its own: a terminal's Ctrl-C reaches only the driver, which can end all of it (`end`)."""
+    if os.environ.get("BENCH_DEBUG"):
+        print("+", *map(shlex.quote, argv), file=sys.stderr, flush=True)
     return subprocess.Popen(list(argv), start_new_session=True, pass_fds=_inherited(), **options)
 
 
@@ -106,7 +110,9 @@ def run(
         return _ended(argv, spawn(argv, stdin=source, stdout=pipe, stderr=pipe, env=environ), data, timeout, check)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as file:
-        done = _ended(argv, spawn(argv, stdin=source, stdout=file, stderr=file, env=environ), data, timeout, check=False)
+        done = _ended(
+            argv, spawn(argv, stdin=source, stdout=file, stderr=file, env=environ), data, timeout, check=False
+        )
     done = Done(done.status, log.read_text(errors="replace")[-65536:], "")
     if check and done.status:
         raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Callable
 
 from driver.failure import SIGNALS
 
 
 class Guard:
-    """A process in a session of its own, at the end of a pipe whose other end only the holder has: Python gives no open file to
-    what it starts, unless asked. When that end is closed and nothing was said, the holder was killed. The guard holds the run's
-    lock until nothing is left of it.
+    """A process in a session of its own, at the end of a pipe whose other end only the holder has: Python gives no open
+    file to what it starts, unless asked. When that end is closed and nothing was said, the holder was killed. The guard
+    holds the run's lock until nothing is left of it.
     """
 
     def __init__(self, clean: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
-"""A run is held by one process, which starts all that is done with it and waits: it is the only writer, and however it ends,
-nothing of the run is left.
+"""A run is held by one process, which starts all that is done with it and waits: it is the only writer, and however it
+ends, nothing of the run is left.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import signal
 import subprocess
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Callable, Dict, List, Optional, Sequence
 
 from driver import kind
 from driver.compose import need_compose
@@ -31,7 +31,7 @@ ENDS_S = 2.0
 """So long what was started may take to end when it is told to."""
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """`hold RUN [--swarm] [--resume] -- COMMAND...`: the command's status, or 130 where a signal has ended it."""
     parser = ArgumentParser(prog="hold")
     parser.add_argument("run")
@@ -51,9 +51,9 @@ def main(argv: List[str]) -> int:
     return hold(run, command, note, partial(_begin, run, options.swarm, options.resume))
 
 
-def hold(run: Run, command: Sequence[str], note: str, begin: Optional[Callable[[], None]] = None) -> int:
-    """The status of the command. `note`: how to go on, where it fails. `begin` comes first; without it there are no containers of
-    the run's own.
+def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] | None = None) -> int:
+    """The status of the command. `note`: how to go on, where it fails. `begin` comes first; without it there are no
+    containers of the run's own.
     """
 
     def clean() -> None:
@@ -65,7 +65,7 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Optional[Callable[[
 
     guard = Guard(clean)
     status, interrupted = INTERRUPTED, False
-    child: "Optional[subprocess.Popen[bytes]]" = None
+    child: subprocess.Popen[bytes] | None = None
     try:
         if begin:
             begin()
@@ -90,7 +90,9 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Optional[Callable[[
 
 
 def _begin(run: Run, swarm: bool, resume: bool) -> None:
-    """Where the run is, and all that it starts, as Compose has resolved it. One that goes on has nothing left of a killed call."""
+    """Chooses where the run is, and saves all that it starts, as Compose has resolved it. One that goes on loses what a
+    killed call has left.
+    """
     kind.kinds()
     machines = several(run)
     if machines == "contexts":
@@ -107,14 +109,14 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
         remove_left(run)
 
 
-def _environment(run: Run, note: str) -> Dict[str, str]:
+def _environment(run: Run, note: str) -> dict[str, str]:
     """What all that is started has to know of the run."""
     known = {} if is_composed() else kind.environment()
     held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note}
     return {**os.environ, **run.settings, **known, **held}
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _end(child: subprocess.Popen[bytes]) -> None:
     """All of its process group is told to end, and killed when it has not."""
     until = time.monotonic() + ENDS_S
     with suppress(ProcessLookupError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import List, Optional
 
 from driver import target
 from driver.compose import FILE, run_compose
@@ -20,8 +19,8 @@ DOWN = ("--profile", "*", "down", "--timeout", "0", "--volumes", "--remove-orpha
 
 
 def remove_run(run: Run) -> None:
-    """Its containers, volumes, networks and images of its own. Compose leaves a network that is still in use, and says so with
-    status 0: what the engine was still starting for a client that was killed has appeared by the next try.
+    """Its containers, volumes, networks and images of its own. Compose leaves a network that is still in use, and says
+    so with status 0: what the engine was still starting for a client that was killed has appeared by the next try.
     """
     # What Docker refuses is left, and said; without an engine nothing can be.
     with suppress(DockerError):
@@ -67,7 +66,7 @@ def _remove_run(run: Run) -> None:
         warn(f"{run.name}: some of its containers and networks are left: {' '.join(words[-300:].split())}")
 
 
-def _left_of_run(run: Run) -> Optional[List[str]]:
+def _left_of_run(run: Run) -> list[str] | None:
     """Its containers and networks, by id; None where Docker does not say."""
     found = [
         docker(*words, "--quiet", "--filter", f"{PROJECT}{run.project}", check=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import List
 
 from driver.engine import Engine
 from driver.engines import engine_of, is_composed
@@ -12,7 +11,7 @@ from driver.failure import RUN, Failure, say
 from driver.run import open_run
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """`report RUN`: builds it and prints its place."""
     write_report(engine_of(open_run(argv[0])))
     return 0

@@ -1,5 +1,5 @@
-"""A run has one writer. It holds a lock on RUN/.writer through an open file that all it starts inherit: the kernel lets go of the
-lock when the last of them ends, and by that file they are found. No process id is trusted for it.
+"""A run has one writer. It holds a lock on RUN/.writer through an open file that all it starts inherit: the kernel lets
+go of the lock when the last of them ends, and by that file they are found. No process id is trusted for it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ import fcntl
 import os
 import signal
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import List, Sequence, Tuple
 
 from driver.docker import LOCK
 from driver.failure import USER, Failure, say
@@ -59,8 +59,8 @@ def become_writer(run: Run, place: str = "") -> None:
 
 
 def end_writers(run: Run, but: Sequence[int] = ()) -> None:
-    """What has the lock open, but this process and those. All are stopped before the first is killed: none is to see another one
-    end, and to write that down as the failure of what it measures.
+    """What has the lock open, but this process and those. All are stopped before the first is killed: none is to see
+    another one end, and to write that down as the failure of what it measures.
     """
     known = -1
     found = _writers(run, but)
@@ -85,7 +85,7 @@ def _locked(lock: int, patience_s: float = 0.0) -> bool:
         time.sleep(0.05)
 
 
-def _known_writer(lock: int) -> Tuple[str, str]:
+def _known_writer(lock: int) -> tuple[str, str]:
     """Process, and since when."""
     pid, _, since = os.pread(lock, 300, 0).decode(errors="replace").strip().partition(" ")
     return pid, since
@@ -98,7 +98,7 @@ def _has_open(pid: str, file: Path) -> bool:
         return False
 
 
-def _writers(run: Run, but: Sequence[int]) -> List[int]:
+def _writers(run: Run, but: Sequence[int]) -> list[int]:
     others = (int(name) for name in os.listdir(PROCESSES) if name.isdigit())
     file = run.folder / ".writer"
     return [pid for pid in others if pid not in (os.getpid(), *but) and _has_open(str(pid), file)]

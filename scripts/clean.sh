@@ -15,37 +15,24 @@
 #   --build-cache                the engine's build cache too. It has no labels: that is everyone's on this engine. While it is
 #                                there, it keeps the layers of removed images on the disk
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/clean.sh
-source "${BASH_SOURCE[0]%/*}/lib/clean.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-yes='' keep='' days=0 all='' cache=''
+asked=("$@")
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--yes) yes=1 ;;
-	--keep-images) keep=1 ;;
+	--yes | --keep-images | --all | --build-cache) ;;
 	--images-older-than)
 		[[ ${2:-} =~ ^[0-9]{1,5}$ ]] || fail 2 "--images-older-than takes a number of days"
-		days=$2 && shift
+		shift
 		;;
-	--all) all=1 ;;
-	--build-cache) cache=1 ;;
 	*) fail 2 "unknown argument '$1', see --help" ;;
 	esac
 	shift
 done
 
 need_engine
-find_left_of_runs
-find_images "$days"
-find_folders
-[[ ! $keep ]] || images[kept]+=${images[service]} images[service]=''
-[[ $all ]] || images[kept]+=${images[base]}${images[harness]} images[base]='' images[harness]=''
-print_left
-if [[ ! $yes ]]; then
-	say "nothing is removed without --yes"
-	exit
-fi
-((${#under_way[@]} == 0)) || fail 2 "nothing is removed while ${under_way[0]} is under way: wait for it, or end it"
-remove_all_left "$cache"
+cd "$root"
+exec python3 -m driver clean "${asked[@]}"

@@ -122,9 +122,8 @@ try_moment() {
 
 # count_left NAME: containers, networks, volumes, processes of the run. Adds to `facts`.
 count_left() {
-	local sum project place processes=0
-	sum=$(cksum <<<"$root/results/$1")
-	project=bench-$1-${sum%% *}
+	local project place processes=0
+	project=$(cd "$root" && python3 -c 'import sys; from driver.run import open_run; print(open_run(sys.argv[1]).project)' "$1")
 	facts+=("containers $({ on_engine ps --all --quiet --filter "label=com.docker.compose.project=$project" && on_engine ps --all --quiet --filter "label=bench.run=$project"; } | wc -l)")
 	facts+=("networks $(on_engine network ls --quiet --filter "label=com.docker.compose.project=$project" | wc -l)")
 	facts+=("volumes $(on_engine volume ls --quiet --filter "label=com.docker.compose.project=$project" | wc -l)")

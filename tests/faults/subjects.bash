@@ -23,18 +23,12 @@ strike_script() { victim=script && kill -KILL "$script"; }
 strike_group() { victim=group && kill -KILL -- "-$script"; }
 strike_hangup() { victim=script && kill -HUP "$script"; }
 
-# The worker is the script's child that leads a group of its own and in which the lock is open; the guard stands at the end of a
-# pipe from the script.
+# The worker is what the script has started to measure, in a group of its own.
 strike_worker() {
-	local pid guard
-	[[ $folder ]] || return
+	local pid
 	victim=worker
 	for pid in $(pgrep --parent "$script"); do
-		[[ /proc/$pid/fd/9 -ef $folder/.writer ]] || continue
-		# A command of the script itself, before it has a worker or after, is in the script's group.
-		(($(ps -o pgid= "$pid") == pid)) || continue
-		guard=$(readlink "/proc/$pid/fd/0")
-		[[ $guard != /dev/null ]] || { kill -KILL "$pid" && return 0; }
+		[[ $(tr '\0' ' ' <"/proc/$pid/cmdline") != *'scripts/measure.sh '* ]] || { kill -KILL "$pid" && return 0; }
 	done
 	return 1
 }

@@ -86,7 +86,7 @@ sample_processes() {
 	local place memory files
 	for place in /proc/[0-9]*; do
 		[[ $place/fd/9 -ef $root/results/$1/.writer ]] || continue
-		grep --quiet --text 'scripts/matrix\.sh' "$place/cmdline" || continue
+		grep --quiet --text 'scripts/measure\.sh' "$place/cmdline" || continue
 		memory=$(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' "$place/status") || continue
 		files=$(find "$place/fd" -mindepth 1 | wc -l) || continue
 		printf 'process %s %s %s\n' "${place#/proc/}" "$memory" "$files"

@@ -23,10 +23,10 @@ sample() {
 	done
 }
 
-# name_scripts: of the processes of scripts/matrix.sh the same again, under its name: the kernel knows them as bash.
+# name_scripts: of the processes of scripts/matrix.sh the same again, under its name: the kernel knows them as bash and python3.
 name_scripts() {
 	local place
 	while read -r place; do
-		sed 's/(bash)/(matrix.sh)/' "${place%cmdline}stat" 2>/dev/null || true
-	done < <(grep --files-with-matches --text 'scripts/matrix\.sh' /proc/[0-9]*/cmdline 2>/dev/null || true)
+		sed -E 's/\((bash|python3[^)]*)\)/(matrix.sh)/' "${place%cmdline}stat" 2>/dev/null || true
+	done < <(grep --files-with-matches --null-data --extended-regexp '^driver$|scripts/(matrix|measure)\.sh$' /proc/[0-9]*/cmdline 2>/dev/null || true)
 }
