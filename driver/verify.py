@@ -64,11 +64,7 @@ def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
     run = engine.run
     crowd = len(run.host.containers) > 1 and jobs > 1
     asked = [service for service in run.host.containers if not run.failed(service)]
-    try:
-        together(lambda service: verify_service(engine, service, crowd, contract), asked, jobs)
-    except Failure as failure:
-        engine.check(step_failed=failure.status == RUN)
-        raise
+    together(lambda service: verify_service(engine, service, crowd, contract), asked, jobs)
     _revive_and_ask_again(engine, asked)
     for _ in range(TRIES):
         for service in asked:

@@ -92,10 +92,6 @@ class PretendEngine:
         self._note("revive")
         return self.revived.pop(0) if self.revived else ()
 
-    def check(self, step_failed: bool = False) -> None:
-        self._note("check")
-        assert step_failed
-
     def address(self, service: str) -> str:
         return f"{service}:8080"
 

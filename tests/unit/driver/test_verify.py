@@ -9,7 +9,7 @@ import pytest
 from pretend_engine import PretendEngine, made_run
 
 from driver import shutdown, sockets, verify
-from driver.docker import Done
+from driver.docker import DockerError, Done
 from driver.engine import State
 from driver.failure import Failure
 
@@ -137,9 +137,9 @@ def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_fin
 def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
     engine = PretendEngine(made_run(tmp_path, "a", "b"))
     engine.refuses = "no such image: bench/a"
-    with pytest.raises(Failure, match=r"^no such image: bench/a$"):
+    with pytest.raises(DockerError, match=r"^no such image: bench/a$"):
         verified(engine)
-    assert engine.calls("start", "revive", "check") == ["check"]
+    assert engine.calls("start", "revive") == []
 
 
 def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
