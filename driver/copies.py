@@ -9,6 +9,8 @@ from driver.docker import client, docker, end, spawn
 from driver.failure import RUN, Failure
 from driver.swarm_nodes import answer
 
+HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
+"""What every run needs."""
 SAME_IMAGE = (
     "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
     "{{.Config.User}} {{.Config.WorkingDir}}"

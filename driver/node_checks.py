@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from driver.copies import HARNESS
 from driver.docker import CONFINED, DockerError, Done, docker
 from driver.failure import say, warn
 from driver.findings import Clock, Facts, Link, Port
@@ -19,7 +20,6 @@ from driver.registry import IMAGE, copy_tools
 from driver.swarm_nodes import Swarm, answer
 from driver.together import together
 
-HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
 PING = re.compile(r"^rtt min/avg/max/mdev = [\d.]+/(?P<mean>[\d.]+)/", re.MULTILINE)
 TRY_PORTS = """
     while read -r address port; do

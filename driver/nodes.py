@@ -17,7 +17,7 @@ from driver import contexts, registry
 from driver.away import FarLoadgen, fill_volumes
 from driver.choice import Lane, chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.compose import FRESH, in_tools, project_compose
-from driver.copies import copy_images
+from driver.copies import HARNESS, copy_images
 from driver.docker import DockerError, Done, docker
 from driver.engine import Started
 from driver.failure import RUN, USER, Failure, say, warn
@@ -45,7 +45,6 @@ from driver.together import together
 
 NETWORK_COST = "network-cost.txt"
 """What harness-cost.sh --network said last, below results/; in a run's folder, what it had said when that began."""
-HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
 APART = "apart"
 """In the folder of a lane: whether load generator and server are on two kernels, yes or no."""
 

@@ -53,7 +53,7 @@ def start(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
 
 def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
     """The image of registry and relays, which also looks at nodes, to all of them."""
-    project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY)
+    project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY, timeout=TRANSFER_S)
     together(_copy_tools, nodes)
 
 

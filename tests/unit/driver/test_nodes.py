@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import tarfile
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from pretend_engine import made_run, pretend_docker
 
-from driver import away, lanes, nodes
+from driver import away, lanes, nodes, readers
 from driver.away import FarLoadgen
 from driver.choice import Lane
 from driver.failure import RUN, Failure
@@ -152,6 +154,14 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
         f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 7",
         f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
     ]
+
+
+def test_what_a_reader_says_of_its_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert readers.main(["counters", str(os.getpid())]) == 0
+    lines = dict(line.partition(" ")[::2] for line in capsys.readouterr().out.splitlines())
+    assert int(lines["host_cpus"]) == os.sysconf("SC_NPROCESSORS_ONLN") and "proc_stat_cpu" in lines
+    readers.main(["boot-id"])
+    assert re.fullmatch(r"[0-9a-f-]{36}", capsys.readouterr().out)
 
 
 def test_a_container_that_no_manager_helps_into_the_network_has_another_try(
