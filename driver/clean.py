@@ -77,7 +77,9 @@ def is_ours(project: str, folder: str = "") -> bool:
     """Whether a Compose project is a run, or `docker-compose up` in a clone of this project. Anyone's folder may be
     called bench.
     """
-    return bool(RUN.fullmatch(project)) or (project == "bench" and Path(folder, "services/matrix.toml").is_file())
+    return bool(RUN.fullmatch(project)) or (
+        project == "bench" and bool(folder) and Path(folder, "services/matrix.toml").is_file()
+    )
 
 
 def find_left() -> Left:

@@ -21,7 +21,7 @@ need_machines_alone() {
 		((${#swarm[@]} == 0)) || fail 2 "--server-context is for two machines without a swarm: leave out --swarm"
 		((${#machine[@]} == 3)) || fail 2 "--server-context, --loadgen-context and --server-address belong together: give all three"
 		for word; do [[ $word != --loadgens* ]] || fail 2 "--loadgens has a node for each load generator, which only --swarm gives"; done
-		machines=("${machine[--server-context]}" "${machine[--loadgen-context]}" "${machine[--server-address]}")
+		machines=("${machine["--server-context"]}" "${machine["--loadgen-context"]}" "${machine["--server-address"]}")
 	fi
 	((${#machines[@]} + ${#swarm[@]})) || return 0
 	for word; do

@@ -17,7 +17,7 @@ load own_app
 	run ! grep -rqF not-a-secret "$run"
 	# The app is one layer, which its images share.
 	local images
-	mapfile -t images < <(jq -r '.services[].image' "$run/host.json")
+	mapfile -t images < <(python3 -c 'import json, sys; [print(one["image"]) for one in json.load(sys.stdin)["services"].values()]' <"$run/host.json")
 	[[ ${#images[@]} == 2 && $(last_layers "${images[@]}" | sort -u | wc -l) == 1 ]]
 }
 

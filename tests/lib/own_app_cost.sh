@@ -28,4 +28,6 @@ own_matrix() {
 }
 
 # built_services FILE: those whose images a run builds, a line each.
-built_services() { jq -r '.services[].build | select(. != "")' "$1" | sort -u; }
+built_services() {
+	python3 -c 'import json, sys; print(*sorted({one["build"] for one in json.load(open(sys.argv[1]))["services"].values()} - {""}), sep="\n")' "$1"
+}

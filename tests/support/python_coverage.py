@@ -1,4 +1,4 @@
-"""Runs pytest and prints the line coverage of bench/ and its five worst modules: python_coverage.py ARGUMENT...
+"""Runs pytest and prints the line coverage of bench/ and driver/, and their five worst modules: python_coverage.py ARGUMENT...
 
 What tests run as a process of its own (`python3 -m bench ...`), and the shell tests, are not counted.
 """
@@ -20,12 +20,12 @@ WORST = 5
 def report(found: Mapping[str, Any]) -> Iterator[str]:
     """The lines to print, of what `coverage json` wrote."""
     parts = {name: file["summary"] for name, file in found["files"].items() if file["summary"]["num_statements"]}
-    yield "# modules of bench/ with the lowest line coverage:"
+    yield "# modules of bench/ and driver/ with the lowest line coverage:"
     for name, part in sorted(parts.items(), key=lambda item: item[1]["percent_covered"])[:WORST]:
         yield f"#   {part['percent_covered']:3.0f}% {name} ({part['covered_lines']} of {part['num_statements']})"
     total = found["totals"]
     covered, statements = total["covered_lines"], total["num_statements"]
-    yield f"# line coverage of bench/: {covered / statements:.0%} ({covered} of {statements} lines)"
+    yield f"# line coverage of bench/ and driver/: {covered / statements:.0%} ({covered} of {statements} lines)"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,12 +34,12 @@ def main(arguments: Sequence[str]) -> int:
         json_file = Path(folder) / "coverage.json"
         # sys.monitoring costs next to nothing; a trace function would double the time.
         env = {**os.environ, "COVERAGE_CORE": "sysmon", "COVERAGE_FILE": f"{folder}/data"}
-        options = ["--cov=bench", f"--cov-report=json:{json_file}"]
+        options = ["--cov=bench", "--cov=driver", f"--cov-report=json:{json_file}"]
         status = subprocess.run(["pytest", *options, *arguments], env=env, check=False).returncode
         if json_file.exists():
             print(*report(json.loads(json_file.read_text())), sep="\n")
         else:
-            print("# line coverage of bench/: not measured, as pytest did not get to its end")
+            print("# line coverage of bench/ and driver/: not measured, as pytest did not get to its end")
     return status
 
 

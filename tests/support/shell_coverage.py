@@ -1,6 +1,6 @@
 """Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py COMMAND...
 
-The loop is scripts/matrix.sh, loadgen/bench and what they source. A line counts when a command starts on
+The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts when a command starts on
 it, by shfmt's syntax tree, and was executed when bash's trace (trace.bash) has that command. What runs after `set +x`
 is not seen. (kcov does the same, but prints parts of commands of several lines among the tests' own output.)
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-STARTS = ("scripts/matrix.sh", "loadgen/bench")
+STARTS = ("scripts/matrix.sh", "scripts/measure.sh", "loadgen/bench")
 COMMANDS = frozenset({"CallExpr", "DeclClause", "TestClause", "ArithmCmd", "LetClause"})
 SOURCED = re.compile(r"^\s*# shellcheck source=(?!/dev/null)(\S+)", re.MULTILINE)
 TRACED = re.compile(rb"^\++([^:\n]+):(\d+):", re.MULTILINE)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from docker_calls import Docker
+from docker_calls import Docker, docker
 
 from driver import clean
 from driver.clean import Left, find_folders, find_left, remove_all, size_words
@@ -16,7 +16,7 @@ from driver.docker import Done
 from driver.failure import Failure
 from driver.images import KINDS, count, find_images
 
-pytest_plugins = ["docker_calls"]
+__all__ = ["docker"]
 
 RUN = "bench-20260101-120000-quick-4711"
 
@@ -35,9 +35,7 @@ def lines(*rows: str) -> str:
     return "".join(row.replace(" ", "\t") + "\n" for row in rows)
 
 
-def test_a_runs_containers_and_network_are_ours_and_nobody_elses_of_a_similar_name(
-    docker: Docker, clone: Path
-) -> None:
+def test_a_runs_containers_and_network_are_ours_and_nobody_elses_of_a_similar_name(docker: Docker, clone: Path) -> None:
     docker.says(
         "ps --all",
         lines(

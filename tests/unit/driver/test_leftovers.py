@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_calls import Docker
+from docker_calls import Docker, docker, run
 
 from driver import leftovers
 from driver.dead_runs import remove_dead_runs
@@ -16,7 +16,7 @@ from driver.docker import Done
 from driver.leftovers import remove_left, remove_run
 from driver.run import Run
 
-pytest_plugins = ["docker_calls"]
+__all__ = ["docker", "run"]
 
 DOWN = "compose --project-name p --file {}/compose.yml --profile * down --timeout 0 --volumes --remove-orphans"
 
@@ -121,7 +121,7 @@ def test_services_that_docker_compose_up_left_up_are_removed_once_bench_has_ende
     (tmp_path / "services").mkdir()
     (tmp_path / "services/matrix.toml").touch()
     docker.says("network ls", network("bench"))
-    docker.says("=bench ", "a-service\n")
+    docker.says("project=bench ", "a-service\n")
     docker.says("inspect", f"{tmp_path}\n")
     # Of services that somebody has started without bench there is no state.
     for state, gone in (("running", []), ("created", []), ("", []), ("exited", ["bench"])):

@@ -1,0 +1,31 @@
+"""A file is whole or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driver import files
+from driver.files import last_line, save, text_of
+
+
+def test_what_cannot_be_saved_leaves_what_was_there_and_no_part_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "folder" / "file"
+    save(file, "first\n")
+
+    def full(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(file, "second\n")
+    assert [(path.name, path.read_text()) for path in file.parent.iterdir()] == [("file", "first\n")]
+
+
+def test_a_file_that_is_not_there_has_no_text_and_no_last_line(tmp_path: Path) -> None:
+    assert (text_of(tmp_path / "none"), last_line(tmp_path / "none")) == (None, "")
+    save(tmp_path / "log", "first\nlast words\n \n")
+    assert last_line(tmp_path / "log") == "last words"
