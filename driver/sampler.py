@@ -42,8 +42,8 @@ def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str)
     It is a recording of each second, with an empty line between two, as how much they differ says how far the samples
     can be relied on. If it is ended from outside, those that are complete count. Returns what py-spy said.
 
-    Its own container, `sampler` of the project, is in the other one's process namespace, whose first process is Docker's init, and
-    may look into processes of other users: only root may have that capability in effect.
+    Its own container, `sampler` of the project, is in the other one's process namespace, whose first process is
+    Docker's init, and may look into processes of other users: only root may have that capability in effect.
     """
     file.unlink(missing_ok=True)
     options = [

@@ -17,7 +17,7 @@ make_run() {
 	[[ $1 == a-run ]] || mv results/a-run "results/$1"
 	cat >loop <<-'LOOP'
 		export BENCH_ROOT=$PWD BENCH_PROJECT=bench-a-run BENCH_ENGINE_KIND=docker PYTHONPATH=$PROJECT
-		exec python3 -m driver hold a-run -- bash measure
+		BENCH_BEGAN=$(tr -d . </proc/uptime | cut -d' ' -f1) exec python3 -m driver hold a-run -- bash measure
 	LOOP
 	cat >measure <<-'MEASURE'
 		set -Eeuo pipefail

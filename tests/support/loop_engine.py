@@ -1,4 +1,4 @@
-"""An engine that only pretends, for the measuring loop: loads leave what `make_loop` has made, and the planner is real."""
+"""An engine that only pretends, for the measuring loop: loads leave what `make_loop` made, and the planner is real."""
 
 from __future__ import annotations
 
@@ -161,8 +161,9 @@ class LoopEngine:
 
 def loop(engine: LoopEngine, max_time_s: str = "") -> int:
     """As scripts/measure.sh goes on, until nothing is left or the time is up; the exit status of that."""
-    while not (status := next_step(engine, max_time_s)):
-        measure_step(engine)
+    asked: Any = engine
+    while not (status := next_step(asked, max_time_s)):
+        measure_step(asked)
     return status
 
 

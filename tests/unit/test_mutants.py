@@ -22,7 +22,7 @@ def test_a_mutant_is_one_change_of_valid_code_and_has_tests(mutant: Mutant) -> N
         ("bench/plan/order.py", "plan", ""),
         ("bench/plan/no_such_file.py", "rng", ""),
         ("bench/plan/order.py", "rng.shuffle(units)", "rng.shuffle(units"),
-        ("scripts/lib/solo.sh", "measure_solo() {", "measure_solo() "),
+        ("scripts/lib/common.sh", "usage() {", "usage() "),
     ],
 )
 def test_a_pattern_that_is_gone_or_not_clear_and_broken_code_are_errors(file: str, old: str, new: str) -> None:

@@ -97,11 +97,11 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "bench/validity/run_rules.py", '"""The rules."""\n\nLIMIT = 1  # share\n')
-    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\n# Loads.\nload 1 # now\n")
+    write(tmp_path / "scripts/lib/common.sh", "#!/bin/sh\n# Loads.\nload 1 # now\n")
     write(tmp_path / "bench/render/report.py", "title = 'a'\n")
     before = harness_hash()
     write(tmp_path / "bench/validity/run_rules.py", '"""What voids a run."""\nLIMIT = 1\n')
-    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\n# Loads one service.\nload 1 # now\n")
+    write(tmp_path / "scripts/lib/common.sh", "#!/bin/sh\n# Loads one service.\nload 1 # now\n")
     write(tmp_path / "bench/render/report.py", "title = 'b'\n")
     write(tmp_path / "bench/cli/report.py", "title = 'b'\n")
     assert harness_hash() == before
@@ -112,8 +112,8 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
     [
         ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
         ("bench/analysis/tables/observations.py", "LEAST = 2\n", "judge"),
-        ("scripts/lib/solo.sh", "#!/bin/sh\nload 2\n", "measure"),
-        ("scripts/lib/solo.sh", "#!/bin/bash\nload 1\n", "measure"),
+        ("scripts/lib/common.sh", "#!/bin/sh\nload 2\n", "measure"),
+        ("scripts/lib/common.sh", "#!/bin/bash\nload 1\n", "measure"),
         ("bench/load/knee_search.py", "START = 100\n", "measure"),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_decides_a_figure_changes_the_hash_of_its_stage(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "bench/validity/run_rules.py", "LIMIT = 1\n")
-    write(tmp_path / "scripts/lib/solo.sh", "#!/bin/sh\nload 1\n")
+    write(tmp_path / "scripts/lib/common.sh", "#!/bin/sh\nload 1\n")
     before = provenance()["harness"]
     write(tmp_path / name, text)
     after = provenance()["harness"]

@@ -8,12 +8,16 @@ from pathlib import Path
 from places import ROOT
 
 SHELL = re.compile(r"(?<![\[\w])SECONDS\b(?!\])|EPOCHREALTIME|EPOCHSECONDS|date [^|;]*\+[^ ]*%s")
-PYTHON = re.compile(r"\btime\.time(_ns)?\(")
+PYTHON = re.compile(r"\btime\.time\(|\btime_ns\(\)")
 ALLOWED = {
     ("scripts/lib/common.sh", "where there is no /proc/uptime"): 1,
-    ("scripts/lib/measure.sh", "when a step began and ended"): 1,
-    ("scripts/lib/dead_runs.sh", "how old a network is, whose time of day the engine has"): 1,
-    ("scripts/lib/client_clocks.sh", "how far the clocks of several load generators are apart"): 3,
+    ("driver/measure.py", "when a step began, had its load, and ended"): 3,
+    ("driver/clients.py", "how far the clocks of several load generators are apart, and when they begin"): 3,
+    ("driver/verify.py", "when a service had started"): 1,
+    ("driver/dead_runs.py", "how old a network is, whose time of day the engine has"): 1,
+    ("driver/clean.py", "how old a folder is"): 1,
+    ("driver/images.py", "how old an image is"): 1,
+    ("driver/node_checks.py", "how far the clocks of nodes are apart"): 2,
     ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
     ("bench/load/ready.py", "when a service was ready, and warm"): 2,
     ("bench/load/save.py", "when a load began and ended"): 2,
@@ -32,7 +36,7 @@ def lines_of(path: Path) -> list[str]:
 
 def test_the_time_of_day_is_no_stopwatch() -> None:
     files = [
-        path for folder in ("scripts", "loadgen", "bench") for path in (ROOT / folder).rglob("*") if path.is_file()
+        path for folder in ("scripts", "loadgen", "bench", "driver") for path in (ROOT / folder).rglob("*") if path.is_file()
     ]
     files = [path for path in files if path.suffix in (".sh", ".bash", ".py")]
     found = {
