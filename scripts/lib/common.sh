@@ -15,24 +15,8 @@ fi
 # say WORDS: what goes on; nothing where BENCH_QUIET is set.
 say() { [[ ${BENCH_QUIET:-} ]] || warn "$@"; }
 
-# warn WORDS: what has to be known in any case; it takes the place of a line that was drawn in place.
-warn() {
-	printf '%s%s\n' "${drawn:+$'\r\033[K'}" "$*" >&2
-	drawn=''
-}
-drawn=''
-
-# draw LINE: in the place of the last one.
-draw() {
-	printf '\r\033[K%s' "$1" >&2
-	drawn=1
-}
-
-# end_line: what was drawn in place stays.
-end_line() {
-	[[ -z $drawn ]] || echo >&2
-	drawn=''
-}
+# warn WORDS: what has to be known in any case.
+warn() { printf '%s\n' "$*" >&2; }
 
 # The header comment of the running script is its help.
 usage() { sed -n '3,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
