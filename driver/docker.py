@@ -36,8 +36,8 @@ class Done:
 
     @property
     def last_line(self) -> str:
-        """The last line that holds anything, of what it said."""
-        lines = [line for line in (self.out + "\n" + self.err).splitlines() if line.strip()]
+        """The last line that holds anything, of what it said; where its help is, no command is asked for here."""
+        lines = [line for line in (self.out + "\n" + self.err).splitlines() if line.strip() and "--help'" not in line]
         return lines[-1].strip() if lines else ""
 
 
