@@ -12,6 +12,7 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.preset import Preset
 from bench.matrix.service import Route, Service
 from bench.plan.levels import Level
+from bench.plan.measurement import Pair
 
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
@@ -133,6 +134,8 @@ class Plan:
     turn_seconds: float = 1.0
     turn_lengths: tuple[float, ...] = ()
     """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
+    pairs: tuple[Pair, ...] = ()
+    """Services of two refs, or with versions of a package, that are compared with each other."""
     refs: Mapping[str, Any] | None = None
     """run.json's entry on the two refs that are compared."""
     clients: int = 1

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from statistics import median
 
-BARE = ("wsgi", "asgi", "rsgi")
-"""The apps without a framework, each named as its interface."""
+from bench.matrix.service import BARE
+
 OUTLIER = 2.0
 """A figure this many times the median of its kind on a route needs an explanation."""
 SPREAD = 0.1

@@ -55,7 +55,7 @@ class ToldRanking:
 
 def tell(rankings: Iterable[Ranking], facts: Mapping[str, Any], records: Iterable[Record]) -> tuple[ToldRanking, ...]:
     """The rankings of a run in words; pure."""
-    places, pairs = places_of(facts, records), pairs_of(facts)
+    places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(told_ranking(one, places, reference, knobs, pairs) for one in rankings)
 
