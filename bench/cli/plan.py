@@ -239,7 +239,7 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     wanted, refs = Selection(**fields), refs_of(options, matrix, settings)
     if refs:
         wanted = wanted_of_refs(options, refs, wanted)
-    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, refs.variants if refs else ())
+    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, variants=refs.variants if refs else ())
     plan = replace(plan, refs=refs_facts(refs, plan) if refs else None)
     alone = [f"--{name}" for name in ("target", "profile") if getattr(options, name)]
     plan = with_clients(plan, options.loadgens, other_options=alone)

@@ -28,6 +28,7 @@ def make_plan(
     settings: Mapping[str, str],
     reachable: Callable[[Service], bool],
     loadgen_cpus: int = 1,
+    *,
     variants: Sequence[Variant] = (),
 ) -> Plan:
     """The plan of a selection; UserError where a name is unknown or nothing is left to run.

@@ -72,8 +72,7 @@ def default_selection(refs: Refs, wanted: Selection) -> Selection:
     if not stacks:
         few, both = ", ".join(refs.changed[:3]), " and ".join(one.label for one in refs.variants)
         raise UserError(
-            f"no service that both {both} have is made of what differs ({few}):"
-            " there is nothing to compare"
+            f"no service that both {both} have is made of what differs ({few}): there is nothing to compare"
         )
     return replace(
         wanted,

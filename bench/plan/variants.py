@@ -52,10 +52,10 @@ class Variant:
 
     def services(self, preset: Preset, wanted: Selection, others: Iterable[Variant]) -> list[Service]:
         """Those that are selected, with their versions and settings; a name that only `others` have chooses none."""
-        found = [self._known(one, others) for one in (preset, wanted)]
-        if None in found:
+        own, found = (self._known(one, others) for one in (preset, wanted))
+        if own is None or found is None:
             return []
-        services = select_services(self.matrix, *found, self.settings)
+        services = select_services(self.matrix, own, found, self.settings)
         if wanted.wheels is not None:
             services = with_versions(self.matrix, services, wanted.wheels, self.pins)
         return services

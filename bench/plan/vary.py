@@ -45,10 +45,8 @@ def knobs_of(preset: Preset, wanted: Selection) -> list[Wanted]:
     return found
 
 
-def vary(
-    matrix: Matrix, services: Sequence[Service], wanted: Sequence[Wanted], reads: Reads
-) -> Iterator[Service]:
-    """The services with every combination of values, or with the cause in `skip`; UserError for a knob that none reads."""
+def vary(matrix: Matrix, services: Sequence[Service], wanted: Sequence[Wanted], reads: Reads) -> Iterator[Service]:
+    """The services with every combination of values, or the cause in `skip`; UserError for a knob that none reads."""
     running = [service for service in services if not service.skip]
     for knob in (one.knob.name for one in wanted if running and not one.optional):
         if all(reads(service, knob) for service in running):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from statistics import median
 
-from bench.matrix.service import BARE
+from bench.matrix.service import BARE as BARE
 
 OUTLIER = 2.0
 """A figure this many times the median of its kind on a route needs an explanation."""

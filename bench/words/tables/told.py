@@ -8,12 +8,13 @@ from typing import Any
 
 from bench.analysis.coordinates import Places, places_of
 from bench.analysis.reference_results import ReferenceComparison, reference_results
-from bench.analysis.runs.pairs import Pair, pairs_of
+from bench.analysis.runs.pairs import pairs_of
 from bench.analysis.tables.published_ratios import along_axes, published_beside
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.analysis.tables.turn_bias import TurnBias
 from bench.core.files import mapping
 from bench.core.formats import listed, number
+from bench.plan.measurement import Pair
 from bench.records.record import Record
 from bench.words.names import labels_of
 from bench.words.questions import table_question
