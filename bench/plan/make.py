@@ -81,7 +81,6 @@ def make_plan(
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
-        turn_lengths=tuple(int(ms) / 1000 for ms in filter(None, settings.get("TURN_MS", "").split(","))),
     )
 
 

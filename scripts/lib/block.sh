@@ -51,11 +51,9 @@ note_unreached_of_block() {
 
 # turns_verb VERB: sets `status` of measure_block; what fails as a whole is in its output.
 turns_verb() {
-	local variables=("SEED=$SEED")
 	status=0
-	[[ ! ${TURN_MARK_MS:-} ]] || variables+=("TURN_MARK_MS=$TURN_MARK_MS")
 	[[ $1 != load ]] || open_freezer
-	attend in_loadgen env "${variables[@]}" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
+	attend in_loadgen env SEED="$SEED" python3 -m bench turns "$1" "results/$run" >"$dir/turns.txt" 2>&1 || status=$?
 	[[ $1 != load ]] || close_freezer
 	facts+=("turns_$1_status=$status")
 }
