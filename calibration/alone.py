@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, quantiles, variance
-from typing import Any
 
 from bench.analysis.tables.observations import BUSY
 from bench.analysis.tables.turn_bias import turn_bias
@@ -22,11 +21,9 @@ from bench.core.errors import UserError
 from bench.core.files import mapping
 from bench.core.formats import listed
 from bench.records.record import Record, load
-from bench.run.reader import read_raw, read_run
+from bench.run.reader import read_run
 
 LEAST_ROUNDS = 3
-WITHOUT_FIRST = ", without their first part"
-"""Of turns that were read at a mark too (TURN_MARK_MS): what came after it."""
 WITHIN = 0.95
 """The share of contrasts whose bias must be within the stated one."""
 Sample = tuple[float, float, int]
@@ -104,39 +101,18 @@ def _bias(scenario: str, a: str, b: str, known: dict[str, Sample]) -> Bias:
     return Bias(scenario, a, b, value, float(stdtrit(df, 0.975)) * math.sqrt(sum(squares)))
 
 
-def variants(folders: Sequence[str]) -> dict[str, list[Record]]:
-    """Records by the length of turns, and once more by what came after the mark; those measured alone are in each."""
+def by_length(folders: Sequence[str]) -> dict[str, list[Record]]:
+    """Records by the length of turns; those measured alone are in each."""
     solo, found = list[Record](), defaultdict[str, list[Record]](list)
     for folder in folders:
         planned = {one.id: one for one in read_run(folder).planned} if Path(folder, "plan.jsonl").exists() else {}
         for record in load(Path(folder, "records.jsonl").read_text(encoding="utf-8").split("\n")):
             if record.mode == "solo":
                 solo.append(record)
-            elif record.mode == "turns" and record.id not in planned:
-                found[""].append(record)
             elif record.mode == "turns":
-                length = f"{1000 * (planned[record.id].turn_s or 0):.0f} ms"
-                found[length].append(record)
-                late = late_share(read_raw(folder, planned[record.id]).tool or {})
-                if late and record.speed:
-                    found[length + WITHOUT_FIRST].append(replace(record, speed=late * record.speed))
+                turn_s = planned[record.id].turn_s if record.id in planned else None
+                found[f"{1000 * turn_s:.0f} ms" if turn_s else ""].append(record)
     return {name: [*solo, *found[name]] for name in sorted(found, key=lambda name: (len(name), name))}
-
-
-def late_share(tool: Mapping[str, Any]) -> float | None:
-    """(Bytes per second after the mark) / (that of whole turns), over the turns of a window.
-
-    None without a mark, and where less than half as much time comes after it as before.
-    """
-    sums = [[0, 0], [0, 0]]
-    for ns, _, received in tool.get("turns", {}).get("parts", []):
-        for part in (0, 1):
-            sums[part][0] += received[part]
-            sums[part][1] += ns[part]
-    if not all(value for part in sums for value in part) or 2 * sums[1][1] < sums[0][1]:
-        return None
-    whole = (sums[0][0] + sums[1][0]) / (sums[0][1] + sums[1][1])
-    return sums[1][0] / sums[1][1] / whole
 
 
 HEADS = ("turns of", "scenario", "contrasts", "each known to ±", "median", "95 % are within", "largest", "stated",
@@ -146,10 +122,9 @@ HEADS = ("turns of", "scenario", "contrasts", "each known to ±", "median", "95 
 def alone(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): how far ratios in turns are from those alone, beside what reports state.
 
-    What the first 100 ms of turns do to it is shown, and not judged: figures of runs have them. Noise makes contrasts
-    larger, and so counts against the stated bias.
+    Noise makes contrasts larger, and so counts against the stated bias.
     """
-    by_turns = variants(folders)
+    by_turns = by_length(folders)
     cpus = {_cpu(folder) for folder in folders}
     if len(cpus) > 1:
         raise UserError(f"these runs are of several machines: {listed(sorted(map(str, cpus)))}")
@@ -164,16 +139,15 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
             seen = [one for one in every if one.scenario == scenario]
             sizes = [abs(one.value) for one in seen]
             inside = sum(size <= stated for size in sizes)
-            judged = not turns.endswith(WITHOUT_FIRST)
             fine = inside >= WITHIN * len(seen)
-            holds &= fine or not judged
+            holds &= fine
             most = max(seen, key=lambda one: abs(one.value))
             high = quantiles(sizes, n=20)[-1] if len(sizes) > 1 else sizes[0]
             words = [turns, scenario, str(len(seen)), _percent(median(one.half for one in seen))]
             words += [_percent(median(sizes)), _percent(min(high, max(sizes)))]
             words += [f"{most.a} to {most.b}: {_percent(most.value)} ({_percent(most.value - most.half)} to "
                       f"{_percent(most.value + most.half)})"]  # fmt: skip
-            words += [_percent(stated), f"{inside} of {len(seen)}", ("holds" if fine else "MISSED") if judged else ""]
+            words += [_percent(stated), f"{inside} of {len(seen)}", "holds" if fine else "MISSED"]
             rows.append(f"| {' | '.join(words)} |")
     if none:
         raise UserError("no two services were measured both in turns and alone, in three rounds or more each")

@@ -17,8 +17,6 @@ from bench.validity.run_records import reviewed, service_names
 from calibration.alone import alone
 from calibration.hog import hog
 from calibration.latency import LATENCY, latencies_s, result_of
-from calibration.lengths import lengths
-from calibration.parts import parts
 from calibration.quick import quick
 from calibration.tables import tables
 from calibration.truths import truths
@@ -26,8 +24,6 @@ from calibration.waits import waits
 
 CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
-    "lengths": (lengths, "records.jsonl"),
-    "parts": (parts, "records.jsonl"),
     "alone": (alone, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),

@@ -241,6 +241,5 @@ class _Turns(_Made):
 
     def _turns(self, verb: str) -> int:
         """What fails as a whole is in its output."""
-        mark = self.run.setting("TURN_MARK_MS")
-        variables = [f"SEED={self.run.setting('SEED')}", *([f"TURN_MARK_MS={mark}"] if mark else [])]
-        return self.in_loadgen(verb, "turns.txt", "env", *variables, "python3", "-m", "bench", "turns", verb)
+        seed = f"SEED={self.run.setting('SEED')}"
+        return self.in_loadgen(verb, "turns.txt", "env", seed, "python3", "-m", "bench", "turns", verb)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --network | --long [COUNT [SELECTION...]]]
+# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --quick | --network | --long [COUNT [SELECTION...]]]
 #
 # Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
 # its own CPU while a service is under load, the time and memory of building a report from 10,000
@@ -13,6 +13,7 @@
 #                    RUN it measures a table of eight services for that
 #   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
 #                    with the images there, and a rebuild of them after a change of the app
+#   --quick          instead: measures the preset quick with its images there, and prints how long that takes
 #   --network        instead: loads the null server from one node of a swarm to another, through an overlay network and
 #                    the host's, and on one node through a bridge; in turns, 24 rounds of 1 s. Prints requests/s and ratios,
 #                    which the reports of later runs on the swarm have too
@@ -27,7 +28,7 @@ source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
 source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
 trap_errors
 
-builds='' own_app=''
+builds='' own_app='' quick=''
 case ${1:-} in
 '') ;;
 --load)
@@ -52,6 +53,7 @@ case ${1:-} in
 	;;
 --builds) builds=${2:-*-py313-debian} ;;
 --own-app) own_app=yes ;;
+--quick) quick=yes ;;
 -h | --help) usage && exit ;;
 *) fail 2 "unknown argument '$1', see --help" ;;
 esac
@@ -64,6 +66,12 @@ if [[ $own_app ]]; then
 	measure_own_app
 	mapfile -t spans <"$work/spans"
 	in_tools python3 -m tests.cost own "$(<"$work/run")" "${spans[@]}" || exit $?
+	exit
+fi
+
+if [[ $quick ]]; then
+	measure_quick
+	in_tools python3 -m tests.cost quick "$(<"$work/run")" "$(<"$work/spans")" || exit $?
 	exit
 fi
 

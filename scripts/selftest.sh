@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|tables|hog|quick|truths [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|lengths|parts|hog|quick|truths|waits RUN...
+#        scripts/selftest.sh judge alone|tables|hog|quick|truths|waits RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -19,10 +19,8 @@
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
 #               Two runs of the same services, one with --mode solo: `judge alone` says how far their ratios are apart
-#   judge       several runs together, such as those of other seeds; lengths: what the length of a turn does, of a
-#               run of scripts/matrix.sh with TURN_MS=20,100,1000 in its environment; parts: what a service costs
-#               right after other services' turns, of a run with TURN_MS=500 TURN_MARK_MS=100; quick:
-#               how many differences above 10 % of the first, quiet run are called in the last; waits: which services
+#   judge       several runs together, such as those of other seeds; quick: how many differences above 10 % of the
+#               first, quiet run are called in the last; waits: which services
 #               wait for what nobody asked for, such as Nagle's algorithm, of runs of scripts/matrix.sh with --mode solo
 #               --scenario json --tool wrk --level 1,16 --duration 1: a median beyond three times the CPU time of the
 #               requests in it, in every round

@@ -16,7 +16,7 @@ from typing import Any
 from bench.analysis.runs.host_state import HostState
 from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
-from bench.cli.two_refs import save_refs, sides_of, wanted_of_refs
+from bench.cli.two_refs import refs_of, save_refs, wanted_of_refs
 from bench.core.errors import UserError
 from bench.drive.step_file import loads_of
 from bench.drive.steps import read_steps
@@ -25,7 +25,7 @@ from bench.load.measure import command
 from bench.load.task import task_of
 from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
-from bench.matrix.knobs import check_quotas, reader
+from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.matrix.settings import read_settings
@@ -41,6 +41,7 @@ from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.selection import Selection
+from bench.plan.touched import refs_facts
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
@@ -235,10 +236,11 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
     fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
     loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
-    wanted, sides = Selection(**fields), sides_of(options, matrix, settings)
-    if sides:
-        wanted = wanted_of_refs(options, sides, wanted)
-    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, reads=reader(), sides=sides)
+    wanted, refs = Selection(**fields), refs_of(options, matrix, settings)
+    if refs:
+        wanted = wanted_of_refs(options, refs, wanted)
+    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, variants=refs.variants if refs else ())
+    plan = replace(plan, refs=refs_facts(refs, plan) if refs else None)
     alone = [f"--{name}" for name in ("target", "profile") if getattr(options, name)]
     plan = with_clients(plan, options.loadgens, other_options=alone)
     if options.profile:

@@ -1,4 +1,4 @@
-"""`profile` for scripts/profile.sh: where a worker's time went."""
+"""`profile` and `profile-compose` for scripts/profile.sh: where a worker's time went."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.analysis.profiles.one_service import cpu_shares, package_shares
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
+from bench.matrix.compose import run_services
+from bench.matrix.load import load_matrix
 
 
 def profile_verb(argv: Sequence[str]) -> int:
@@ -19,4 +21,14 @@ def profile_verb(argv: Sequence[str]) -> int:
     print(f"{argv[1]}: CPU {100 * user:.0f} % in user space, {100 * kernel:.0f} % in the kernel")
     for name, share in package_shares(stacks).items():
         print(f"{100 * share:5.1f} % {name}")
+    return 0
+
+
+def profile_compose_verb(argv: Sequence[str]) -> int:
+    """`profile-compose SERVICE`: print the Compose file with this service."""
+    matrix = load_matrix()
+    found = [service for service in matrix.services if service.name in argv]
+    if not found:
+        raise unknown("service", " ".join(argv), [service.name for service in matrix.services])
+    print(run_services(matrix, found), end="")
     return 0

@@ -18,6 +18,5 @@ def turns_verb(argv: Sequence[str]) -> int:
     if argv[0] == "ready":
         wait_until_ready(block)
     else:
-        mark = os.environ.get("TURN_MARK_MS")
-        load_block(block, os.environ.get("SEED", ""), int(mark) / 1000 if mark else None)
+        load_block(block, os.environ.get("SEED", ""))
     return 0

@@ -12,10 +12,9 @@ from pathlib import Path
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
-from bench.matrix.service import Framework
 from bench.own_app.app import LOCKS, read_app, with_own_app
+from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
 from bench.plan.selection import Selection
-from bench.plan.sides import CHANGED, SIDES, Sides, read_sides
 from bench.plan.touched import MINUTES, default_selection, default_server
 
 REFS = "refs"
@@ -24,42 +23,27 @@ HEAD = "-head"
 """The end of the name of the folder with the head's locks, beside that of the base."""
 
 
-def sides_of(options: argparse.Namespace, matrix: Matrix, settings: Mapping[str, str]) -> Sides | None:
+def refs_of(options: argparse.Namespace, matrix: Matrix, settings: Mapping[str, str]) -> Refs | None:
     """The two refs; None where none are compared. `matrix` has the base's app, if it is one of the user's own."""
     if not options.sides:
         return None
     if options.target:
         raise UserError("--target is no side of two refs: leave it out")
-    return read_sides(options.sides, settings, os.environ, _apps(options, matrix))
+    apps: list[Matrix] = []
+    if options.own_head:
+        app = replace(read_app(options.own_head), name=read_app(options.own_app).name)
+        apps = [matrix, with_own_app(load_matrix(), app, options.p99, HEAD)]
+    return read_refs(options.sides, settings, os.environ, apps)
 
 
-def _apps(options: argparse.Namespace, matrix: Matrix) -> tuple[Matrix, ...]:
-    if not options.own_head:
-        return ()
-    name = read_app(options.own_app).name
-    app = replace(read_app(options.own_head), name=name)
-    head = with_own_app(load_matrix(), app, options.p99)
-    own = head.frameworks[name].own
-    assert own is not None
-    framework = replace(head.frameworks[name], own=replace(own, lock_suffix=HEAD))
-    return matrix, _with_framework(head, framework)
-
-
-def _with_framework(matrix: Matrix, framework: Framework) -> Matrix:
-    services = tuple(
-        replace(s, framework=framework) if s.framework.name == framework.name else s for s in matrix.services
-    )
-    return replace(matrix, frameworks={**matrix.frameworks, framework.name: framework}, _services=services)
-
-
-def wanted_of_refs(options: argparse.Namespace, sides: Sides, wanted: Selection) -> Selection:
+def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -> Selection:
     """What is measured: where no service is named, those that show the difference, for a few minutes at most."""
     if wanted.preset or wanted.stacks or wanted.servers or (wanted.frameworks and not options.own_app):
         return wanted
     options.max_time = options.max_time or 60 * MINUTES
     if options.own_app:
-        return replace(wanted, servers=(default_server(sides, read_app(options.own_app).interface),))
-    return default_selection(sides, wanted)
+        return replace(wanted, servers=(default_server(refs, read_app(options.own_app).interface),))
+    return default_selection(refs, wanted)
 
 
 def save_refs(options: argparse.Namespace, folder: Path) -> None:

@@ -126,8 +126,8 @@ def wait_until_ready(block: Block) -> None:
     _of_each(block, block.still(block.services.values()), ready)
 
 
-def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
-    """Warm up, load and save every window of the block; turns are read at `mark_s` too (see `run_window`)."""
+def load_block(block: Block, seed: str) -> None:
+    """Warm up, load and save every window of the block."""
     counters, retries = CpuCounters(_cgroups(block), server_cpus=server_cpus_of(block.run)), retries_of(block.run)
     freezer = freezer_of(block.run)
     rests_s: dict[str, float] = {}
@@ -138,7 +138,7 @@ def load_block(block: Block, seed: str, mark_s: float | None = None) -> None:
         _of_each(block, block.still(window), prepare)
         while loads := _loads(block, block.still(window), versions):
             rng = random.Random(f"{seed} {loads[0].planned.id}")
-            taken, stepped = _load_window(block, loads, counters, rng, rests_s=rests_s, freezer=freezer, mark_s=mark_s)
+            taken, stepped = _load_window(block, loads, counters, rng, rests_s=rests_s, freezer=freezer)
             steps.append(stepped)
             too_late = any(turns.too_late for turns in taken.values())
             late += too_late
@@ -216,7 +216,6 @@ def _load_window(
     *,
     rests_s: Mapping[str, float],
     freezer: Freezer | None,
-    mark_s: float | None,
 ) -> tuple[dict[str, Turns], bool]:
     """The turns by service, and whether the time of day was set meanwhile."""
     first = loads[0].planned
@@ -238,9 +237,7 @@ def _load_window(
         began, clock = time.time_ns(), time.monotonic_ns()
         # What all of them ask: the CPU time of a turn is its service's.
         shared = [name for name in counters.names if name not in block.services]
-        taken = run_window(
-            runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer, mark_s=mark_s
-        )
+        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
         span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(block.run)
     health = _health(block, [load.planned for load in loads])

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path("/proc/net/tcp")
-DEVICES = Path("/proc/net/dev")
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
@@ -69,12 +68,6 @@ def unread_connections(peer: tuple[str, int]) -> int:
         )
     except OSError:
         return 0
-
-
-def received_bytes(devices: Path = DEVICES) -> int:
-    """Bytes that this network's devices have received so far, headers included; the loopback's are left out."""
-    lines = (line.partition(":") for line in devices.read_text().splitlines()[2:])
-    return sum(int(counts.split()[0]) for name, _, counts in lines if name.strip() != "lo")
 
 
 def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:

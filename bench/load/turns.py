@@ -16,12 +16,11 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.freezer import Freezer
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import connections_to, received_bytes, unread_connections
+from bench.load.sockets import connections_to, unread_connections
 from bench.records.turns import MAX_LATE, RAN, WAITED
 
 LONGEST_DRAIN_S = 1.0
@@ -57,14 +56,6 @@ class Runner:
     rest_s: float = 0.0
 
 
-class Part(NamedTuple):
-    """The time and the service's CPU time in ns, and the bytes that came: up to the mark, and after it."""
-
-    ns: tuple[int, int]
-    cpu_ns: tuple[int, int]
-    received_bytes: tuple[int, int]
-
-
 @dataclass(slots=True)
 class Turns:
     """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat.
@@ -81,7 +72,6 @@ class Turns:
     cpu_ns: dict[str, int] = field(default_factory=dict)
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
     each_ns: list[tuple[int, int]] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
     end: str = ""
     late: int = 0
     rest_s: float = 0.0
@@ -123,17 +113,15 @@ def run_window(
     turn_s: float,
     rng: random.Random,
     freezer: Freezer | None = None,
-    mark_s: float | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
     """Turns of `turn_s`, until each service has been under load for its seconds; by service.
 
     `shared` are the containers that serve all of them (database, upstream, those of one's own app): what they use in a
     turn is charged to it. Without a `freezer` each tool ends within its last turn.
-    With `mark_s`, each turn is read at that moment too: the parts before and after it tell what the turn before costs.
     """
     turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
-    watch = _Watch(counters, tuple(shared), clock, mark_s, freezer)
+    watch = _Watch(counters, tuple(shared), clock, freezer)
     # As many as it takes, but none more for what only the arithmetic leaves over.
     wanted = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
     # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
@@ -177,7 +165,6 @@ class _Watch:
     counters: CpuCounters
     shared: tuple[str, ...]
     clock: Callable[[], int]
-    mark_s: float | None
     host: Freezer | None
 
     def read(self, service: str) -> Reading:
@@ -188,20 +175,13 @@ class _Watch:
             return reading
         return replace(reading, cpu_ns={**reading.cpu_ns, RAN: threads_ns[0], WAITED: threads_ns[1]})
 
-    def moment(self, service: str) -> tuple[int, int, int]:
-        """The time and the service's CPU time in ns, and the bytes that the load generator has received."""
-        return self.clock(), self.counters.cpu_ns(service), received_bytes()
-
 
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
     turns.look_back(connections_to(runner.peer).received)
     before = watch.read(runner.service)
     began = watch.clock()
-    if watch.mark_s is None:
-        runner.tool.resume()
-        time.sleep(turn_s)
-    else:
-        turns.parts.append(_marked_turn(runner, turn_s, watch.mark_s, watch))
+    runner.tool.resume()
+    time.sleep(turn_s)
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
@@ -239,16 +219,6 @@ def _settle(runner: Runner, counters: CpuCounters, ended: int, clock: Callable[[
         used = counters.cpu_ns(runner.service)
         if used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_work):
             last_work, worked = now, used
-
-
-def _marked_turn(runner: Runner, turn_s: float, mark_s: float, watch: _Watch) -> Part:
-    moments = [watch.moment(runner.service)]
-    runner.tool.resume()
-    for seconds in (mark_s, turn_s - mark_s):
-        time.sleep(seconds)
-        moments.append(watch.moment(runner.service))
-    begin, mark, end = moments
-    return Part(*((b - a, c - b) for a, b, c in zip(begin, mark, end, strict=True)))
 
 
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:

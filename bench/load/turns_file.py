@@ -95,7 +95,7 @@ def _turns(turns: Turns, missing: Mapping[str, str]) -> dict[str, Any]:
         "each_ns": turns.each_ns,
         "end": turns.end,
         "missing": dict(missing),
-    } | ({"parts": turns.parts} if turns.parts else {})
+    }
 
 
 def _limits(counters: CpuCounters) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The wheels that a build left, as sides of a comparison; UserError where what was asked for cannot be compared.
+"""The wheels that a build left, as versions to compare; UserError where what was asked for cannot be compared.
 
 There is, of each `--package` N, a folder of items with `spec`, `kind`, and of a source `commit` and `changed`; and for
 each Python `LABEL/N-K/` with a wheel, or with `error.txt` and what was asked of the index in `requirement`.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.matrix.packages import PACKAGE, normalised
-from bench.matrix.wheels import COMMIT, LADDER, RELEASE, Asked, Side, Wheels
+from bench.matrix.wheels import COMMIT, LADDER, RELEASE, Asked, Wheel, Wheels
 
 SHORT = 7
 """Digits of a commit or digest in a version."""
@@ -24,14 +24,14 @@ MOST_WORDS = 300
 
 
 def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
-    """All sides, checked: what was asked for by itself is there on some Python, and no two are the same."""
+    """All of them, checked: what was asked for by itself is there on some Python, and no two are the same."""
     asked = tuple(_asked(folder) for folder in _numbered(items))
-    sides = {label: tuple(_sides(asked, out, label)) for label in labels}
+    made = {label: tuple(_wheels(asked, out, label)) for label in labels}
     for number, one in enumerate(asked):
-        _check_there(one, [[side for side in found if side.asked == number] for found in sides.values()])
-    for found in sides.values():
+        _check_there(one, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
+    for found in made.values():
         _check_equal(asked, found)
-    return Wheels(asked, sides)
+    return Wheels(asked, made)
 
 
 def _numbered(folder: Path) -> list[Path]:
@@ -46,19 +46,19 @@ def _asked(folder: Path) -> Asked:
     return Asked(text("spec"), text("kind"), text("commit"), bool(text("changed")))
 
 
-def _sides(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Side]:
+def _wheels(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Wheel]:
     pairs = [path.name.split("-") for path in (out / label).iterdir() if path.is_dir()]
     for number, index in sorted((int(number), int(index)) for number, index in pairs):
-        yield _side(number, asked[number], out, Path(label) / f"{number}-{index}")
+        yield _wheel(number, asked[number], out, Path(label) / f"{number}-{index}")
 
 
-def _side(number: int, asked: Asked, out: Path, folder: Path) -> Side:
+def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
     made = sorted((out / folder).glob("*.whl"))
     if not made:
         requirement = out / folder / "requirement"
         words = REQUIREMENT.match(requirement.read_text().strip()) if requirement.exists() else None
         name, version = (normalised(words[1]), words[2]) if words else ("", "")
-        return Side(number, name, version, cause=_cause(out / folder / "error.txt", version))
+        return Wheel(number, name, version, cause=_cause(out / folder / "error.txt", version))
     try:
         name, version, content = _read(made[0])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
@@ -70,7 +70,7 @@ def _side(number: int, asked: Asked, out: Path, folder: Path) -> Side:
     if not PACKAGE.match(package):
         raise UserError(f"--package {asked.spec}: '{package}' is no name and version of a package")
     sha256 = hashlib.sha256(made[0].read_bytes()).hexdigest()
-    return Side(number, name, version, package, str(folder), sha256, content)
+    return Wheel(number, name, version, package, str(folder), sha256, content)
 
 
 def _read(wheel: Path) -> tuple[str, str, str]:
@@ -87,25 +87,25 @@ def _read(wheel: Path) -> tuple[str, str, str]:
     return normalised(str(headers["Name"])), str(headers["Version"]), digest.hexdigest()
 
 
-def _check_there(asked: Asked, by_python: Sequence[Sequence[Side]]) -> None:
+def _check_there(asked: Asked, by_python: Sequence[Sequence[Wheel]]) -> None:
     """UserError where there is no Python with enough of it: of a ladder, some may be missing."""
     missing = []
     for own in by_python:
-        failed = [side for side in own if side.cause]
+        failed = [wheel for wheel in own if wheel.cause]
         if not failed or (asked.kind == LADDER and len(own) - len(failed) >= 2):
             return
         missing.append(failed[0].cause)
     raise UserError(f"--package {asked.spec}: {missing[0]}")
 
 
-def _check_equal(asked: Sequence[Asked], sides: Sequence[Side]) -> None:
-    seen: dict[tuple[str, str], Side] = {}
-    for side in sides:
-        first = None if side.cause else seen.setdefault((side.name, side.content), side)
-        if first is not None and first is not side:
-            words = [asked[number].spec for number in (first.asked, side.asked)]
+def _check_equal(asked: Sequence[Asked], wheels: Sequence[Wheel]) -> None:
+    seen: dict[tuple[str, str], Wheel] = {}
+    for wheel in wheels:
+        first = None if wheel.cause else seen.setdefault((wheel.name, wheel.content), wheel)
+        if first is not None and first is not wheel:
+            words = [asked[number].spec for number in (first.asked, wheel.asked)]
             both = words[0] if words[0] == words[1] else " and ".join(words)
-            raise UserError(f"--package: equal sides: {both} give the same files ({side.package})")
+            raise UserError(f"--package: equal sides: {both} give the same files ({wheel.package})")
 
 
 def _cause(log: Path, version: str) -> str:

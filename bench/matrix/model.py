@@ -39,6 +39,12 @@ class Matrix:
         return self._services
 
     @property
+    def usual(self) -> list[Service]:
+        """Those that run on the default Python and base."""
+        place = (self.default_python, self.default_base)
+        return [s for s in self._services if (s.python, s.base) == place and not s.skip]
+
+    @property
     def stacks(self) -> list[str]:
         """The names of the stacks, in a stable order."""
         return list(dict.fromkeys(s.stack for s in self._services))

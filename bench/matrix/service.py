@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+BARE = ("wsgi", "asgi", "rsgi")
+"""The apps without a framework, each named as its interface."""
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
 
 

@@ -24,8 +24,6 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
     "ROUNDS": (r"([1-9]\d?)?", "a number from 1 to 99, or empty"),
     "SEED": (r"\d{1,18}", "a number"),
     "TURN_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
-    "TURN_MS": (r"([1-9]\d{0,4}(,[1-9]\d{0,4})*)?", "milliseconds such as 100, a list of them, or empty"),
-    "TURN_MARK_MS": (r"([1-9]\d{0,4})?", "milliseconds such as 100, or empty"),
     "SELECTION": (r"[A-Za-z0-9 ,.*=_-]*", "flags of scripts/matrix.sh such as --scenario json"),
     "WORKERS": NUMBER,
     "BACKLOG": NUMBER,

@@ -1,4 +1,4 @@
-"""What `--package` was given, as wheels that were made for a run: one for each side of a comparison and each Python.
+"""What `--package` was given, as wheels that were made for a run: one for each version and each Python.
 
 scripts/lib/packages.sh has them made; packages.json beside the wheels says what each of them is.
 """
@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Wheel:
     """One version of a package for one Python: its wheel, or the cause why there is none.
 
     `package` is NAME==VERSION as records have it: the version of a source has its commit or its content added.
@@ -61,26 +61,26 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """All of a run's: what was asked for, and the sides of each Python's label, in that order."""
+    """All of a run's: what was asked for, and the versions for each Python's label, in that order."""
 
     asked: tuple[Asked, ...]
-    sides: Mapping[str, tuple[Side, ...]]
+    made: Mapping[str, tuple[Wheel, ...]]
 
-    def of(self, label: str, name: str) -> tuple[Side, ...]:
-        """The sides of one package on a Python."""
-        return tuple(side for side in self.sides.get(label, ()) if side.name == name)
+    def of(self, label: str, name: str) -> tuple[Wheel, ...]:
+        """Those of one package on a Python."""
+        return tuple(one for one in self.made.get(label, ()) if one.name == name)
 
     @property
     def names(self) -> list[str]:
         """The packages, in the order of the command line."""
-        return list(dict.fromkeys(side.name for sides in self.sides.values() for side in sides))
+        return list(dict.fromkeys(one.name for made in self.made.values() for one in made))
 
     def facts(self) -> list[dict[str, Any]]:
         """run.json's entries: each wheel with where it is from."""
         return [
-            asdict(side) | {"asked": self.asked[side.asked].spec, "from": self.asked[side.asked].words, "python": label}
-            for label, sides in self.sides.items()
-            for side in sides
+            asdict(one) | {"asked": self.asked[one.asked].spec, "from": self.asked[one.asked].words, "python": label}
+            for label, made in self.made.items()
+            for one in made
         ]
 
 
@@ -95,7 +95,7 @@ def read_wheels(folder: Path) -> Wheels:
         value = json.loads((folder / FILE).read_text(encoding="utf-8"))
         if value["schema"] != 1:
             raise ValueError("another schema")
-        sides = {label: tuple(Side(**side) for side in sides) for label, sides in value["sides"].items()}
-        return Wheels(tuple(Asked(**one) for one in value["asked"]), sides)
+        made = {label: tuple(Wheel(**one) for one in wheels) for label, wheels in value["made"].items()}
+        return Wheels(tuple(Asked(**one) for one in value["asked"]), made)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{folder / FILE} does not describe packages: {error}") from error

@@ -82,7 +82,7 @@ def name_of(folder: str, matrix: Matrix) -> str:
     return f"app-{slug}" if taken else slug
 
 
-def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "") -> Matrix:
+def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = "") -> Matrix:
     """The matrix with the app; a selection without a preset is of the app.
 
     `p99`: a limit such as `50ms`; each service is then searched for the highest rate that keeps it, alone.
@@ -95,7 +95,7 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "") -> Matrix:
             **dict.fromkeys((n for n, r in matrix.routes.items() if r.basic), "it is an app of one's own"),
         },
         environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
-        own=OwnBuild(app.interface, app.label, app.folder),
+        own=OwnBuild(app.interface, app.label, app.folder, lock_suffix),
     )
     routes = {name: _route(app, name) for name in app.scenarios}
     framework = replace(framework, offers=tuple(routes))

@@ -12,6 +12,7 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.preset import Preset
 from bench.matrix.service import Route, Service
 from bench.plan.levels import Level
+from bench.plan.measurement import Pair
 
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
@@ -131,8 +132,8 @@ class Plan:
     tables: tuple[TurnsTable, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
-    turn_lengths: tuple[float, ...] = ()
-    """In seconds: a table has a window in each round for each of them. Empty: one window, with the table's own."""
+    pairs: tuple[Pair, ...] = ()
+    """Services of two refs, or with versions of a package, that are compared with each other."""
     refs: Mapping[str, Any] | None = None
     """run.json's entry on the two refs that are compared."""
     clients: int = 1
@@ -175,7 +176,7 @@ class Plan:
     def block_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
         """Expected wall time of a block, in seconds."""
         windows = (self.preset.warmup + 1 + 1.2 * services * table.load_s(self.turn_seconds) for table in tables)
-        return BLOCK_OVERHEAD_S + max(1, len(self.turn_lengths)) * sum(windows)
+        return BLOCK_OVERHEAD_S + sum(windows)
 
     def round_seconds(self) -> float:
         """Expected wall time of a round of all tables, in seconds."""

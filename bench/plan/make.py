@@ -8,21 +8,18 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.matrix.knobs import Reads, reader
 from bench.matrix.model import Matrix
-from bench.matrix.packages import Locked, locked
 from bench.matrix.preset import Load
 from bench.matrix.service import Service
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level, refusal
-from bench.plan.packages import narrowed, with_sides
+from bench.plan.packages import narrowed
 from bench.plan.running import check_running, with_running
-from bench.plan.selection import Selection, any_match, narrows, override, select_loads, select_services, with_settings
-from bench.plan.sides import Sides, choose, paired
-from bench.plan.touched import refs_facts
-from bench.plan.vary import knobs_of, several_cpus, vary
+from bench.plan.selection import Selection, any_match, narrows, override, select_loads, with_settings
+from bench.plan.variants import Chosen, Variant, choose, in_pairs
+from bench.plan.vary import several_cpus
 
 
 def make_plan(
@@ -32,18 +29,15 @@ def make_plan(
     reachable: Callable[[Service], bool],
     loadgen_cpus: int = 1,
     *,
-    reads: Reads | None = None,
-    sides: Sides | None = None,
-    pins: Locked | None = None,
+    variants: Sequence[Variant] = (),
 ) -> Plan:
     """The plan of a selection; UserError where a name is unknown or nothing is left to run.
 
-    `reachable` says whether a service's base image is available; services without are skipped, with that cause. `reads`
-    says which knobs a service reads (None: what its files in the project name), `pins` which packages it has (None:
-    what its locks pin). With `sides`, each service is measured twice, as it is on either.
+    `reachable` says whether a service's base image is available; services without are skipped, with that cause.
+    `variants` are the two refs of a repository; without them, there is one: `matrix` with `settings`.
     """
-    pins = pins or locked()
-    wanted = narrowed(matrix, wanted, settings, pins)
+    variants = variants or [Variant(matrix=matrix, settings=settings)]
+    wanted = narrowed(matrix, wanted, settings, variants[0].pins)
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
@@ -51,35 +45,21 @@ def make_plan(
     check_running(wanted.running, alone=alone and not scenarios)
     matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
     preset = override(preset, wanted)
-    knobs = knobs_of(preset, wanted)
-    if sides:
-        services, skips = choose(sides, preset, wanted, knobs, reachable)
-    else:
-        matrix = matrix.with_selftests([*preset.stacks, *wanted.stacks, *wanted.frameworks])
-        services = [] if alone else select_services(matrix, preset, wanted, settings)
-        if wanted.wheels is not None and not alone:
-            services = with_sides(matrix, services, wanted.wheels, pins)
-        skips = [SkippedCell(s.name, s.skip) for s in services if s.skip]
-        skips += [SkippedCell(s.name, "base image not reachable") for s in services if not s.skip and not reachable(s)]
-        skipped = {s.service for s in skips}
-        services = [service for service in services if service.name not in skipped]
-        services, left_out = vary(matrix, services, knobs, reads or reader())
-        skips += left_out
-    services += [one.service() for one in wanted.running]
-    if knobs or sides:
+    chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted, reachable)
+    services, skips = [*chosen.services, *(one.service() for one in wanted.running)], chosen.skips
+    if any(service.settings for service in services):
         # A published comparison has one service of each stack.
         preset = replace(preset, published=None)
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in select_loads(matrix, preset, wanted):
+        patterns = [with_settings(stack, one.settings) for one in variants for stack in load.stacks]
         for service in services:
-            own = sides.settings_for(service) if sides else settings
-            patterns = [with_settings(s, own) for s in load.stacks]
             if patterns and not any_match(service.stack, patterns):
                 continue
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
     _check_knees(cells.values())
-    every = paired([*cells.values()], services, skips) if sides else [*cells.values()]
+    every = in_pairs([*cells.values()], chosen.pairs, skips)
     if not every:
         causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level go together"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
@@ -87,8 +67,8 @@ def make_plan(
     run = {(cell.service.name, cell.scenario, cell.tool) for cell in every}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(every)
-    if sides or narrows(replace(wanted, preset=None)) or wanted.vary:
-        preset = replace(preset, title=title_of(kept, sides))
+    if len(variants) > 1 or narrows(replace(wanted, preset=None)) or wanted.vary:
+        preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
     tables = tuple(turn_tables(preset, kept, several_cpus=several_cpus(settings)))
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
@@ -100,19 +80,18 @@ def make_plan(
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
-        refs=refs_facts(sides, services, kept) if sides else None,
-        turn_lengths=tuple(int(ms) / 1000 for ms in filter(None, settings.get("TURN_MS", "").split(","))),
+        pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
     )
 
 
-def title_of(cells: Sequence[PlannedCell], sides: Sides | None = None) -> str:
-    """What was selected, in words: `aiohttp and tornado (Python 3.13): json`."""
+def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
+    """What was selected, in words: `aiohttp and tornado (Python 3.13): json`. `refs` are labels, the base's first."""
     services = list({cell.service.name: cell.service for cell in cells}.values())
-    if sides:
+    scenarios = _listed(list(dict.fromkeys(cell.scenario for cell in cells)))
+    if len(refs) > 1:
         # Of a pair, what both are without their refs.
         stacks = _listed(list(dict.fromkeys(service.stack for service in services)))
-        scenarios = _listed(list(dict.fromkeys(cell.scenario for cell in cells)))
-        return f"{sides.head.label} against {sides.base.label}: {stacks}: {scenarios}"
+        return f"{' against '.join(reversed(refs))}: {stacks}: {scenarios}"
     ours = [service for service in services if not service.url]
     pythons, bases = ({getattr(service, what) for service in ours} for what in ("python", "base"))
     one_of_each = len(pythons) == len(bases) == 1
@@ -120,7 +99,7 @@ def title_of(cells: Sequence[PlannedCell], sides: Sides | None = None) -> str:
     where = f" (Python {ours[0].python}, {ours[0].base})" if one_of_each else ""
     settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
     where += f" with {_listed(settings)}" if settings else ""
-    return f"{_listed(names)}{where}: {_listed(list(dict.fromkeys(cell.scenario for cell in cells)))}"
+    return f"{_listed(names)}{where}: {scenarios}"
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -14,6 +14,8 @@ MODES = ("solo", "null", "turns")
 """One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
 others of its block."""
 
+Pair = tuple[str, str]
+"""The names of a service, the base, and of one that is compared with it, the head."""
 NotNegative = float
 """A number that may be 0, unlike a plain float of a plan."""
 

@@ -56,30 +56,23 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
-    """The windows of each table, with a measurement of each service."""
+    """A window of each table, with a measurement of each service."""
     unit, folder = f"r{number:02}-b{block.number}", f"raw/r{number:02}/blocks/b{block.number}"
-    windows = [
-        (table, window, turn_s)
-        for table in block.tables
-        for window, turn_s in enumerate(plan.turn_lengths or (table.turn_s,), 1)
-    ]
-    if plan.turn_lengths:
-        rng.shuffle(windows)
-    for table, window, turn_s in windows:
+    for table in block.tables:
         cells = [cell for cell in table.cells if cell.service.name in block.services]
         rng.shuffle(cells)
         for slot, cell in enumerate(cells, 1):
-            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w{window}"
+            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w1"
             yield replace(
                 _of_cell(plan, cell, number, position),
-                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w{window}-{slot}",
+                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
                 mode="turns",
                 unit=unit,
                 block=block.number,
-                window=window,
+                window=1,
                 slot=slot,
                 duration_s=table.load_s(plan.turn_seconds),
-                turn_s=turn_s,
+                turn_s=table.turn_s,
                 # One load generator for all of a table.
                 host_network=table.has_running,
                 # For the tool, a request under way also lasts while it is stopped.

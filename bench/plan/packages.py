@@ -8,12 +8,10 @@ from dataclasses import replace
 from bench.core.errors import UserError
 from bench.matrix.model import Matrix
 from bench.matrix.packages import Locked, name_with, with_package
-from bench.matrix.service import Service, python_label
-from bench.matrix.wheels import LADDER, RELEASE, Side, Wheels
+from bench.matrix.service import BARE, Service, python_label
+from bench.matrix.wheels import LADDER, RELEASE, Wheel, Wheels
 from bench.plan.selection import Selection, with_settings
 
-BARE = ("wsgi", "asgi", "rsgi")
-"""Apps without a framework."""
 USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")
 """Servers on which a framework is measured unless the command line names others."""
 DEBIAN = "debian"
@@ -31,7 +29,7 @@ def narrowed(matrix: Matrix, wanted: Selection, settings: Mapping[str, str], loc
 
 def _stack_with(matrix: Matrix, name: str, settings: Mapping[str, str], locked: Locked) -> str:
     """Of the services that have a package: its own server with a bare app, or its own framework on a usual server."""
-    pinned = [s for s in _here(matrix) if name in locked(s)]
+    pinned = [s for s in matrix.usual if name in locked(s)]
     if not pinned:
         raise UserError(f"--package {name}: no service has it")
     usual = [with_settings(server, settings) for server in USUAL]
@@ -51,45 +49,40 @@ def _stack_with(matrix: Matrix, name: str, settings: Mapping[str, str], locked: 
     return min(pinned, key=order).stack
 
 
-def _here(matrix: Matrix) -> list[Service]:
-    place = (matrix.default_python, matrix.default_base)
-    return [s for s in matrix.services if (s.python, s.base) == place and not s.skip]
+def with_versions(matrix: Matrix, services: Sequence[Service], wheels: Wheels, locked: Locked) -> list[Service]:
+    """Each service that has one of the packages once with each version of it; the others as they are.
 
-
-def with_sides(matrix: Matrix, services: Sequence[Service], wheels: Wheels, locked: Locked) -> list[Service]:
-    """Each service that has one of the packages once with each side of it; the others as they are.
-
-    A side without a wheel is a service that is skipped, with the cause.
+    A version without a wheel is a service that is skipped, with the cause.
     """
     for name in wheels.names:
         if not any(name in locked(service) for service in services if not service.skip):
-            others = sorted({s.server.name for s in _here(matrix) if name in locked(s)})
+            others = sorted({s.server.name for s in matrix.usual if name in locked(s)})
             by = f"servers that have it: {', '.join(others)}" if others else "nor has any other of the matrix"
             raise UserError(f"--package {name}: no service of the selection has it; {by}")
-    return [found for service in services for found in _sides(matrix, service, wheels, locked)]
+    return [found for service in services for found in _versions(matrix, service, wheels, locked)]
 
 
-def _sides(matrix: Matrix, service: Service, wheels: Wheels, locked: Locked) -> Iterator[Service]:
+def _versions(matrix: Matrix, service: Service, wheels: Wheels, locked: Locked) -> Iterator[Service]:
     pins, label = locked(service), python_label(service.python)
-    sides = [side for name in wheels.names if name in pins for side in wheels.of(label, name)]
-    working = [side for side in sides if not side.cause]
-    if not sides or (len(sides) == len(working) == 1):
+    found = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
+    working = [wheel for wheel in found if not wheel.cause]
+    if not found or (len(found) == len(working) == 1):
         # One version is compared with what the image has without it.
         yield service
     elif len(working) == 1:
-        sides = [side if side.cause else replace(side, cause=ALONE) for side in sides]
-    if len(sides) == 1 and wheels.asked[sides[0].asked].kind in (RELEASE, LADDER):
-        one = sides[0]
+        found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
+    if len(found) == 1 and wheels.asked[found[0].asked].kind in (RELEASE, LADDER):
+        one = found[0]
         if one.version == pins[one.name]:
             raise UserError(f"--package {one.package}: equal sides: it is the version that the lock pins")
-    for side in sides:
-        yield _with(matrix, service, side, release=wheels.asked[side.asked].kind in (RELEASE, LADDER))
+    for wheel in found:
+        yield _with(matrix, service, wheel, release=wheels.asked[wheel.asked].kind in (RELEASE, LADDER))
 
 
-def _with(matrix: Matrix, service: Service, side: Side, *, release: bool) -> Service:
-    if side.cause:
-        return replace(service, name=name_with(service, side.name, side.version), skip=side.cause)
+def _with(matrix: Matrix, service: Service, wheel: Wheel, *, release: bool) -> Service:
+    if wheel.cause:
+        return replace(service, name=name_with(service, wheel.name, wheel.version), skip=wheel.cause)
     if service.base == DEBIAN:
-        return with_package(matrix, service, side.package, side.folder)
-    found = with_package(matrix, service, side.package)
+        return with_package(matrix, service, wheel.package, wheel.folder)
+    found = with_package(matrix, service, wheel.package)
     return found if release else replace(found, skip="a package from a source is built for Debian's images alone")

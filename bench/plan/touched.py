@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service, python_label
-from bench.plan.cells import PlannedCell
+from bench.matrix.service import BARE, Service, python_label
+from bench.plan.cells import Plan
+from bench.plan.refs import Refs
 from bench.plan.selection import Selection, with_settings
-from bench.plan.sides import CLASS, TAKEN, Sides, pairs_of
+from bench.plan.variants import CLASS
 
 DEFAULT = f"gunicorn-${CLASS}-flask"
 """Measured where the difference touches every service."""
@@ -50,31 +50,29 @@ class Touched:
         )
 
 
-def touched(sides: Sides) -> Touched:
+def touched(refs: Refs) -> Touched:
     """From the paths that differ, the entries of both matrices, and the settings that services read."""
-    folders = {found.groups() for path in sides.changed if (found := FOLDER.match(path))}
-    base, head = (side.matrix for side in sides.both)
-    settings = any(sides.base.settings[name] != sides.head.settings[name] for name in TAKEN)
+    folders = {found.groups() for path in refs.changed if (found := FOLDER.match(path))}
+    one, other = refs.variants
+    base, head = one.matrix, other.matrix
     return Touched(
-        every=settings or any(EVERY.match(path) for path in sides.changed),
-        worker_class=sides.base.settings[CLASS] != sides.head.settings[CLASS],
+        every=one.own != other.own or any(EVERY.match(path) for path in refs.changed),
+        worker_class=one.settings[CLASS] != other.settings[CLASS],
         frameworks=frozenset(name for kind, name in folders if kind == "framework")
         | {f.folder for n, f in base.frameworks.items() if head.frameworks.get(n, f) != f},
         servers=frozenset(name for kind, name in folders if kind == "server")
         | {name for name, server in base.servers.items() if head.servers.get(name, server) != server},
-        locks=frozenset((f[1], f[2], f[3]) for path in sides.changed if (f := LOCK.match(path))),
+        locks=frozenset((f[1], f[2], f[3]) for path in refs.changed if (f := LOCK.match(path))),
     )
 
 
-def default_selection(sides: Sides, wanted: Selection) -> Selection:
+def default_selection(refs: Refs, wanted: Selection) -> Selection:
     """`wanted` with the stacks that show the difference; UserError where no service is touched."""
-    found = touched(sides)
-    stacks = tuple(_stacks(sides, found))
+    stacks = tuple(_stacks(refs, touched(refs)))
     if not stacks:
-        few = ", ".join(sides.changed[:3])
+        few, both = ", ".join(refs.changed[:3]), " and ".join(one.label for one in refs.variants)
         raise UserError(
-            f"no service that both {sides.base.label} and {sides.head.label} have is made of what differs ({few}):"
-            " there is nothing to compare"
+            f"no service that both {both} have is made of what differs ({few}): there is nothing to compare"
         )
     return replace(
         wanted,
@@ -85,42 +83,37 @@ def default_selection(sides: Sides, wanted: Selection) -> Selection:
     )
 
 
-def default_server(sides: Sides, interface: str) -> str:
+def default_server(refs: Refs, interface: str) -> str:
     """The server that an app of one's own is compared on, where none is named."""
-    matrix = sides.base.matrix
-    serving = [s for s in _services(matrix, sides) if interface in s.server.serves]
+    serving = [s for s in _services(refs) if interface in s.server.serves]
     return next((service.server.name for service in serving), "*")
 
 
-def refs_facts(sides: Sides, services: Sequence[Service], cells: Iterable[PlannedCell]) -> dict[str, Any]:
-    """run.json's entry: the sides, the paths that differ, the pairs that have cells, and what is to be said of them."""
-    there = {cell.service.name for cell in cells}
-    pairs = [pair for pair in pairs_of(services) if there.issuperset(service.name for service in pair)]
+def refs_facts(refs: Refs, plan: Plan) -> dict[str, Any]:
+    """run.json's entry: the refs, the paths that differ, and what is to be said of them."""
     return {
-        "base": sides.base.facts(),
-        "head": sides.head.facts(),
-        "changed": list(sides.changed),
-        "pairs": [[service.name for service in pair] for pair in pairs],
-        "notes": [*sides.notes(), *_unconcerned(sides, pairs)],
+        "base": refs.base.facts(),
+        "head": refs.head.facts(),
+        "changed": list(refs.changed),
+        "notes": [*refs.notes(), *_unconcerned(refs, plan)],
     }
 
 
-def _unconcerned(sides: Sides, pairs: Iterable[tuple[Service, Service]]) -> Iterator[str]:
+def _unconcerned(refs: Refs, plan: Plan) -> Iterator[str]:
     """A line for each pair that the difference does not touch."""
-    found = touched(sides)
-    for base, head in pairs:
+    found, services = touched(refs), {service.name: service for service in plan.services}
+    for base, head in ((services[name] for name in pair) for pair in plan.pairs):
         if base.stack == head.stack and not base.framework.own and not found.concerns(base):
             yield f"{base.stack} is made of the same files on both sides: a difference there is noise"
 
 
-def _stacks(sides: Sides, found: Touched) -> Iterator[str]:
+def _stacks(refs: Refs, found: Touched) -> Iterator[str]:
     """A stack for each framework and server that differs, of both sides, those of the quick preset first."""
     if found.every or found.worker_class:
         yield DEFAULT
         return
-    matrix = sides.base.matrix
-    theirs = set(sides.head.matrix.stacks)
-    chosen = [s for s in _services(matrix, sides) if s.stack in theirs and found.concerns(s)]
+    theirs = set(refs.head.variant.matrix.stacks)
+    chosen = [s for s in _services(refs) if s.stack in theirs and found.concerns(s)]
     seen: set[str] = set()
     for what in ("framework", "server"):
         for service in chosen:
@@ -134,11 +127,8 @@ def _stacks(sides: Sides, found: Touched) -> Iterator[str]:
         yield chosen[0].stack
 
 
-def _services(matrix: Matrix, sides: Sides) -> list[Service]:
-    """Those of the default Python and base that run, in the order in which they speak for others."""
-    quick = [with_settings(stack, sides.run) for stack in matrix.presets["quick"].stacks]
-    found = [
-        s for s in matrix.services if (s.python, s.base) == (matrix.default_python, matrix.default_base) and not s.skip
-    ]
-    bare = ("wsgi", "asgi", "rsgi")
-    return sorted(found, key=lambda s: (s.stack not in quick, s.framework.name not in bare))
+def _services(refs: Refs) -> list[Service]:
+    """The base's of the default Python and base that run, in the order in which they speak for others."""
+    matrix = refs.base.variant.matrix
+    quick = [with_settings(stack, refs.run) for stack in matrix.presets["quick"].stacks]
+    return sorted(matrix.usual, key=lambda s: (s.stack not in quick, s.framework.name not in BARE))

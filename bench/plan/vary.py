@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import CPU_QUOTA, MOST_VALUES, Knob, Reads, parse_knob, varied
 from bench.matrix.model import Matrix
 from bench.matrix.preset import Preset
 from bench.matrix.service import Service
-from bench.plan.cells import SkippedCell
 from bench.plan.cpus import parse_list
 from bench.plan.selection import Selection
 
@@ -46,26 +45,22 @@ def knobs_of(preset: Preset, wanted: Selection) -> list[Wanted]:
     return found
 
 
-def vary(
-    matrix: Matrix, services: Sequence[Service], wanted: Sequence[Wanted], reads: Reads
-) -> tuple[list[Service], list[SkippedCell]]:
-    """The services with every combination of values, and those left out; UserError for a knob that none reads."""
-    for knob in (one.knob.name for one in wanted if services and not one.optional):
-        if all(reads(service, knob) for service in services):
+def vary(matrix: Matrix, services: Sequence[Service], wanted: Sequence[Wanted], reads: Reads) -> Iterator[Service]:
+    """The services with every combination of values, or the cause in `skip`; UserError for a knob that none reads."""
+    running = [service for service in services if not service.skip]
+    for knob in (one.knob.name for one in wanted if running and not one.optional):
+        if all(reads(service, knob) for service in running):
             others = sorted({s.server.name for s in matrix.services if not reads(s, knob)})
             by = f"those that do: {', '.join(others)}" if others else "nor does any other of the matrix"
             raise UserError(f"--vary {knob}: no server of the selection reads it; {by}")
-    found: list[Service] = []
-    left_out: list[SkippedCell] = []
     for service in services:
         causes = {one.knob.name: reads(service, one.knob.name) for one in wanted}
         missing = [cause for one in wanted if not one.optional and (cause := causes[one.knob.name])]
-        if missing:
-            left_out.append(SkippedCell(service.name, missing[0]))
+        if missing or service.skip:
+            yield replace(service, skip=service.skip or missing[0])
             continue
         axes = [[(one.knob.name, value) for value in one.knob.values] for one in wanted if not causes[one.knob.name]]
-        found += [varied(service, settings) if settings else service for settings in itertools.product(*axes)]
-    return found, left_out
+        yield from (varied(service, settings) if settings else service for settings in itertools.product(*axes))
 
 
 def several_cpus(settings: Mapping[str, str]) -> bool:

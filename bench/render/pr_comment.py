@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.differences import INVALID
-from bench.analysis.runs.pairs import package_pairs, pairs_of
+from bench.analysis.runs.pairs import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
@@ -107,7 +107,7 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
     """Every service of each table but the first, which is the base, as planned; of refs and of packages, the pairs."""
-    rows, pairs = [], pairs_of(facts) or package_pairs(facts)
+    rows, pairs = [], pairs_of(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
         places = {row.service: row for row in ranking.rows}
         contrasts = {(one.a, one.b): one for one in ranking.contrasts}

@@ -83,6 +83,7 @@ def run_facts(
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in plan.skips
         ],
+        **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
     }
 

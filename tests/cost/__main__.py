@@ -1,4 +1,4 @@
-"""`python3 -m tests.cost run|page|builds|load|own|long|network ...`: for scripts/harness-cost.sh."""
+"""`python3 -m tests.cost run|page|builds|load|own|quick|long|network ...`: for scripts/harness-cost.sh."""
 
 import sys
 
@@ -8,12 +8,12 @@ from tests.cost.harness_cost import harness_cost
 from tests.cost.load_share import load_share
 from tests.cost.long_run import long_run
 from tests.cost.network_cost import network_cost
-from tests.cost.own_app_cost import own_app_cost
+from tests.cost.own_app_cost import own_app_cost, quick_cost
 from tests.cost.page_cost import page_cost
 
 try:
     verbs = {"run": harness_cost, "page": page_cost, "builds": build_cost, "load": load_share, "own": own_app_cost}
-    verbs |= {"long": long_run, "network": network_cost}
+    verbs |= {"quick": quick_cost, "long": long_run, "network": network_cost}
     sys.exit(verbs[sys.argv[1]](sys.argv[2:]))
 except UserError as error:
     print(f"harness-cost: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""How long one's own app takes: a ranked table of twelve servers, and their images after a change of the app alone."""
+"""How long a newcomer waits: for one's own app on twelve servers, its images after a change, and the preset quick."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bench.core.errors import UserError
 from tests.cost.harness_cost import Cost, interval_s, print_table
 
 SERVERS, MOST_RUN_S, MOST_REBUILD_S = 12, 300, 3
+QUICK_ROWS, MOST_QUICK_S = 16, 240
 
 
 def own_app_cost(argv: Sequence[str]) -> int:
@@ -34,7 +35,23 @@ def own_app_cost(argv: Sequence[str]) -> int:
     )
 
 
+def quick_cost(argv: Sequence[str]) -> int:
+    """`quick RUN quick=BEGIN_NS,END_NS`: print how long it took; status 1 where that is missed, or a row has no rank."""
+    if len(argv) != 2:
+        raise UserError("quick takes a run and an interval; see scripts/harness-cost.sh")
+    rows = len(_ranks(Path(argv[0])))
+    taken = interval_s(argv[1])[1] if rows == QUICK_ROWS else None
+    words = f"wall, images there; {rows} of {QUICK_ROWS} rows ranked"
+    return print_table([Cost("the preset quick", "s", MOST_QUICK_S, taken, words)])
+
+
 def ranked_services(folder: Path) -> set[str]:
     """The services that have a rank in the run's tables."""
+    return {service for service, _ in _ranks(folder)}
+
+
+def _ranks(folder: Path) -> set[tuple[str, str]]:
+    """Service and scenario of each row that has a rank."""
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
-    return {line["service"] for line in lines if line.get("kind") == "service" and line.get("rank")}
+    ranked = (line for line in lines if line.get("kind") == "service" and line.get("rank"))
+    return {(line["service"], line.get("scenario", "")) for line in ranked}

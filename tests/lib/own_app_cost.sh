@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A user's own app on twelve servers, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a folder.
+# A user's own app on twelve servers, and the preset quick, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a folder.
 
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
@@ -31,3 +31,12 @@ own_matrix() {
 built_services() {
 	python3 -c 'import json, sys; print(*sorted({one["build"] for one in json.load(open(sys.argv[1]))["services"].values()} - {""}), sep="\n")' "$1"
 }
+
+# measure_quick: its images are built first. The folder of the run goes into `run`.
+measure_quick() {
+	quietly quick --max-time 0.01
+	interval quick quick
+	dirname "$(<"$work/report")" >"$work/run"
+}
+
+quick() { "$root/scripts/matrix.sh" --preset quick "$@" >"$work/report"; }

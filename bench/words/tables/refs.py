@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.analysis.coordinates import Coordinates, Places
-from bench.analysis.runs.pairs import Pair, ref_of
+from bench.analysis.runs.pairs import ref_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
 from bench.matrix.knobs import REF
-from bench.plan.measurement import settings_of
+from bench.plan.measurement import Pair, settings_of
 from bench.words.tables.answers import only_gunicorn, under
 from bench.words.tables.order import Order
 from bench.words.tables.remarks import note_of

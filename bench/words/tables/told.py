@@ -8,12 +8,13 @@ from typing import Any
 
 from bench.analysis.coordinates import Places, places_of
 from bench.analysis.reference_results import ReferenceComparison, reference_results
-from bench.analysis.runs.pairs import Pair, pairs_of
+from bench.analysis.runs.pairs import pairs_of
 from bench.analysis.tables.published_ratios import along_axes, published_beside
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.analysis.tables.turn_bias import TurnBias
 from bench.core.files import mapping
 from bench.core.formats import listed, number
+from bench.plan.measurement import Pair
 from bench.records.record import Record
 from bench.words.names import labels_of
 from bench.words.questions import table_question
@@ -55,7 +56,7 @@ class ToldRanking:
 
 def tell(rankings: Iterable[Ranking], facts: Mapping[str, Any], records: Iterable[Record]) -> tuple[ToldRanking, ...]:
     """The rankings of a run in words; pure."""
-    places, pairs = places_of(facts, records), pairs_of(facts)
+    places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     return tuple(told_ranking(one, places, reference, knobs, pairs) for one in rankings)
 

@@ -12,7 +12,7 @@ from turns_runs import measured
 
 from bench.core.errors import UserError
 from bench.records.record import Cause, Record, dump
-from calibration.alone import alone, biases, late_share, variants
+from calibration.alone import alone, biases, by_length
 
 SPEEDS = {"aiohttp": 2000.0, "tornado": 4000.0, "uvicorn-asgi": 8000.0}
 
@@ -84,34 +84,11 @@ def test_runs_that_have_nothing_in_common_are_refused(tmp_path: Path) -> None:
         alone([write(tmp_path / "turns", [one for one in records() if one.mode == "turns"])])
 
 
-def test_turns_of_each_length_are_compared_and_what_came_after_the_mark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = records(tornado=1.5)
-    folder = write(tmp_path / "run", every)
+def test_turns_of_each_length_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "run", records(tornado=1.5))
     (tmp_path / "run/plan.jsonl").touch()
-    in_turns = [one for one in every if one.mode == "turns"]
-    planned = [SimpleNamespace(id=one.id, turn_s=0.5) for one in in_turns]
-    # Tornado is as fast as alone after the mark; up to it, twice as fast.
-    parts = {"tornado": [[[100, 100], [1, 1], [200, 100]]]}
-    raw = {one.id: {"turns": {"parts": parts.get(one.service.split("-py")[0], [])}} for one in in_turns}
-    monkeypatch.setattr("calibration.alone.read_run", lambda folder: SimpleNamespace(planned=planned, path=folder))
-    monkeypatch.setattr("calibration.alone.read_raw", lambda _, one: SimpleNamespace(tool=raw[one.id]))
-    found = variants([folder])
-    assert [*found] == ["500 ms", "500 ms, without their first part"]
-    (after,) = {one.speed / one_whole.speed for one, one_whole in both(found)}
-    assert after == pytest.approx(100 / 150)
+    planned = [SimpleNamespace(id=one.id, turn_s=0.5 if one.round > 3 else 0.1) for one in records()]
+    monkeypatch.setattr("calibration.alone.read_run", lambda folder: SimpleNamespace(planned=planned))
+    assert [*by_length([folder])] == ["100 ms", "500 ms"]
     text, holds = alone([folder])
-    assert not holds and "| 500 ms | json | 3 |" in text and text.count("MISSED") == 1
-
-
-def both(found: dict[str, list[Record]]) -> list[tuple[Record, Record]]:
-    """(record after the mark, that of its whole turns) of those in turns."""
-    whole = {one.id: one for one in found["500 ms"]}
-    return [(one, whole[one.id]) for one in found["500 ms, without their first part"] if one.mode == "turns"]
-
-
-def test_without_a_mark_nothing_came_after_it() -> None:
-    assert late_share({}) is None
-    assert late_share({"turns": {"parts": [[[100, 0], [1, 0], [200, 0]]]}}) is None
-    assert late_share({"turns": {"parts": [[[100, 300], [1, 1], [100, 300]]]}}) == pytest.approx(1.0)
+    assert not holds and "| 500 ms | json | 3 |" in text and text.count("MISSED") == 2

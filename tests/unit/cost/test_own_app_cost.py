@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cost.own_app_cost import SERVERS, own_app_cost
+from tests.cost.own_app_cost import QUICK_ROWS, SERVERS, own_app_cost, quick_cost
 
 
 def run(folder: Path, ranked: int) -> str:
@@ -28,3 +28,11 @@ def test_what_is_missed(
     spans = [f"{name}=1,{taken * 10**9 + 1}" for name, taken in zip(("own-run", "own-rebuild"), seconds, strict=True)]
     assert own_app_cost([run(tmp_path, ranked), *spans]) == status
     assert f"{ranked} of {SERVERS} servers ranked" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("ranked", "seconds", "status"), [(QUICK_ROWS, 239, 0), (QUICK_ROWS, 241, 1), (15, 200, 1)])
+def test_quick_counts_with_all_its_rows(
+    ranked: int, seconds: int, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert quick_cost([run(tmp_path, ranked), f"quick=1,{seconds * 10**9 + 1}"]) == status
+    assert f"{ranked} of {QUICK_ROWS} rows ranked" in capsys.readouterr().out

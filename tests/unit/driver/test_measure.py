@@ -99,11 +99,10 @@ def loop_again(engine: LoopEngine) -> int:
 def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed(
     turns: LoopEngine, tmp_path: Path
 ) -> None:
-    turns.run = replace(turns.run, settings={**turns.run.settings, "TURN_MARK_MS": "50"})
     assert loop(turns) == 3
     names = " ".join(NAMES)
     states = [f"state {name}" for name in NAMES]
-    asked = "exec env SEED=1 TURN_MARK_MS=50 python3 -m bench turns"
+    asked = "exec env SEED=1 python3 -m bench turns"
     assert [call for call in turns.calls() if not call.startswith("bench")] == [
         f"start {names} loadgens=1 any-cpu",
         f"{asked} ready results/a-run",

@@ -20,7 +20,7 @@ from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held_tool import HeldTool
-from bench.load.sockets import Connections, connections_to, received_bytes
+from bench.load.sockets import Connections, connections_to
 from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED
 
@@ -519,31 +519,3 @@ def test_the_real_counters_grow_with_work() -> None:
     before = counters.read().cpu_ns["loadgen"]
     subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
     assert counters.read().cpu_ns["loadgen"] - before > 1_000_000
-
-
-def test_a_turn_is_read_at_its_mark_too(
-    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    received = iter((100, 300, 900))
-    used = iter((10, 40, 90, 0))
-    monkeypatch.setattr(turns_module, "received_bytes", lambda: next(received))
-    counters = Ticks()
-    monkeypatch.setattr(counters, "cpu_ns", lambda name: next(used))
-    runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)
-    taken = run([runner], counters, [], turn_s=0.2, mark_s=0.05)["a"]
-    (part,) = taken.parts
-    assert (part.cpu_ns, part.received_bytes) == ((30, 50), (200, 600))
-    assert part.ns[0] >= 0.05e9
-    assert part.ns[1] >= 0.15e9
-
-
-def test_bytes_are_received_by_devices_and_not_by_the_loopback(tmp_path: Path) -> None:
-    devices = tmp_path / "dev"
-    devices.write_text(
-        "Inter-|   Receive                                                |  Transmit\n"
-        " face |bytes    packets errs drop fifo frame compressed multicast|bytes\n"
-        "    lo: 5000 5 0 0 0 0 0 0 5000 5 0 0 0 0 0 0\n"
-        "  eth0:1200 12 0 0 0 0 0 0 99 1 0 0 0 0 0 0\n"
-        "  eth1: 34 1 0 0 0 0 0 0 99 1 0 0 0 0 0 0\n"
-    )
-    assert received_bytes(devices) == 1234

@@ -9,7 +9,7 @@ import pytest
 
 from bench.core.errors import UserError
 from bench.matrix.made_wheels import wheels_of
-from bench.matrix.wheels import Asked, Side, Wheels, read_wheels, write_wheels
+from bench.matrix.wheels import Asked, Wheel, Wheels, read_wheels, write_wheels
 
 COMMIT = "1a2b3c4d5e6f" + "0" * 28
 
@@ -51,7 +51,7 @@ def test_a_release_has_its_version_and_a_source_its_commit_or_its_content_too(tm
     wheel(tmp_path, "1-1", "0.54.0", "a")
     wheel(tmp_path, "2-1", "0.55.0.dev1+x", "b")
     made = found(tmp_path)
-    one, two, three = made.sides["py313"]
+    one, two, three = made.made["py313"]
     assert (one.name, one.package, one.folder) == ("uvi-corn", "uvi-corn==0.54.0", "py313/0-1")
     assert two.package == "uvi-corn==0.54.0+g1a2b3c4"
     assert three.package == f"uvi-corn==0.55.0.dev1+x.{three.content[:7]}"
@@ -60,7 +60,7 @@ def test_a_release_has_its_version_and_a_source_its_commit_or_its_content_too(tm
         "commit 1a2b3c4d5e6f (./u@main)",
         "folder ./u, commit 1a2b3c4d5e6f, with uncommitted changes",
     ]
-    assert len({side.sha256 for side in made.sides["py313"]}) == 3
+    assert len({side.sha256 for side in made.made["py313"]}) == 3
     write_wheels(tmp_path, made)
     assert read_wheels(tmp_path) == made
 
@@ -81,9 +81,9 @@ def test_a_rung_that_cannot_be_had_is_left_out_with_its_cause(tmp_path: Path) ->
     wheel(tmp_path, "0-1", "1.9")
     failed(tmp_path, "0-2", "ERROR: No matching distribution found for uvi-corn==2.*\n", "uvi-corn==2.*")
     wheel(tmp_path, "0-3", "3.1")
-    sides = found(tmp_path).sides["py313"]
+    sides = found(tmp_path).made["py313"]
     assert [side.package for side in sides] == ["uvi-corn==1.9", "", "uvi-corn==3.1"]
-    assert sides[1] == Side(0, "uvi-corn", "2.*", cause="No matching distribution found for uvi-corn==2.*")
+    assert sides[1] == Wheel(0, "uvi-corn", "2.*", cause="No matching distribution found for uvi-corn==2.*")
 
 
 OTHER_PYTHON = """ERROR: Ignored the following versions that require a different python version: \
@@ -133,7 +133,7 @@ def test_what_one_python_lacks_is_left_out_there(tmp_path: Path) -> None:
     (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
     failed(tmp_path, "0-1", OTHER_PYTHON, "uvi-corn==2.1.0")
     made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
-    assert [bool(side.cause) for label in ("py313", "py39") for side in made.sides[label]] == [True, False]
+    assert [bool(side.cause) for label in ("py313", "py39") for side in made.made[label]] == [True, False]
 
 
 def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.own_app.app import write_app
 from bench.own_app.describe import Given, describe
-from bench.plan.sides import CHANGED, SIDES
+from bench.plan.refs import CHANGED, SIDES
 
 
 @pytest.fixture

@@ -111,11 +111,3 @@ def test_what_cannot_be_loaded_in_turns_is_measured_alone() -> None:
     alone = plan(stacks=("aiohttp",), tools=("wrk",))
     assert alone.tables == (), "one service is no table"
     assert [cell.service.stack for cell in alone.alone] == ["aiohttp"]
-
-
-def test_a_list_of_turn_lengths_gives_each_round_a_window_for_each() -> None:
-    settings = {"WORKER_CLASS": "sync", "TURN_MS": "20,100,1000"}
-    made = make_plan(MATRIX, Selection(stacks=("aiohttp", "tornado"), rounds=2), settings, lambda _: True)
-    lines = [m for m in measurements(made, 1) if m.mode == "turns" and m.round == 1]
-    assert {(m.window, m.turn_s) for m in lines} == {(1, 0.02), (2, 0.1), (3, 1.0)}
-    assert len(lines) == 2 * 3

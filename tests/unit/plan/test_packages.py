@@ -13,10 +13,11 @@ from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
 from bench.matrix.packages import locked
-from bench.matrix.wheels import Asked, Side, Wheels
+from bench.matrix.wheels import Asked, Wheel, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
+from bench.plan.variants import Variant
 from bench.run.host_json import host_json
 from bench.run.writer import service_facts, write_run
 
@@ -30,16 +31,17 @@ def wheels(*versions: str, name: str = "uvicorn", kind: str = "folder", cause: s
     """A side for each version; the last one has the cause."""
     asked = tuple(Asked(version, kind) for version in versions)
     sides = [
-        Side(n, name, version, f"{name}=={version}", f"py313/{n}-1", "s", "c") for n, version in enumerate(versions)
+        Wheel(n, name, version, f"{name}=={version}", f"py313/{n}-1", "s", "c") for n, version in enumerate(versions)
     ]
     if cause:
-        sides[-1] = Side(len(sides) - 1, name, versions[-1], cause=cause)
+        sides[-1] = Wheel(len(sides) - 1, name, versions[-1], cause=cause)
     return Wheels(asked, {"py313": tuple(sides)})
 
 
 def plan(given: Wheels, **wanted: Any) -> Plan:
     settings = {"WORKER_CLASS": "sync", "SERVER_CPUS": "0"}
-    return make_plan(MATRIX, Selection(wheels=given, **wanted), settings, lambda _: True, pins=PINS)
+    here = Variant(matrix=MATRIX, settings=settings, pins=PINS)
+    return make_plan(MATRIX, Selection(wheels=given, **wanted), settings, lambda _: True, variants=[here])
 
 
 def names(made: Plan) -> list[str]:
@@ -61,6 +63,7 @@ def test_of_several_the_first_is_the_base() -> None:
         "uvicorn-starlette-2-0-py313-debian",
         "uvicorn-starlette-1-0-py313-debian",
     ]
+    assert made.pairs == (("uvicorn-starlette-2-0-py313-debian", "uvicorn-starlette-1-0-py313-debian"),)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_a_rung_without_a_wheel_is_skipped_with_its_cause() -> None:
 def test_a_version_that_one_python_has_alone_is_left_out_there() -> None:
     given = wheels("1.0", "2.0", kind="release", cause="it needs another Python")
     both = wheels("1.0", "2.0", kind="release")
-    given = Wheels(given.asked, {"py313": given.sides["py313"], "py314": both.sides["py313"]})
+    given = Wheels(given.asked, {"py313": given.made["py313"], "py314": both.made["py313"]})
     made = plan(given, pythons=("3.13", "3.14"))
     assert names(made) == ["uvicorn-asgi-1-0-py314-debian", "uvicorn-asgi-2-0-py314-debian"]
     assert [skip.cause for skip in made.skips] == [

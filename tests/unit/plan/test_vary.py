@@ -16,6 +16,7 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
+from bench.plan.variants import Variant
 from bench.run.host_json import host_json
 from bench.run.writer import service_facts
 
@@ -27,9 +28,9 @@ GTHREAD = "gunicorn-gthread-flask"
 def plan(*vary: str, cpus: str = "0", **wanted: Any) -> Plan:
     knobs = tuple(map(parse_knob, vary))
     settings = {"WORKER_CLASS": "sync", "SERVER_CPUS": cpus}
-    return make_plan(
-        MATRIX, Selection(vary=knobs, **wanted), settings, lambda service: service.base == "debian", reads=READS
-    )
+    here = Variant(matrix=MATRIX, settings=settings, reads=READS)
+    wanted["vary"] = knobs
+    return make_plan(MATRIX, Selection(**wanted), settings, lambda one: one.base == "debian", variants=[here])
 
 
 def settings(made: Plan) -> list[str | None]:

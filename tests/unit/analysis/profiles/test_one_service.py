@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.profiles.one_service import cpu_shares, package_shares
-from bench.cli.profile import profile_verb
+from bench.cli.profile import profile_compose_verb, profile_verb
+from bench.core.errors import UserError
 
 STAT = "{ns} 42 (uvicorn: (1)) S 1 42 42 0 -1 4194560 12 13 14 15 {user} {kernel} 16 17 20 0 1 0\n"
 
@@ -46,3 +47,10 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert profile_verb([file, "/json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["/json: CPU 0 % in user space, 0 % in the kernel", " 66.7 % flask", " 33.3 % re.py"]
+
+
+def test_a_compose_file_of_a_service(capsys: pytest.CaptureFixture[str]) -> None:
+    assert profile_compose_verb(["uvicorn-quart-py313-debian"]) == 0
+    assert "  uvicorn-quart-py313-debian:" in capsys.readouterr().out
+    with pytest.raises(UserError, match="nginx-flask"):
+        profile_compose_verb(["nginx-flask"])

@@ -17,19 +17,19 @@ from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
+from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
 from bench.plan.selection import Selection
-from bench.plan.sides import CHANGED, SIDES, Sides, read_sides
-from bench.plan.touched import DEFAULT, default_selection
+from bench.plan.touched import DEFAULT, default_selection, refs_facts
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 RUN = read_settings({}, ROOT)
 FLASK = "gunicorn-gthread-flask"
-Make = Callable[..., Sides]
+Make = Callable[..., Refs]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Sides in a folder: the project's files, with edits of .env and matrix.toml."""
+    """Refs in a folder: the project's files, with edits of .env and matrix.toml."""
 
     def made(
         base: Mapping[str, str] | None = None,
@@ -39,7 +39,7 @@ def make(tmp_path: Path) -> Make:
         changed: str = ".env\n",
         environ: Mapping[str, str] | None = None,
         labels: tuple[str, str] = ("main", "proposed"),
-    ) -> Sides:
+    ) -> Refs:
         lines = []
         for number, settings in enumerate((base, head)):
             place = tmp_path / str(number)
@@ -56,14 +56,18 @@ def make(tmp_path: Path) -> Make:
             lines.append("\t".join(map(str, line)) + "\n")
         (tmp_path / SIDES).write_text("".join(lines))
         (tmp_path / CHANGED).write_text(changed)
-        return read_sides(tmp_path, RUN, environ or {})
+        return read_refs(tmp_path, RUN, environ or {})
 
     return made
 
 
-def plan(sides: Sides, *vary: str, **wanted: Any) -> Plan:
+def plan(refs: Refs, *vary: str, **wanted: Any) -> Plan:
     selection = Selection(vary=tuple(map(parse_knob, vary)), **wanted)
-    return make_plan(MATRIX, selection, RUN, lambda service: service.base == "debian", sides=sides)
+    return make_plan(MATRIX, selection, RUN, lambda service: service.base == "debian", variants=refs.variants)
+
+
+def notes(refs: Refs, made: Plan) -> list[str]:
+    return [*refs_facts(refs, made)["notes"]]
 
 
 def names(made: Plan) -> list[str]:
@@ -77,48 +81,46 @@ def test_each_service_is_there_from_either_side_the_base_first(make: Make) -> No
     ]
     assert [s.settings_text for s in made.services] == ["REF=main", "REF=proposed"] * 2
     assert made.services[1].image == "bench/aiohttp-py313-debian-proposed-111"
-    assert made.refs is not None
-    assert made.refs["pairs"] == [[a, b] for a, b in zip(names(made)[::2], names(made)[1::2], strict=True)]
+    assert made.pairs == tuple(zip(names(made)[::2], names(made)[1::2], strict=True))
     assert made.preset.title == f"proposed against main: aiohttp and {FLASK}: json"
     assert [len(table.cells) for table in made.tables] == [4]
 
 
 def test_worker_class_chooses_the_server_of_each_side(make: Make) -> None:
-    sides = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"}, labels=("sync", "gevent"))
-    wanted = default_selection(sides, Selection())
+    refs = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"}, labels=("sync", "gevent"))
+    wanted = default_selection(refs, Selection())
     assert wanted.stacks == (DEFAULT,)
-    made = make_plan(MATRIX, wanted, RUN, lambda _: True, sides=sides)
+    made = make_plan(MATRIX, wanted, RUN, lambda _: True, variants=refs.variants)
     assert names(made) == ["gunicorn-sync-flask-py313-debian-sync", "gunicorn-gevent-flask-py313-debian-gevent"]
     assert [(t.first.scenario, t.first.tool, t.first.level.name) for t in made.tables] == [
         ("json", "wrk", "c16"),
         ("delay-20", "wrk", "c16"),
     ]
-    assert made.refs is not None and made.refs["pairs"] == [names(made)] and made.refs["notes"] == []
-    exact = plan(sides, stacks=("gunicorn-sync-flask", "gunicorn-gevent-flask"), scenarios=("json",))
+    assert made.pairs == (tuple(names(made)),) and notes(refs, made) == []
+    exact = plan(refs, stacks=("gunicorn-sync-flask", "gunicorn-gevent-flask"), scenarios=("json",))
     assert names(exact)[:2] == ["gunicorn-sync-flask-py313-debian-sync", "gunicorn-sync-flask-py313-debian-gevent"]
 
 
 def test_a_preset_has_the_server_of_each_side(make: Make) -> None:
-    sides = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"})
-    made = plan(sides, preset="quick", stacks=("gunicorn-$WORKER_CLASS-flask",), scenarios=("json",), tools=("vegeta",))
+    refs = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"})
+    made = plan(refs, preset="quick", stacks=("gunicorn-$WORKER_CLASS-flask",), scenarios=("json",), tools=("vegeta",))
     assert names(made) == ["gunicorn-sync-flask-py313-debian-main", "gunicorn-gevent-flask-py313-debian-proposed"]
 
 
 def test_settings_of_a_side_reach_the_services_that_read_them(make: Make) -> None:
-    sides = make({}, {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"})
-    made = plan(sides, stacks=("aiohttp",), scenarios=("json",))
+    refs = make({}, {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"})
+    made = plan(refs, stacks=("aiohttp",), scenarios=("json",))
     assert [s.settings_text for s in made.services] == ["REF=main", "REF=proposed WORKERS=3 MEMORY=256m"]
     text = run_services(MATRIX, made.services)
     base, head = text.split("  aiohttp-py313-debian-main:\n")[1].split("  aiohttp-py313-debian-proposed:\n")
     assert "WORKERS" not in base and "REF" not in text
     assert 'environment: {"WORKERS": "3"}' in head and 'mem_limit: "256m"' in head
-    assert made.refs is not None
-    assert made.refs["notes"] == ["PIDS differs as well, a setting of the whole run: both sides have '512'"]
+    assert notes(refs, made) == ["PIDS differs as well, a setting of the whole run: both sides have '512'"]
 
 
 def test_an_exported_variable_holds_for_both(make: Make) -> None:
-    sides = make({}, {"WORKERS": "3"}, environ={"WORKERS": "1"})
-    assert [s.settings_text for s in plan(sides, stacks=("aiohttp",)).services] == ["REF=main", "REF=proposed"]
+    refs = make({}, {"WORKERS": "3"}, environ={"WORKERS": "1"})
+    assert [s.settings_text for s in plan(refs, stacks=("aiohttp",)).services] == ["REF=main", "REF=proposed"]
 
 
 def test_each_side_is_built_from_its_own_folder(make: Make, tmp_path: Path) -> None:
@@ -143,21 +145,21 @@ def without_flask(text: str) -> str:
 
 def test_what_one_side_lacks_is_left_out_with_a_line_and_the_rest_goes_on(make: Make) -> None:
     assert without_flask((ROOT / "services/matrix.toml").read_text()) != (ROOT / "services/matrix.toml").read_text()
-    sides = make(matrix=without_flask)
-    made = plan(sides, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug"))
+    refs = make(matrix=without_flask)
+    made = plan(refs, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug"))
     assert names(made) == ["aiohttp-py313-debian-main", "aiohttp-py313-debian-proposed"]
     assert [(s.service, s.cause) for s in made.skips] == [
         ("werkzeug-flask-py313-debian-main", "proposed has no such service")
     ]
     with pytest.raises(UserError, match="proposed has no such service"):
-        plan(sides, frameworks=("flask",), servers=("werkzeug",))
+        plan(refs, frameworks=("flask",), servers=("werkzeug",))
     with pytest.raises(UserError, match="unknown framework 'flusk'"):
-        plan(sides, frameworks=("flusk",))
+        plan(refs, frameworks=("flusk",))
 
 
 def test_a_cell_that_one_side_does_not_offer_is_left_out_of_both(make: Make) -> None:
-    sides = make(matrix=lambda text: text.replace("starlette = { ", 'starlette = { lacks = { "echo" = "gone" }, '))
-    made = plan(sides, stacks=("uvicorn-starlette",), scenarios=("json", "echo"))
+    refs = make(matrix=lambda text: text.replace("starlette = { ", 'starlette = { lacks = { "echo" = "gone" }, '))
+    made = plan(refs, stacks=("uvicorn-starlette",), scenarios=("json", "echo"))
     assert [cell.scenario for cell in made.cells] == ["json", "json"]
     assert ("uvicorn-starlette-py313-debian-main", "echo") in [(s.service, s.scenario) for s in made.skips]
 
@@ -195,11 +197,11 @@ def test_what_differs_chooses_the_stacks(make: Make, changed: str, stacks: tuple
 
 
 def test_an_entry_of_the_matrix_that_differs_chooses_its_stack(make: Make) -> None:
-    sides = make(
+    refs = make(
         changed="services/matrix.toml\n",
         matrix=lambda text: text.replace('reads = ["UVICORN_*"]', 'reads = ["UVICORN_X"]', 1),
     )
-    assert default_selection(sides, Selection()).stacks == ("uvicorn-asgi",)
+    assert default_selection(refs, Selection()).stacks == ("uvicorn-asgi",)
 
 
 def test_refs_that_differ_in_nothing_a_service_is_made_of_are_refused(make: Make) -> None:
@@ -208,6 +210,6 @@ def test_refs_that_differ_in_nothing_a_service_is_made_of_are_refused(make: Make
 
 
 def test_a_stack_that_the_difference_does_not_touch_is_said_to_be_the_same(make: Make) -> None:
-    made = plan(make(changed="services/frameworks/flask/app.py\n"), stacks=("aiohttp",))
-    assert made.refs is not None
-    assert made.refs["notes"] == ["aiohttp is made of the same files on both sides: a difference there is noise"]
+    refs = make(changed="services/frameworks/flask/app.py\n")
+    same = "aiohttp is made of the same files on both sides: a difference there is noise"
+    assert notes(refs, plan(refs, stacks=("aiohttp",))) == [same]
