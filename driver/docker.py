@@ -7,10 +7,11 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import IO, Any
 
 LOCK = 9
 """The open file of the run's writer: all that a run starts inherits it (driver/hold.py)."""
@@ -46,21 +47,21 @@ def client() -> str:
     return os.environ.get("BENCH_DOCKER") or "docker"
 
 
-def reach(context: str) -> List[str]:
+def reach(context: str) -> list[str]:
     """The client's options for the engine of a context, or at a URL (ssh://USER@HOST); none for this machine's."""
     if not context:
         return []
     return ["--host", context] if "://" in context else ["--context", context]
 
 
-def spawn(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
+def spawn(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     """In a session of its own: a terminal's Ctrl-C reaches only the driver, which can end all of it (`end`)."""
     if os.environ.get("BENCH_DEBUG"):
         print("+", *map(shlex.quote, argv), file=sys.stderr, flush=True)
     return subprocess.Popen(list(argv), start_new_session=True, pass_fds=_inherited(), **options)
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """The process and all that it has started in its session."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
@@ -73,9 +74,9 @@ def docker(
     context: str = "",
     check: bool = True,
     timeout: float = TIMEOUT_S,
-    stdin: Union[bytes, IO[bytes], None] = None,
-    log: Optional[Path] = None,
-    env: Optional[Mapping[str, str]] = None,
+    stdin: bytes | IO[bytes] | None = None,
+    log: Path | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Done:
     """One command; DockerError where it fails (unless `check` is false) or takes longer than `timeout`, in s.
 
@@ -97,15 +98,15 @@ def run(
     *,
     check: bool = True,
     timeout: float = TIMEOUT_S,
-    stdin: Union[bytes, IO[bytes], None] = None,
-    log: Optional[Path] = None,
-    env: Optional[Mapping[str, str]] = None,
+    stdin: bytes | IO[bytes] | None = None,
+    log: Path | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Done:
     """As `docker`, for any command."""
     pipe = subprocess.PIPE
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = pipe if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
-    environ: Optional[Dict[str, str]] = None if env is None else dict(env)
+    environ: dict[str, str] | None = None if env is None else dict(env)
     if log is None:
         return _ended(argv, spawn(argv, stdin=source, stdout=pipe, stderr=pipe, env=environ), data, timeout, check)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +121,7 @@ def run(
 
 
 def _ended(
-    argv: Sequence[str], process: "subprocess.Popen[bytes]", data: Optional[bytes], timeout: float, check: bool
+    argv: Sequence[str], process: subprocess.Popen[bytes], data: bytes | None, timeout: float, check: bool
 ) -> Done:
     try:
         out, err = process.communicate(data, timeout)
@@ -134,7 +135,7 @@ def _ended(
     return done
 
 
-def _inherited() -> List[int]:
+def _inherited() -> list[int]:
     try:
         os.fstat(LOCK)
     except OSError:

@@ -6,7 +6,7 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 
 def save(path: Path, text: str) -> None:
@@ -29,7 +29,7 @@ def save_json(path: Path, value: Any) -> None:
     save(path, json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def text_of(path: Path) -> Optional[str]:
+def text_of(path: Path) -> str | None:
     """What a file of the kernel's or of a run holds; None where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape")

@@ -8,9 +8,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, TypeVar
 
 HOST, STEP, FINISHED = "host.json", "step.json", "finished.json"
 SCHEMA = 1
@@ -34,8 +35,8 @@ class Service:
     framework: str = ""
     settings: str = ""
     concurrent: bool = True
-    routes: Tuple[str, ...] = ()
-    url: Optional[str] = None
+    routes: tuple[str, ...] = ()
+    url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class OwnApp:
     folder: str
     env_file: str = ""
     before: str = ""
-    variables: Tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,17 @@ class Host:
     """A run, as far as the host has to know it. `source_images` go with the run."""
 
     services: Mapping[str, Service]
-    dependencies: Tuple[str, ...]
-    source_images: Tuple[str, ...] = ()
-    own_app: Optional[OwnApp] = None
+    dependencies: tuple[str, ...]
+    source_images: tuple[str, ...] = ()
+    own_app: OwnApp | None = None
 
     @property
-    def containers(self) -> Tuple[str, ...]:
+    def containers(self) -> tuple[str, ...]:
         """The services that are containers of ours."""
         return tuple(name for name, service in self.services.items() if service.url is None)
 
     @property
-    def targets(self) -> Tuple[str, ...]:
+    def targets(self) -> tuple[str, ...]:
         """The services that already run."""
         return tuple(name for name, service in self.services.items() if service.url is not None)
 
@@ -80,10 +81,10 @@ class Step:
     id: str
     mode: str
     dir: str
-    services: Tuple[str, ...]
+    services: tuple[str, ...]
     host_network: bool = False
     knee: bool = False
-    clients: Tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ class Finished:
     """What the host saw of a step. Times are in ns since the epoch; `statuses` are exit statuses by what was done:
     `start`, and `prepare`, `run` of one alone or `ready`, `load` of services in turns; what was not reached has none.
 
-    `alive`: whether the container of one alone still ran after its load. `ended`: services in turns whose container ended.
-    `ended_dependencies`: what all services need and has ended meanwhile. `unreached`: services that answered on their own
-    machine and not to the load generator's. `node`: where the services were, of a run on several machines.
+    `alive`: whether the container of one alone still ran after its load. `ended`: services in turns whose container
+    ended. `ended_dependencies`: what all services need and has ended meanwhile. `unreached`: services that answered on
+    their own machine and not to the load generator's. `node`: where the services were, of a run on several machines.
     """
 
     id: str
@@ -101,12 +102,12 @@ class Finished:
     end_ns: int
     statuses: Mapping[str, int] = field(default_factory=dict)
     image_id: str = ""
-    started_ns: Optional[int] = None
-    loaded_ns: Optional[int] = None
-    alive: Optional[bool] = None
-    ended: Tuple[str, ...] = ()
-    ended_dependencies: Tuple[str, ...] = ()
-    unreached: Tuple[str, ...] = ()
+    started_ns: int | None = None
+    loaded_ns: int | None = None
+    alive: bool | None = None
+    ended: tuple[str, ...] = ()
+    ended_dependencies: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
     node: str = ""
 
     def status(self, what: str) -> int:
@@ -114,7 +115,7 @@ class Finished:
         return self.statuses.get(what, 0)
 
 
-def as_json(message: Any) -> Dict[str, Any]:
+def as_json(message: Any) -> dict[str, Any]:
     """A message as JSON has it."""
     return {"schema": SCHEMA, **asdict(message)}
 
@@ -137,8 +138,8 @@ def finished_of(data: Mapping[str, Any]) -> Finished:
     return _message(Finished, data)
 
 
-def read(path: Path) -> Optional[Mapping[str, Any]]:
-    """The object in a file; None where there is no such file, MessageError where it holds another version or anything else."""
+def read(path: Path) -> Mapping[str, Any] | None:
+    """The object in a file; None where there is no such file, MessageError where it is of another version."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -150,11 +151,11 @@ def read(path: Path) -> Optional[Mapping[str, Any]]:
     return data
 
 
-def _message(kind: Type[Message], data: Any) -> Message:
+def _message(kind: type[Message], data: Any) -> Message:
     if not isinstance(data, Mapping):
         raise MessageError(f"{kind.__name__}: {data!r} is no object")
     known = {one.name for one in fields(kind)}
-    values: Dict[str, Any] = {
+    values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
     }
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Dict, Mapping, Optional, Tuple
 
 from driver.failure import USER, Failure
 from driver.files import text_of
@@ -44,12 +44,12 @@ class Run:
         return self.host.services
 
     @property
-    def dependencies(self) -> Tuple[str, ...]:
+    def dependencies(self) -> tuple[str, ...]:
         """What runs for the length of the run: load generator, database, upstream, and own-NAME of a user's app."""
         return self.host.dependencies
 
     @property
-    def own_services(self) -> Tuple[str, ...]:
+    def own_services(self) -> tuple[str, ...]:
         """The Compose services that a user's own app brings along."""
         return tuple(name for name in self.dependencies if name.startswith("own-"))
 
@@ -69,13 +69,13 @@ class Run:
         """Whether the service has failed, and is not loaded."""
         return (self.service_folder(service) / "failure.json").exists()
 
-    def on_lane(self, lane: int) -> "Run":
+    def on_lane(self, lane: int) -> Run:
         """The same run, on another pair of nodes."""
         first = self.project if self.lane == 1 else self.project.rpartition("-lane")[0]
         return replace(self, lane=lane, project=first if lane == 1 else f"{first}-lane{lane}")
 
 
-def open_run(name: str, root: Optional[Path] = None) -> Run:
+def open_run(name: str, root: Path | None = None) -> Run:
     """The run in results/NAME; Failure where it is none."""
     root = root or Path(os.environ.get("BENCH_ROOT") or ROOT)
     folder = root / "results" / name
@@ -87,6 +87,6 @@ def open_run(name: str, root: Optional[Path] = None) -> Run:
     return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))
 
 
-def _knobs(folder: Path) -> Dict[str, str]:
+def _knobs(folder: Path) -> dict[str, str]:
     pairs = (line.split("=", 1) for line in (text_of(folder / "knobs.env") or "").splitlines() if "=" in line)
-    return {name: value for name, value in pairs}
+    return dict(pairs)

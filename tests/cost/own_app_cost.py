@@ -36,7 +36,7 @@ def own_app_cost(argv: Sequence[str]) -> int:
 
 
 def quick_cost(argv: Sequence[str]) -> int:
-    """`quick RUN quick=BEGIN_NS,END_NS`: print how long it took; status 1 where that is missed, or a row has no rank."""
+    """`quick RUN quick=BEGIN_NS,END_NS`: print how long it took; status 1 where that is missed or a row unranked."""
     if len(argv) != 2:
         raise UserError("quick takes a run and an interval; see scripts/harness-cost.sh")
     rows = len(_ranks(Path(argv[0])))

@@ -1,8 +1,8 @@
 """Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py COMMAND...
 
-The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts when a command starts on
-it, by shfmt's syntax tree, and was executed when bash's trace (trace.bash) has that command. What runs after `set +x`
-is not seen. (kcov does the same, but prints parts of commands of several lines among the tests' own output.)
+The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts when a command
+starts on it, by shfmt's syntax tree, and was executed when bash's trace (trace.bash) has that command. What runs after
+`set +x` is not seen. (kcov does the same, but prints parts of commands of several lines among the tests' own output.)
 """
 
 from __future__ import annotations
