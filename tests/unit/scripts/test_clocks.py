@@ -36,7 +36,10 @@ def lines_of(path: Path) -> list[str]:
 
 def test_the_time_of_day_is_no_stopwatch() -> None:
     files = [
-        path for folder in ("scripts", "loadgen", "bench", "driver") for path in (ROOT / folder).rglob("*") if path.is_file()
+        path
+        for folder in ("scripts", "loadgen", "bench", "driver")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
     ]
     files = [path for path in files if path.suffix in (".sh", ".bash", ".py")]
     found = {
