@@ -10,27 +10,17 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
 	make_run a-run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
 rates = [3000, 4000]'
-	sed -i 's/^docker=/DEPENDENCIES=(loadgen postgres upstream) &/' loop
 	cat >docker <<-'EOS'
 		#!/usr/bin/env bash
 		cd "$FAKE" || exit
-		is_dead() { grep -qsx "$1" killed; }
 		if [[ ! -e killed && $* == *"$KILLS_AT"* ]]; then
-			printf '%s\n' $KILLS >killed
+			touch killed
+			printf '%s\n' $KILLS >dead
 			[[ ! $FAILS ]] || exit "$FAILS"
 		fi
 		case $* in
-		inspect*compose.service*'{{.State.Running}} bench-a-run-loadgen-1 '*)
-			for name in loadgen postgres upstream; do ! is_dead "$name" && echo "$name true" || echo "$name false"; done
-			exit
-			;;
-		inspect*'{{.State.Running}} bench-a-run-loadgen-1') ! is_dead loadgen && echo true || echo false; exit ;;
-		exec*/ready) ! is_dead postgres; exit ;;
-		compose*' up --detach --no-build '*) echo started >killed ;;
-		run*'python3 -m bench '*)
-			while [[ $1 != bench/loadgen ]]; do shift; done
-			PYTHONPATH=$PROJECT exec "${@:2}"
-			;;
+		exec*/ready) ! grep -qsx postgres dead; exit ;;
+		compose*' up --detach --no-build '*) rm -f dead ;;
 		esac
 		exec "$PROJECT/tests/support/fake_docker" "$@"
 	EOS
@@ -40,7 +30,7 @@ rates = [3000, 4000]'
 setup() {
 	cp -r "$BATS_FILE_TMPDIR/." "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR" || return
-	export FAKE=$PWD BENCH_DOCKER=$PWD/docker KILLS_AT=nothing KILLS='' FAILS=''
+	export FAKE=$PWD BENCH_DOCKER=$PWD/docker NOFILE=1024 KILLS_AT=nothing KILLS='' FAILS=''
 }
 
 loads() { grep -c 'measure run' calls; }

@@ -26,14 +26,13 @@ made_run() {
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	# As of the run's settings.
-	export FAKE=$PWD SEED=1 SERVER_CPUS=0 LOADGEN_CPUS=1 NOFILE=1024 BENCH_USER=1:1
+	export FAKE=$PWD SEED=1 SERVER_CPUS=0 LOADGEN_CPUS=1 NOFILE=1024
 }
 
-# use_run KIND: that one, whose loop knows the server.
+# use_run KIND: that one.
 use_run() {
 	cp -r "$BATS_FILE_TMPDIR/$1/." .
 	echo services: >results/a-run/compose.yml
-	sed -i "s|^trap_errors|TARGET_OF=([$NAME]=http://127.0.0.1:8000)\n&|" loop
 }
 
 # started: how each load generator in the host's network was started.
@@ -59,7 +58,7 @@ exec bench-a-run-loadgen-1 loadgen/measure run' ]]
 	use_run alone
 	run -0 bash loop
 	for option in --network\ host --read-only --cap-drop\ ALL --security-opt\ no-new-privileges --pids-limit\ 4096 --memory\ 2g \
-		--ulimit\ nofile=1024 --cpuset-cpus\ 1 --user\ 1:1 --volume\ "$PROJECT:/bench:ro" --init; do
+		--ulimit\ nofile=1024 --cpuset-cpus\ 1 --user\ "$(id -u):$(id -g)" --volume\ "$PWD:/bench:ro" --init; do
 		[[ " $(started) " == *" $option "* ]] || { echo "$option" && false; }
 	done
 	local limits
