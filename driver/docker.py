@@ -7,8 +7,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,8 @@ from typing import IO, Any
 LOCK = 9
 """The open file of the run's writer: all that a run starts inherits it (driver/hold.py)."""
 TIMEOUT_S = 600.0
+KEPT = 65536
+"""So many bytes of what a command has said in the end are told."""
 CONFINED = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "4096"),
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
@@ -76,14 +78,16 @@ def docker(
     timeout: float = TIMEOUT_S,
     stdin: bytes | IO[bytes] | None = None,
     log: Path | None = None,
+    end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
     """One command; DockerError where it fails (unless `check` is false) or takes longer than `timeout`, in s.
 
-    An exception that comes meanwhile, a signal's too, ends it. `log` gets all that it says, in place of `Done`. `env`
-    takes the place of the environment.
+    An exception that comes meanwhile, a signal's too, ends it. `log` gets all that it says, in place of `Done`; with
+    `end_alone` the last KEPT bytes of it, for who may say anything. `env` takes the place of the environment.
     """
-    return run([client(), *reach(context), *words], check=check, timeout=timeout, stdin=stdin, log=log, env=env)
+    argv = [client(), *reach(context), *words]
+    return run(argv, check=check, timeout=timeout, stdin=stdin, log=log, end_alone=end_alone, env=env)
 
 
 def answers() -> bool:
@@ -100,6 +104,7 @@ def run(
     timeout: float = TIMEOUT_S,
     stdin: bytes | IO[bytes] | None = None,
     log: Path | None = None,
+    end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
     """As `docker`, for any command."""
@@ -110,14 +115,24 @@ def run(
     if log is None:
         return _ended(argv, spawn(argv, stdin=source, stdout=pipe, stderr=pipe, env=environ), data, timeout, check)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as file:
+    with log.open("wb") as file, _last_bytes(file) if end_alone else nullcontext(file) as said:
         done = _ended(
-            argv, spawn(argv, stdin=source, stdout=file, stderr=file, env=environ), data, timeout, check=False
+            argv, spawn(argv, stdin=source, stdout=said, stderr=said, env=environ), data, timeout, check=False
         )
-    done = Done(done.status, log.read_text(errors="replace")[-65536:], "")
+    done = Done(done.status, log.read_text(errors="replace")[-KEPT:], "")
     if check and done.status:
         raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
     return done
+
+
+@contextmanager
+def _last_bytes(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Of what is written here, the end alone gets into the file."""
+    tail = spawn(["tail", "--bytes", str(KEPT)], stdin=subprocess.PIPE, stdout=file)
+    try:
+        yield tail.stdin  # type: ignore[misc] # it has one
+    finally:
+        tail.communicate()
 
 
 def _ended(

@@ -10,13 +10,11 @@ from driver.compose import run_compose
 from driver.docker import DockerError, docker
 from driver.engine import Engine
 from driver.failure import USER, Failure, say
-from driver.files import last_line, save, text_of
+from driver.files import last_line
 from driver.messages import OwnApp
 from driver.own_answers import record_answers, refuse
 from driver.run import Run
 
-KEPT = 65536
-"""So much of what a command says is kept."""
 BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export PYTHONPATH && "
 
 
@@ -81,11 +79,10 @@ def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, se
     name = f"{run.project}-once"
     options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
     try:
-        return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log).status
+        return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log, end_alone=True).status
     except DockerError as error:
         last = last_line(log)[:300]
         said = f"; its last words: {last}" if last else ""
         raise Failure(USER, f"{what}: not done after {seconds} s{said}") from error
     finally:
         docker("rm", "--force", "--volumes", name, check=False)
-        save(log, (text_of(log) or "")[-KEPT:])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from driver import files
+from driver.docker import KEPT, run
 from driver.files import last_line, save, text_of
 
 
@@ -29,3 +30,9 @@ def test_a_file_that_is_not_there_has_no_text_and_no_last_line(tmp_path: Path) -
     assert (text_of(tmp_path / "none"), last_line(tmp_path / "none")) == (None, "")
     save(tmp_path / "log", "first\nlast words\n \n")
     assert last_line(tmp_path / "log") == "last words"
+
+
+def test_of_a_command_that_may_say_anything_the_end_alone_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(["sh", "-c", "yes | head -c 300000; echo its last words; exit 3"], check=False, log=log, end_alone=True)
+    assert (done.status, done.last_line, log.stat().st_size) == (3, "its last words", KEPT)
