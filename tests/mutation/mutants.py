@@ -141,7 +141,7 @@ MUTANTS = (
         "driver/measure.py",
         "        self.engine.stop(self.step.services)\n",
         "",
-        ("tests/unit/driver/test_measure.py",),
+        ("tests/unit/driver/test_steps_made.py",),
     ),
     Mutant(
         "a run does not end when its time is up",

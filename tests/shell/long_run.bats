@@ -28,13 +28,16 @@ setup() {
 
 @test "the processes of matrix.sh are sampled under its name, and no other bash is" {
 	mkdir scripts
-	printf '%s\n' '#!/usr/bin/env bash' 'sleep 3; :' | tee scripts/matrix.sh >scripts/other.sh
+	printf '%s\n' '#!/usr/bin/env bash' 'sleep 8; :' | tee scripts/matrix.sh >scripts/other.sh
 	chmod +x scripts/*.sh
 	scripts/matrix.sh 3>&- &
 	local pid=$!
 	scripts/other.sh 3>&- &
-	sleep 0.5
-	run name_scripts
+	for _ in {1..50}; do
+		run name_scripts
+		[[ ! $output ]] || break
+		sleep 0.1
+	done
 	kill "$pid" "$!"
 	[[ $output == "$pid (matrix.sh) "* && ${#lines[@]} == 1 ]]
 }

@@ -389,7 +389,6 @@ def test_a_connection_without_a_request_is_not_waited_for(
     runner = Runner("a", tool(tmp_path / "a", client_of(listener)), peer, quiet_s=60.0, seconds=0.5)
     taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
-    assert taken.drain_ns < 0.05e9
 
 
 def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
@@ -468,7 +467,6 @@ def test_a_worker_that_reads_from_a_connection_without_a_request_is_not_waited_f
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, one_quiet_s=0.05, seconds=0.5)
     taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
-    assert taken.drain_ns < 0.05e9
 
 
 def test_a_service_that_never_answers_is_given_up(
