@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
@@ -112,7 +113,8 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
 def _environment(run: Run, note: str) -> dict[str, str]:
     """What all that is started has to know of the run."""
     known = {} if is_composed() else kind.environment()
-    held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note}
+    # Not by a wrapper of that name, such as pyenv's, which takes longer than Python itself.
+    held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note, "BENCH_PYTHON": sys.executable}
     return {**os.environ, **run.settings, **known, **held}
 
 

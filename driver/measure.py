@@ -15,7 +15,6 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from driver.clients import load_by_clients, merge_clients
 from driver.docker import DockerError
 from driver.engine import Engine, Started, State
 from driver.engines import engine_of
@@ -164,6 +163,8 @@ class _Alone(_Made):
     def load(self) -> None:
         with self.sampling(self.engine, self.service, self.folder):
             if self.step.clients:
+                from driver.clients import load_by_clients
+
                 self.statuses["run"] = load_by_clients(self.engine, self.step)
             else:
                 self.in_loadgen("run", "run.txt", "loadgen/measure", "run")
@@ -177,6 +178,8 @@ class _Alone(_Made):
 
     def at_the_end(self) -> dict[str, Any]:
         if self.step.clients and self.statuses.get("run") == 0:
+            from driver.clients import merge_clients
+
             self.statuses["run"] = merge_clients(self.engine, self.step)
         loaded_ns, alive = time_ns(), self.engine.is_running(self.service)
         if any(self.statuses.values()) or not alive:

@@ -18,11 +18,14 @@ run=$1 seconds=${2-${MAX_TIME_S:-}}
 limit=(${seconds:+--max-time "$seconds"})
 cd "$root"
 
+# Called between any two windows, hence without what Python looks for beside its own library.
+python=("${BENCH_PYTHON:-python3}" -S -m driver)
+
 # What fails says why itself.
-driver() { python3 -m driver "$@" || exit; }
+driver() { "${python[@]}" "$@" || exit; }
 
 # next_step: false where there is none: it is all measured (3), or the time is up (4).
-next_step() { python3 -m driver next "$run" "${limit[@]}" || { ended=$? && return 1; }; }
+next_step() { "${python[@]}" next "$run" "${limit[@]}" || { ended=$? && return 1; }; }
 ended=''
 
 say "results/$run"

@@ -18,8 +18,8 @@ from bench.drive.progress import Screen
 from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
 from bench.drive.waves import next_wave
+from bench.run import spoiled
 from bench.run.reader import Run, read_run
-from bench.run.spoiled import LOST
 
 STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.json has the next step; nothing is left to measure; the time is up."""
@@ -71,8 +71,10 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
     if lost := run_state.record_finished(folder, step, at):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
-        return run_state.set_aside(folder, step, state, LOST)
-    if step.mode in ("solo", "null") and step.seconds <= state.retry_s and (noise := journal.noise(source, step)):
+        return run_state.set_aside(folder, step, state, spoiled.LOST)
+    again = step.mode in ("solo", "null") and step.seconds <= state.retry_s
+    again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
+    if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")
         return run_state.set_aside(folder, step, state)

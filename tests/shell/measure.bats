@@ -9,9 +9,9 @@ setup() {
 	# Each verb ends with the next status of its file, and with 0 where there is none.
 	cat >bin/python3 <<-EOS
 		#!/usr/bin/env bash
-		echo "\${*:3}" >>"$PWD/calls"
+		echo "\${*:4}" >>"$PWD/calls"
 		status=0
-		[[ ! -s $PWD/\$3 ]] || { status=\$(sed -n 1p "$PWD/\$3") && sed -i 1d "$PWD/\$3"; }
+		[[ ! -s $PWD/\$4 ]] || { status=\$(sed -n 1p "$PWD/\$4") && sed -i 1d "$PWD/\$4"; }
 		exit "\$status"
 	EOS
 	chmod +x bin/python3

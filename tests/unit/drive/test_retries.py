@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, finish, solo, step_id
+from loop_runs import ask, finish, null, solo, step_id
 from make_run import write_measurement, write_run
 
 from bench.run.reader import read_run
@@ -86,3 +86,22 @@ def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys:
     finish(folder, [one], [3000], statuses={"run": 12})
     assert ask(folder, capsys, 10)[0] == 3
     assert json.loads((folder / one["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"
+
+
+def test_the_null_server_has_one_more_try(tmp_path: Path, capsys: Capture) -> None:
+    """Its limit is low by what the noise took, and no more; there is time for two."""
+    others = (solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in (2, 3, 4))
+    lines = [null(1), *others]
+    folder = write_run(tmp_path, lines)
+    ask(folder, capsys, 0, "--begin")
+    tried = []
+    for now in range(1, 6):
+        number = step_id(folder)
+        tried.append(number)
+        line = next(line for line in lines if line["id"] == number)
+        if line["service"] == "null":
+            spoil(folder, line)
+        else:
+            finish(folder, [line], [3000])
+        status, _ = ask(folder, capsys, now)
+    assert (status, tried.count(lines[0]["id"]), len(tried)) == (3, 2, 5)
