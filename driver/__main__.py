@@ -12,7 +12,7 @@ import traceback
 from importlib import import_module
 
 from driver.docker import DockerError, answers
-from driver.engines import is_composed
+from driver.engines.choose import is_composed
 from driver.failure import (
     INTERRUPTED,
     NOTE,
@@ -28,18 +28,18 @@ from driver.failure import (
 from driver.messages import MessageError
 
 VERBS = {
-    "hold": "driver.hold",
-    "build": "driver.build",
-    "begin": "driver.begin",
-    "verify": "driver.verify",
-    "next": "driver.loop",
-    "measure": "driver.measure",
-    "profile": "driver.profile",
-    "report": "driver.report",
-    "sockets": "driver.sockets",
-    "machines": "driver.contexts",
-    "swarm": "driver.swarm",
-    "clean": "driver.clean",
+    "hold": "driver.lifecycle.hold",
+    "build": "driver.services.build",
+    "begin": "driver.lifecycle.begin",
+    "verify": "driver.services.verify",
+    "next": "driver.steps.next",
+    "measure": "driver.steps.measure",
+    "profile": "driver.steps.profile",
+    "report": "driver.lifecycle.report",
+    "sockets": "driver.services.sockets",
+    "machines": "driver.machines.contexts",
+    "swarm": "driver.machines.swarm",
+    "clean": "driver.cleanup.clean",
 }
 """The module of each verb has `main(argv) -> int`, where argv begins with the run's name, but for the last three."""
 
@@ -80,7 +80,7 @@ def _told(error: Exception) -> tuple[int, str]:
 
 
 def _gone() -> str:
-    from driver.local import GONE
+    from driver.engines.local import GONE
 
     return GONE
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from driver import kind
 from driver.docker import CONFINED, Done, docker
+from driver.engines import kind
 from driver.failure import USER, Failure
 from driver.files import save, text_of
 from driver.run import Run

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 LOCK = 9
-"""The open file of the run's writer: all that a run starts inherits it (driver/hold.py)."""
+"""The open file of the run's writer: all that a run starts inherits it (driver/lifecycle/hold.py)."""
 TIMEOUT_S = 600.0
 KEPT = 65536
 """So many bytes of what a command has said in the end are told."""

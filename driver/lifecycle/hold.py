@@ -1,0 +1,129 @@
+"""A run is held by one process, which starts all that is done with it and waits: it is the only writer, and however it
+ends, nothing of the run is left.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from driver.cleanup.leftovers import remove_left, remove_run
+from driver.compose import need_compose
+from driver.docker import spawn
+from driver.engines import kind
+from driver.engines.choose import is_composed
+from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
+from driver.lifecycle.guard import Guard
+from driver.lifecycle.room import need_room
+from driver.lifecycle.writer import become_writer, end_writers
+from driver.machines.node import several
+from driver.run import Run, open_run
+
+HELD = "BENCH_HELD"
+"""In the environment of all that is started: the folder of the run."""
+ENDS_S = 2.0
+"""So long what was started may take to end when it is told to."""
+
+
+def main(argv: list[str]) -> int:
+    """`hold RUN [--swarm] [--resume] -- COMMAND...`: the command's status, or 130 where a signal has ended it."""
+    parser = ArgumentParser(prog="hold")
+    parser.add_argument("run")
+    parser.add_argument("--swarm", action="store_true")
+    parser.add_argument("--resume", action="store_true")
+    place = argv.index("--")
+    options, command = parser.parse_args(argv[:place]), argv[place + 1 :]
+    run = open_run(options.run)
+    need_room(run, USER)
+    kept = f"what is measured is kept in results/{run.name}"
+    if is_composed():
+        become_writer(run, f"@{os.uname().nodename}")
+        return hold(run, command, kept)
+    become_writer(run)
+    plan = run.folder / "plan.jsonl"
+    note = f"{kept}; scripts/matrix.sh --resume {run.name} goes on" if plan.exists() and plan.stat().st_size else ""
+    return hold(run, command, note, partial(_begin, run, options.swarm, options.resume))
+
+
+def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] | None = None) -> int:
+    """The status of the command. `note`: how to go on, where it fails. `begin` comes first; without it there are no
+    containers of the run's own.
+    """
+
+    def clean() -> None:
+        end_writers(run)
+        if begin:
+            remove_run(run)
+            # And what the engine was still creating for a client that was killed.
+            remove_left(run)
+
+    guard = Guard(clean)
+    status, interrupted = INTERRUPTED, False
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        if begin:
+            begin()
+        # Nobody types into it.
+        child = spawn(command, stdin=subprocess.DEVNULL, env=_environment(run, note))
+        status = child.wait()
+    except Interrupted:
+        interrupted = True
+    finally:
+        ignore_signals()
+        if child and child.poll() is None:
+            _end(child)
+        end_writers(run, but=[guard.pid])
+        if interrupted:
+            go_on_with_line()
+            end_line()
+            warn("; ".join(filter(None, ["interrupted", note])))
+        if begin:
+            remove_run(run)
+        guard.dismiss()
+    return status if status >= 0 else 128 - status
+
+
+def _begin(run: Run, swarm: bool, resume: bool) -> None:
+    """Chooses where the run is, and saves all that it starts, as Compose has resolved it. One that goes on loses what a
+    killed call has left.
+    """
+    kind.kinds()
+    machines = several(run)
+    if machines == "contexts":
+        from driver.machines.contexts import need_machines
+
+        need_machines(run, resume)
+    elif machines or swarm:
+        from driver.machines.setup import choose_nodes
+
+        choose_nodes(run, resume)
+    else:
+        need_compose(run)
+    if resume:
+        remove_left(run)
+
+
+def _environment(run: Run, note: str) -> dict[str, str]:
+    """What all that is started has to know of the run."""
+    known = {} if is_composed() else kind.environment()
+    held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note}
+    return {**os.environ, **run.settings, **known, **held}
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """All of its process group is told to end, and killed when it has not."""
+    until = time.monotonic() + ENDS_S
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+        while time.monotonic() < until:
+            child.poll()
+            os.killpg(child.pid, 0)
+            time.sleep(0.02)
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

@@ -1,0 +1,49 @@
+"""Images straight from this machine's engine to another one."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from driver.docker import client, docker, end, spawn
+from driver.failure import RUN, Failure
+from driver.machines.swarm_nodes import answer
+
+HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
+"""What every run needs."""
+SAME_IMAGE = (
+    "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
+    "{{.Config.User}} {{.Config.WorkingDir}}"
+)
+"""What two engines have to agree in for it to be one image."""
+TRANSFER_S = 6 * 3600.0
+
+
+def has_image(context: str, image: str, reference: str) -> bool:
+    """Whether what this engine has as `reference` is the image that is here."""
+    here = answer("image", "inspect", "--format", SAME_IMAGE, image, context="")
+    return here is not None and here == _image_there(context, reference)
+
+
+def copy_images(context: str, images: Sequence[str]) -> None:
+    """Those that the engine lacks, in one stream from here."""
+    lacks = [image for image in images if not has_image(context, image, image)]
+    if not lacks:
+        return
+    saving = spawn([client(), "save", *lacks], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        docker("load", "--quiet", context=context, stdin=saving.stdout, timeout=TRANSFER_S)
+    finally:
+        end(saving)
+    for image in lacks:
+        need_same(context, image, image)
+
+
+def need_same(context: str, image: str, reference: str) -> None:
+    """Failure where the engine has another image than the one that is here."""
+    if not has_image(context, image, reference):
+        raise Failure(RUN, f"context {context} gets another {image} than the one that is here")
+
+
+def _image_there(context: str, reference: str) -> str | None:
+    return answer("image", "inspect", "--format", SAME_IMAGE, reference, context=context, timeout=60)
