@@ -66,7 +66,6 @@ class LocalDocker:
     def start(
         self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
     ) -> Started:
-        """As Engine has it."""
         ours = self._ours(services)
         targets = [name for name in services if name not in ours]
         up = self._fresh(ours, loadgens, any_cpu) if ours else []
@@ -148,24 +147,21 @@ class LocalDocker:
         return self._pids.get(service, 0)
 
     def pin(self, services: Sequence[str]) -> None:
-        """As Engine has it; nothing where the engine can pin no container."""
+        """Does nothing where the engine ignores CPU sets."""
         if "no-cpuset" in kind.kinds():
             return
         cpus = self.run.setting("SERVER_CPUS")
         self._each_context(self._ours(services), "update", "--cpuset-cpus", cpus, check=True)
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        """As Engine has it."""
         found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
         return {**found, **{name: State(running=True) for name in services if self.is_target(name)}}
 
     def is_running(self, service: str) -> bool:
-        """As Engine has it."""
         state = self.look([service]).get(service)
         return state is not None and state.running
 
     def state_lines(self, service: str, state: State | None = None) -> str:
-        """As Engine has it."""
         if self.is_target(service):
             return host_loadgen.STATE
         lines = self.counters_of(service, self.pid_of(service))
@@ -179,17 +175,14 @@ class LocalDocker:
         return counters.counters(pid, self._why_not())
 
     def limits(self, service: str) -> str:
-        """As Engine has it."""
         container, context = self.run.container(service), self.context_of(service)
         done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False)
         return done.out + ("null the container ended\n" if done.status else "")
 
     def file_memory(self, service: str) -> str:
-        """As Engine has it."""
         return counters.file_memory(self.pid_of(service), self._why_not())
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """As Engine has it."""
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
         return freezer.served(self.run.folder, freezer.Freezer(pids, self._pause))
 
@@ -199,15 +192,12 @@ class LocalDocker:
     def in_loadgen(
         self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
     ) -> Done:
-        """As Engine has it."""
         return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=timeout, check=False)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        """As Engine has it."""
         return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=86400, check=False)
 
     def log(self, service: str) -> str:
-        """As Engine has it."""
         if self.is_target(service):
             return ""
         with tempfile.TemporaryDirectory() as folder:
@@ -216,22 +206,18 @@ class LocalDocker:
             return docker(*words, context=context, log=Path(folder, "log"), check=False).out
 
     def start_log(self, service: str) -> Path:
-        """As Engine has it."""
         return self.run.service_folder(service) / "start.log"
 
     def stop(self, services: Sequence[str]) -> None:
-        """As Engine has it."""
         self._each_context(self._ours(services), "rm", "--force", "--volumes", check=False)
         if self._loadgen != LOADGEN or any(map(self.is_target, services)):
             self._from_host_network()
 
     def check(self, step_failed: bool = False) -> None:
-        """As Engine has it."""
         if step_failed and not answers():
             raise Failure(RUN, GONE)
 
     def address(self, service: str) -> str:
-        """As Engine has it."""
         return f"{service}:8080"
 
     def answers_at_home(self, service: str) -> bool:
@@ -240,7 +226,6 @@ class LocalDocker:
 
     @contextmanager
     def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
-        """As Engine has it."""
         self._to_host_network({name: one.address for name, one in self.facts(beside).items()})
         try:
             yield
@@ -256,19 +241,16 @@ class LocalDocker:
         self._loadgen = LOADGEN
 
     def save_provenance(self, service: str) -> None:
-        """As Engine has it."""
         provenance.save_provenance(self.run, service)
 
     def start_dependencies(self) -> None:
-        """As Engine has it."""
         dependencies.start(self)
 
     def revive(self) -> tuple[str, ...]:
-        """As Engine has it."""
         return dependencies.revive(self)
 
     def ended(self) -> tuple[str, ...]:
-        """As Engine has it. Where Docker does not answer, nothing is known."""
+        """Empty while Docker does not answer."""
         return tuple(name for name, one in self.look_at_dependencies().items() if not one.state.running)
 
     def know_dependencies(self) -> bool:

@@ -42,13 +42,12 @@ class Nodes(LocalDocker):
         self.nodes = nodes_of(run)
 
     def context_of(self, service: str) -> str:
-        """As LocalDocker has it."""
         return self.nodes[role_of(service)].context
 
     def start(
         self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
     ) -> Started:
-        """As Engine has it. Before anything is loaded, the counters have to be reached."""
+        """Before a load, checks that the counters can be read."""
         if loadgens:
             try:
                 need_readers(self.run)
@@ -58,67 +57,60 @@ class Nodes(LocalDocker):
         return super().start(services, loadgens=loadgens, any_cpu=any_cpu, host_network=host_network)
 
     def more_loadgens(self, count: int, log: Path) -> bool:
-        """As LocalDocker has it: each on its own machine."""
+        """Each on its own machine."""
         more = [self.nodes[f"{LOADGEN}-{number}"].context for number in range(2, count + 1)]
         return all(self.up_at(context, [LOADGEN], log, FRESH, ()) for context in more)
 
     def up_at(
         self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
     ) -> bool:
-        """As LocalDocker has it; again where a container found no manager, who has to help it into a swarm."""
+        """Tries once more: to join an overlay network, a container needs a manager that answers."""
         up = partial(super().up_at, context, services, log, words, files)
         return up() or (self.on_swarm and find_manager() is not None and up())
 
     def cgroup_of(self, service: str) -> str:
-        """As LocalDocker has it, and who reads it."""
+        """The folder, and the address of the reader that can see it."""
         role = role_of(service)
         return f"{read_at(self.run, self.nodes[role], 'below-root', self.pid_of(service))}\t{asked_at(self.run, role)}"
 
     def know_containers(self) -> None:
-        """As LocalDocker has it."""
         tell_readers(self.run, text_of(self.run.lane_folder / "containers.tsv") or "")
 
     def online_cpus(self) -> str:
-        """As LocalDocker has it."""
         return read_at(self.run, self.nodes["server"], "online-cpus")
 
     def look_at_dependencies(self) -> dict[str, Facts]:
-        """As LocalDocker has it. Counters are read where the containers are, hence always."""
+        """Counters are never unreadable here: a reader on each machine reads them."""
         found = super().look_at_dependencies()
         self._unreadable = ""
         return found
 
     def counters_of(self, service: str, pid: int) -> str:
-        """As LocalDocker has it."""
         apart = (text_of(self.run.lane_folder / APART) or "").strip()
         lines = read_at(self.run, self.nodes[role_of(service)], "counters", pid)
         return lines + (f"apart {apart}\n" if apart else "")
 
     def file_memory(self, service: str) -> str:
-        """As Engine has it."""
         return read_at(self.run, self.nodes[role_of(service)], "file-memory", self.pid_of(service))
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """As Engine has it. Several machines share no pipes."""
+        """None: the pipes do not reach another machine."""
         return nullcontext()
 
     def in_loadgen(
         self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
     ) -> Done:
-        """As Engine has it."""
         verifies = not self.on_swarm and "verify" in words
         return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder, timeout=timeout)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        """As Engine has it."""
         return self._far(LOADGEN, "" if number == 1 else f"-{number}").do(words, log=log, folder=folder)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """As Engine has it: the run's folder is here."""
+        """Always here, where the run's folder is."""
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
 
     def check(self, step_failed: bool = False) -> None:
-        """As Engine has it."""
         for role, node in self.nodes.items():
             # The others of several load generators may not have been started.
             asked: tuple[str, ...] = ("version", "--format", "true")
@@ -129,17 +121,16 @@ class Nodes(LocalDocker):
                 raise Failure(RUN, f"node {node.name} ({role}) is lost: what it was measuring is not recorded")
 
     def address(self, service: str) -> str:
-        """As Engine has it."""
         return read_addresses(self.run).get(service) or super().address(service)
 
     def answers_at_home(self, service: str) -> bool:
-        """As Engine has it, whatever it says. An overlay network loses a new container now and then."""
+        """With any status. An overlay network loses a new container now and then."""
         node = self.nodes["server"]
         asks = ("curl", "--silent", "--output", "/dev/null", "--max-time", "5", f"http://{service}:8080/")
         return answer("exec", reader(self.run, node), *asks, context=node.context) is not None
 
     def start_dependencies(self) -> None:
-        """As Engine has it; and finds out whether each of load generator and server has CPU time of its own."""
+        """Also notes whether load generator and server are on different kernels, so share no CPU time."""
         super().start_dependencies()
         words = ("exec", self.run.container(LOADGEN), "cat", "/proc/sys/kernel/random/boot_id")
         here = docker(*words, context=self.context_of(LOADGEN)).out.strip()
