@@ -1,4 +1,4 @@
-"""What this project has left on this machine: found by its labels, printed, removed (scripts/clean.sh)."""
+"""Lists and removes what this project has left on this machine (scripts/clean.sh), found by labels."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from driver.run import ROOT
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
 """The Compose project of a run (driver/run.py)."""
 LEFT_S = 86400
-"""What was touched since may be in use."""
+"""Seconds: a folder that was touched since may be in use."""
 
 
 @dataclass
 class Left:
-    """What no run needs, by id, and the projects of those that do need theirs."""
+    """Ids of what no run needs, and the Compose projects of runs under way."""
 
     containers: list[str] = field(default_factory=list)
     networks: list[str] = field(default_factory=list)
@@ -67,16 +67,14 @@ def main(argv: list[str]) -> int:
     remove_all(root, left, images, folders, trees)
     if options.build_cache:
         docker("builder", "prune", "--all", "--force", check=False)
-    # Where the engine's disk is this machine's.
+    # Unknown if the engine's disk is another machine's.
     if before:
         print(f"free on the engine's disk: {before} before, {_free(place)} now")
     return 0
 
 
 def is_ours(project: str, folder: str = "") -> bool:
-    """Whether a Compose project is a run, or `docker-compose up` in a clone of this project. Anyone's folder may be
-    called bench.
-    """
+    """Whether a Compose project is a run, or `docker-compose up` in a clone; other folders are called bench too."""
     return bool(RUN.fullmatch(project)) or (
         project == "bench" and bool(folder) and Path(folder, "services/matrix.toml").is_file()
     )
@@ -91,7 +89,7 @@ def find_left() -> Left:
             up.add(project)
     left.containers = [container for container, _, project, _ in ours if project not in up]
     left.under_way = sorted(up)
-    # Those in which Python works for a script.
+    # The tools' containers, which have no Compose project.
     words = ("--format", "{{.ID}} {{.State}}", "--filter", "label=bench.run")
     for container, state in (line.split() for line in docker("ps", "--all", *words).out.splitlines()):
         if state == "running":
@@ -108,21 +106,21 @@ def find_left() -> Left:
 
 
 def find_folders(root: Path) -> list[Path]:
-    """What a killed script has left, untouched for a day."""
+    """Temporary folders of killed scripts, untouched for a day."""
     results = root / "results"
     found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
     return sorted(filter(_is_left, [*found, *results.glob("published/.??????")]))
 
 
 def find_trees(root: Path) -> list[Path]:
-    """The worktrees that scripts/branches.sh makes, left the same way."""
+    """Worktrees of killed scripts (scripts/branches.sh), untouched for a day."""
     listed = run(["git", "-C", str(root), "worktree", "list", "--porcelain"], check=False).out.splitlines()
     paths = [Path(line[len("worktree ") :]) for line in listed if re.search(r"/tmp\..{10}/tree$", line)]
     return list(filter(_is_left, paths))
 
 
 def remove_all(root: Path, left: Left, images: Images, folders: list[Path], trees: list[Path]) -> None:
-    """What was printed; what the engine refuses it says itself."""
+    """Removes all of these; prints what the engine refuses."""
     asked = (("rm", "--force", "--volumes"), left.containers), (("network", "rm"), left.networks)
     said = ""
     for words, names in (*asked, (("volume", "rm"), left.volumes)):
@@ -136,7 +134,7 @@ def remove_all(root: Path, left: Left, images: Images, folders: list[Path], tree
 
 
 def size_words(size: float) -> str:
-    """Bytes, as people say them."""
+    """Bytes with a unit."""
     unit = ""
     for larger in "KMGT":
         if size < 1000:
@@ -146,14 +144,14 @@ def size_words(size: float) -> str:
 
 
 def _list(*command: str, fields: str) -> Iterator[list[str]]:
-    """What Docker lists of all that has a project: these fields, and labels, which have a dot in their names."""
+    """Lists objects with a Compose project; `fields` with a dot are labels."""
     asked = [f'{{{{.Label "{word}"}}}}' if "." in word else f"{{{{.{word}}}}}" for word in fields.split()]
     lines = docker(*command, "--format", "\t".join(asked), "--filter", f"label={PROJECT}").out.splitlines()
     return (line.split("\t") for line in lines)
 
 
 def _free(place: str) -> str:
-    """So much is free there; empty where there is no such place."""
+    """Free space there; empty if the path does not exist."""
     with suppress(OSError):
         return size_words(shutil.disk_usage(place).free)
     return ""

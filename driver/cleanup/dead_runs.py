@@ -1,4 +1,4 @@
-"""Runs that ended without taking their containers and networks away."""
+"""Finds and removes runs that ended without cleaning up."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from driver.failure import say
 PROJECT = "com.docker.compose.project"
 FOLDER = f"{PROJECT}.working_dir"
 BEGINS_S = 10
-"""A network that is younger may belong to a run that is just starting."""
+"""Seconds: a younger network may belong to a run that is starting."""
 
 
 def remove_dead_runs() -> bool:
-    """What a reboot, a killed daemon or a kill of all of a run's processes leaves, and `docker-compose up bench` at its
-    end: runs that nobody measures, or none of whose containers is up any more. Their network keeps the subnet. False
-    where Docker fails.
+    """Removes runs that no process measures or that have no running container; False if Docker fails.
+
+    A reboot, a killed daemon and `docker-compose up bench` leave such runs, whose networks occupy the subnet.
     """
     wanted = ("--filter", "label=com.docker.compose.network=bench")
     try:
@@ -37,7 +37,7 @@ def remove_dead_runs() -> bool:
 
 
 def is_abandoned(containers: Sequence[str]) -> bool:
-    """Whether nobody measures the run that they are of: nobody holds its writer's lock, or its folder was removed."""
+    """Whether no process measures the run of these containers: its lock is free, or its folder is gone."""
     label = f'{{{{index .Config.Labels "{FOLDER}"}}}}'
     folder = docker("inspect", "--format", label, containers[0]).out.strip()
     if not folder:
@@ -51,7 +51,7 @@ def is_abandoned(containers: Sequence[str]) -> bool:
 
 
 def is_locked(file: Path) -> bool:
-    """Whether somebody holds the lock of this file."""
+    """Whether a process holds the lock of this file."""
     with file.open("rb") as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,17 +61,17 @@ def is_locked(file: Path) -> bool:
 
 
 def _begins(made: str) -> bool:
-    """One of the future was made before the clock was set back."""
+    """Whether a network is young. One from the future is old too: the clock has been set back since."""
     return abs(time.time() - (time_ns(made) or 0) / 1e9) <= BEGINS_S
 
 
 def _is_dead(name: str) -> bool:
-    # Only what Compose started: any other container has the labels of its image, and Compose built some of those.
+    # FOLDER is set on containers that Compose started; PROJECT alone may come from an image that Compose built.
     up = docker("ps", "--quiet", "--filter", f"label={PROJECT}={name}", "--filter", f"label={FOLDER}").out.split()
     return not up or is_abandoned(up)
 
 
 def _bench_has_ended(folder: str) -> bool:
-    """Whether `docker-compose up bench` in this clone has, which leaves its services up."""
+    """Whether `docker-compose up bench` in this clone has ended, which leaves its services up."""
     wanted = ("--filter", "label=com.docker.compose.service=bench", "--filter", f"label={FOLDER}={folder}")
     return docker("ps", "--all", "--format", "{{.State}}", *wanted).out.strip() == "exited"

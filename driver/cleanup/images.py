@@ -1,4 +1,4 @@
-"""The images of this project on this machine, by kind, and their removal."""
+"""Finds and removes this project's images."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ LABELS = {
     "built": ("bench.base.made", "com.docker.compose.project=bench"),
     "composed": ("com.docker.compose.project",),
 }
-"""What each word says of an image that has all of these."""
+"""A short word for each set of labels; an image has the word if it has all labels."""
 KINDS = ("replaced", "service", "harness", "base", "kept", "resumable", "other")
-"""kept: ours, but not asked for; resumable: what an interrupted run goes on with; other: not ours, as far as labels
-tell.
-"""
+"""kept: ours, but not selected for removal; resumable: an interrupted run needs it; other: not ours by its labels."""
 
 Images = dict[str, list[tuple[str, str]]]
-"""By kind, references and sizes (what no other image shares, in Docker's units)."""
+"""References and unshared sizes (in Docker's units), by kind."""
 
 
 def find_images(root: Path, days: int = 0) -> Images:
-    """All of them; those of services that were built less than so many days ago are kept."""
+    """All images by kind. Images of services are `kept` if they are younger than `days`."""
     labels = {word: _with_labels(wanted) for word, wanted in LABELS.items()}
     resumable = _resumable(root)
     before = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - days * 86400))
@@ -51,8 +49,10 @@ def find_images(root: Path, days: int = 0) -> Images:
 
 
 def kind_of(reference: str, labels: set[str]) -> str:
-    """Labels are inherited from a base image, so that a name has to be ours too; what has no name is ours if it was
-    built with our label, or on a local base for the project bench.
+    """The kind of an image.
+
+    Labels are inherited from base images, so the name has to be ours too. A nameless image is ours if it has our own
+    label, or was built on a local base for the project bench.
     """
     composed = re.match(r"bench-.{8}-.{6}-.*-own-", reference)
     rules = (
@@ -69,14 +69,14 @@ def kind_of(reference: str, labels: set[str]) -> str:
 
 
 def spare(images: Images, *kinds: str) -> None:
-    """They are kept."""
+    """Moves images of these kinds to `kept`."""
     for kind in kinds:
         images["kept"] += images[kind]
         images[kind] = []
 
 
 def count(words: str, sizes: Iterable[str]) -> str:
-    """A line that says how many, and how much no other image shares."""
+    """A line with their number and unshared size."""
     found = [re.fullmatch(r"([0-9.]+)([kMGT]?B)", size) for size in sizes]
     known = [float(size[1]) * UNITS[size[2]] for size in found if size]
     if len(known) < len(found):
@@ -85,7 +85,7 @@ def count(words: str, sizes: Iterable[str]) -> str:
 
 
 def images_lines(images: Images) -> list[str]:
-    """What is said of them."""
+    """The summary for the user."""
 
     def line(words: str, *kinds: str) -> str:
         return count(words, [size for kind in kinds for _, size in images[kind]])
@@ -104,7 +104,7 @@ def images_lines(images: Images) -> list[str]:
 
 
 def remove_images(images: Images) -> str:
-    """By name where they have one, which leaves another's name of the same image. What is said of those that stay."""
+    """Removes them by name, so that other names of the same image stay; returns the engine's error messages."""
     names = [name for kind in ("replaced", "service", "harness", "base") for name, _ in images[kind]]
     parts = [names[begin : begin + AT_ONCE] for begin in range(0, len(names), AT_ONCE)]
     return "".join(docker("image", "rm", *part, check=False).err for part in parts)
@@ -116,6 +116,6 @@ def _with_labels(labels: Iterable[str]) -> set[str]:
 
 
 def _resumable(root: Path) -> set[str]:
-    """The images with which runs began that have no report yet."""
+    """Images of runs that have no report yet."""
     files = (root / "results").glob("*/raw/services/*/image.id")
     return {(text_of(file) or "").strip() for file in files if not (file.parents[3] / "report.md").exists()}

@@ -1,4 +1,4 @@
-"""What a run has with Docker besides its images: taken away at its end, and before it goes on."""
+"""Removes a run's containers, volumes and networks: at its end, and before it is resumed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ DOWN = ("--profile", "*", "down", "--timeout", "0", "--volumes", "--remove-orpha
 
 
 def remove_run(run: Run) -> None:
-    """Its containers, volumes, networks and images of its own. Compose leaves a network that is still in use, and says
-    so with status 0: what the engine was still starting for a client that was killed has appeared by the next try.
+    """Removes containers, volumes, networks and images that are only this run's.
+
+    It takes several tries: Compose leaves a network in use, with status 0, and the engine may still be starting
+    containers for a client that was killed.
     """
-    # What Docker refuses is left, and said; without an engine nothing can be.
+    # Without an engine there is nothing to do; what it refuses is reported below.
     with suppress(DockerError):
         _remove_run(run)
 
 
 def remove_left(run: Run) -> None:
-    """What no script is there any more to remove: all of this, and the containers in which Python works for the run."""
+    """Removes what a killed call has left, including the tools' containers."""
     with suppress(DockerError):
         left = _left_of_run(run)
         if left is None:
@@ -67,7 +69,7 @@ def _remove_run(run: Run) -> None:
 
 
 def _left_of_run(run: Run) -> list[str] | None:
-    """Its containers and networks, by id; None where Docker does not say."""
+    """Ids of its containers and networks; None if Docker fails."""
     found = [
         docker(*words, "--quiet", "--filter", f"{PROJECT}{run.project}", check=False)
         for words in (("ps", "--all"), ("network", "ls"))

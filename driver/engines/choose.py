@@ -1,4 +1,4 @@
-"""Which engine a run is on."""
+"""Chooses the engine of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_composed() -> bool:
 
 
 def engine_of(run: Run) -> Engine:
-    """A script says so itself; a run on several machines has a file that names them."""
+    """The environment says whether this is `docker-compose up bench`; a run on several machines has a file of them."""
     if is_composed():
         from driver.engines.composed import Composed
 

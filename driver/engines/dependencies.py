@@ -1,4 +1,4 @@
-"""What runs for as long as the run does: database, upstream, load generator, and what a user's own app brings along."""
+"""Services that run as long as the run: database, upstream, load generator, and those of a user's own app."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRIES, WAIT_S = 100, 0.1
 
 
 def start(engine: LocalDocker) -> None:
-    """For the length of the run; it returns once the database has its first rows. Failure where they do not start."""
+    """Starts them and waits for the database's rows; Failure if they do not start."""
     run, log = engine.run, engine.run.lane_folder / "start.log"
     if not _up(engine) and not _up_without_dead_runs(engine):
         taken = subnet_taken(run)
@@ -34,7 +34,7 @@ def start(engine: LocalDocker) -> None:
         if database_ready(engine) and engine.know_dependencies():
             return
         time.sleep(WAIT_S)
-        # One that was killed as it started has another try.
+        # One may have been killed while it started.
         if attempt % 10 == 0 and engine.ended():
             _up(engine)
     words = engine.log("postgres").strip().rpartition("\n")[2] or "its container is gone"
@@ -42,7 +42,7 @@ def start(engine: LocalDocker) -> None:
 
 
 def revive(engine: LocalDocker) -> tuple[str, ...]:
-    """Starts again those that have ended, the database with its first rows; their names."""
+    """Restarts those that have ended, the database with its initial rows; their names."""
     ended = engine.ended()
     if ended:
         warn(f"{' '.join(ended)} ended while the run went on: started again")
@@ -51,7 +51,7 @@ def revive(engine: LocalDocker) -> tuple[str, ...]:
 
 
 def database_ready(engine: LocalDocker) -> bool:
-    """A user's own service of that name takes its place, and is not waited for here."""
+    """Whether it has its rows. A user's own database is not waited for here."""
     name = "postgres"
     if name not in engine.run.dependencies:
         return True
@@ -60,9 +60,9 @@ def database_ready(engine: LocalDocker) -> bool:
 
 
 def subnet_taken(run: Run) -> str:
-    """The networks that are not this run's and have addresses of its subnet."""
+    """The networks of others that overlap with this run's subnet."""
     names = docker("network", "ls", "--format", "{{.Name}}").out.split()
-    # One that is gone by now is left out.
+    # A network may be gone by now, hence no check.
     networks = json.loads(docker("network", "inspect", *names, check=False).out or "[]")
     others = (one for one in networks if (one.get("Labels") or {}).get("com.docker.compose.project") != run.project)
     with suppress(ValueError):
@@ -82,7 +82,7 @@ def _up(engine: LocalDocker) -> bool:
 
 
 def _up_without_dead_runs(engine: LocalDocker) -> bool:
-    """Once more, where a run that nobody measures any more has kept the subnet."""
+    """Removes dead runs if the subnet is taken, and tries once more."""
     if not subnet_taken(engine.run):
         return False
     from driver.cleanup.dead_runs import remove_dead_runs

@@ -1,5 +1,6 @@
-"""Freezes services while their load tools end, so that no response from after their turns is counted, and says how
-long their threads waited for a CPU. `bench/load/freezer.py` asks for both, through two pipes in the run's folder.
+"""Freezes services while their load tools end, so that no response after a turn is counted; reads CPU waiting times.
+
+The load generator (bench/load/freezer.py) asks for both through two pipes in the run's folder.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from driver import counters
 from driver.docker import LOCK
 
 ASK, TOLD = "freeze.ask", "freeze.told"
-"""A line `freeze NAME...` or `thaw NAME...`, and the names for which it was done; `threads NAME`, and the name with two
-numbers.
+"""Requests are lines `freeze NAME...`, `thaw NAME...` or `threads NAME`.
+
+The answer has the names for which it was done, and of `threads` the ns that they ran and waited.
 """
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TRIES, WAIT_S = 500, 0.001
 
 
 class Freezer:
-    """The kernel freezes a container in a millisecond where this may write to its cgroup; the engine takes a tenth of
-    a second.
+    """Freezes through the cgroup if that is writable (1 ms), and through the engine's `pause` otherwise (100 ms).
 
-    `pids`: first processes by service. `pause`: the engine's `pause NAME` or `unpause NAME`, and whether it was done.
+    `pids`: first processes by service. `pause`: calls the engine's `pause NAME` or `unpause NAME`; whether it worked.
     """
 
     def __init__(self, pids: Mapping[str, int], pause: Callable[[str, str], bool]) -> None:
@@ -38,18 +39,18 @@ class Freezer:
         self._frozen: set[str] = set()
 
     def answer(self, line: str) -> str:
-        """Does what a line asks for; the line that says for which services it was done."""
+        """Carries out a request; its answer."""
         verb, *names = line.split(" ")
         do = {"freeze": self._freeze, "thaw": self._thaw, "threads": self._threads}.get(verb)
         return " ".join([verb, *filter(None, map(do, names))]) if do else verb
 
     def thaw_all(self, perhaps: bool = False) -> None:
-        """Nothing is left frozen; `perhaps`: nor what may be."""
+        """Thaws what is frozen; `perhaps`: all services, as some may be."""
         for name in list(self._folders if perhaps else self._frozen):
             self._thaw(name)
 
     def _freeze(self, name: str) -> str:
-        # Known before it is: whatever comes meanwhile, it is thawed.
+        # Noted first, so that it is thawed even if this is interrupted.
         self._frozen.add(name)
         if self._set(name, frozen=True):
             return name
@@ -68,7 +69,7 @@ class Freezer:
         return f"{name} {found[0]} {found[1]}" if found else ""
 
     def _set(self, name: str, *, frozen: bool) -> bool:
-        """Whether all of its processes are frozen (or are not any more) from now on."""
+        """Freezes or thaws; whether the kernel has confirmed it for all processes."""
         folder = self._folders.get(name)
         if folder is None:
             return False
@@ -91,8 +92,9 @@ class Freezer:
 
 @contextmanager
 def served(folder: Path, freezer: Freezer) -> Iterator[None]:
-    """While this is open, a process does what is asked through the pipes in this folder. It leaves nothing frozen,
-    whatever becomes of this one: the kernel tells it by the end of a pipe.
+    """While this is open, a child process serves requests through the pipes in `folder`.
+
+    It thaws everything even if this process is killed, which it notices by the end of a third pipe.
     """
     pipes = [folder / name for name in (ASK, TOLD)]
     for pipe in pipes:
@@ -115,7 +117,7 @@ def served(folder: Path, freezer: Freezer) -> Iterator[None]:
 
 
 def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
-    """In the child, which ends here. It is none of the run's writers, which are killed where a run is taken away."""
+    """The child; never returns. It lets go of the run's lock, whose holders are killed when a run is removed."""
     status = 1
     try:
         for number in ENDS:
@@ -135,7 +137,7 @@ def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
 
 
 def _serve(folder: Path, freezer: Freezer, over: int) -> None:
-    # Both ends of each: to open one end alone would wait for the other.
+    # Opened for reading and writing, as opening one end of a FIFO waits for the other.
     ask, told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
     said = b""
     while over not in select.select([over, ask], [], [])[0]:

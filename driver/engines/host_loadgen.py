@@ -1,4 +1,4 @@
-"""Servers that already run (--target): no containers of this project, loaded from the host's network."""
+"""The load generator on the host's network, for servers that already run (--target)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from driver.run import Run
 
 LOADGEN = "loadgen-host"
 STATE = "null no counters: not a container of this project\n"
-"""In the place of counters."""
+"""The raw file of a target."""
 
 
 def start_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
-    """A load generator with the rights and limits of the other one, but in the host's network; it knows the addresses
-    of these services.
-    """
+    """With the rights and limits of the regular load generator. `addresses`: of services that it must reach by name."""
     stop_loadgen(run)
     log = run.folder / "start-loadgen.log"
     label = "com.docker.compose.project"
@@ -35,7 +33,7 @@ def start_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
 
 
 def stop_loadgen(run: Run) -> None:
-    """It is removed; also where there is none."""
+    """Removes it, if there is one."""
     docker("rm", "--force", "--volumes", run.container(LOADGEN), check=False)
 
 

@@ -1,4 +1,4 @@
-"""What kind of engine answers, and what it lacks (docs/engines.md)."""
+"""The kind of engine: Docker or Podman, rootless, and what it lacks (docs/engines.md)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from driver.docker import docker
 
 KNOWN = "BENCH_ENGINE_KIND"
-"""In the environment of all that is started by who has asked the engine."""
+"""Environment variable with the answer, so that the engine is asked once."""
 _COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
 _FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
 
 
 def kinds() -> frozenset[str]:
-    """Of `podman`, `rootless`, `elsewhere` (its containers' processes are not this machine's), `no-cpuset` and
-    `no-memory` (limits that it ignores), or `docker` alone; none where it does not answer.
+    """Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory`
+    (limits that are ignored); otherwise `docker`. Empty if the engine does not answer.
     """
     if not os.environ.get(KNOWN):
         components = docker("version", "--format", _COMPONENTS, check=False)
@@ -35,11 +35,11 @@ def kinds() -> frozenset[str]:
 
 
 def results_user() -> str:
-    """Who writes results/ in a container: whoever runs this, who is root in the containers of a rootless engine."""
+    """UID:GID for containers that write results/. A rootless engine maps its user to root in containers."""
     user = os.getuid()
     return "0:0" if user and "rootless" in kinds() else f"{user}:{os.getgid()}"
 
 
 def environment() -> dict[str, str]:
-    """What Compose has to know of it. Podman has no BuildKit: its own builder is asked."""
+    """Variables for Compose. Podman has no BuildKit and builds with its own builder."""
     return {"BENCH_USER": results_user(), **({"DOCKER_BUILDKIT": "0"} if "podman" in kinds() else {})}

@@ -32,7 +32,7 @@ FACTS = "|".join(
         "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
     )
 )
-"""All that is ever asked of containers, of several by one command: each costs 30 ms."""
+"""All facts that are needed of containers, so that one command (30 ms) serves for several."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
 
 
@@ -49,9 +49,7 @@ class Facts:
 
 
 class LocalDocker:
-    """Compose on the run's own resolved file. First processes are kept as they were when it was looked last: an
-    engine is made for one verb of the driver.
-    """
+    """Runs Compose on the run's resolved file. Caches process ids: it lives for one verb."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -60,7 +58,7 @@ class LocalDocker:
         self._unreadable = ""
 
     def context_of(self, service: str) -> str:
-        """The Docker context of the engine where the service's container is; empty for this machine's."""
+        """The Docker context of the service's machine; empty for this one."""
         return ""
 
     def start(
@@ -90,7 +88,7 @@ class LocalDocker:
         )
 
     def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> list[str]:
-        """Those of them that have started."""
+        """Starts them; those that are up."""
         files = [self.run.lane_folder / "block.yml"] if any_cpu else []
         if any_cpu:
             cpus = self.online_cpus()
@@ -100,48 +98,46 @@ class LocalDocker:
         log = self.start_log(services[0])
         if self.up([*services, *loadgen], log, files=files):
             return list(services) if loadgens < 2 or self.more_loadgens(loadgens, log) else []
-        # One that cannot start keeps those from it that are started with it.
+        # A service that cannot start makes Compose fail for all: each is started by itself.
         if len(services) == 1 or (loadgen and not self.up(loadgen, log, files=files)):
             return []
         return [name for name in services if self.up([name], self.start_log(name), files=files)]
 
     def more_loadgens(self, count: int, log: Path) -> bool:
-        """Whether there are so many, the first of which has started."""
+        """Scales to `count` load generators, the first of which is up; whether that worked."""
         words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{LOADGEN}={count}")
         return self.up([LOADGEN], log, words)
 
     def up(self, services: Sequence[str], log: Path, words: Sequence[str] = FRESH, files: Sequence[Path] = ()) -> bool:
-        """Whether Compose has started them, each on the engine where it is."""
+        """Starts them, each on its own machine; whether Compose has succeeded."""
         parts = self._by_context(services).items()
         return all(self.up_at(context, names, log, words, files) for context, names in parts)
 
     def up_at(
         self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
     ) -> bool:
-        """The same on one engine."""
+        """The same on one machine."""
         done = run_compose(self.run, *words, *services, context=context, files=files, log=log, check=False)
         return not done.status
 
     def cgroups(self, services: Sequence[str]) -> str:
-        """RUN/containers.tsv, by which `bench turns` reads the CPU time of these services and of what all of them
-        ask.
-        """
+        """RUN/containers.tsv: where `bench turns` reads the CPU time of services and dependencies."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
         return "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
 
     def cgroup_of(self, service: str) -> str:
-        """The folder of its CPU counters below the root that has them."""
+        """Its cgroup as a path below the root of the CPU counters."""
         return counters.NOT_FOUND if self._why_not() else counters.below_root(self.pid_of(service))
 
     def know_containers(self) -> None:
-        """RUN/containers.tsv is new."""
+        """Called when RUN/containers.tsv was written."""
 
     def online_cpus(self) -> str:
         """All CPUs of the server's machine."""
         return ONLINE_CPUS.read_text().strip()
 
     def pid_of(self, service: str) -> int:
-        """The first process of a service as it was started last, or of a dependency; 0 where there is none."""
+        """The first process of a service or dependency; 0 if there is none."""
         if service in self.run.dependencies and service not in self._pids:
             self.know_dependencies()
         return self._pids.get(service, 0)
@@ -201,7 +197,7 @@ class LocalDocker:
         if self.is_target(service):
             return ""
         with tempfile.TemporaryDirectory() as folder:
-            # Both streams in one file: in the order in which they were written.
+            # Both streams into one file keep their order.
             words, context = ("logs", "--tail", "50", self.run.container(service)), self.context_of(service)
             return docker(*words, context=context, log=Path(folder, "log"), check=False).out
 
@@ -221,7 +217,7 @@ class LocalDocker:
         return f"{service}:8080"
 
     def answers_at_home(self, service: str) -> bool:
-        """Never: its machine is the load generator's."""
+        """Never: there is one machine."""
         return False
 
     @contextmanager
@@ -254,11 +250,11 @@ class LocalDocker:
         return tuple(name for name, one in self.look_at_dependencies().items() if not one.state.running)
 
     def know_dependencies(self) -> bool:
-        """Looks for their processes; whether all are there."""
+        """Looks up their processes; whether all are there."""
         return set(self.look_at_dependencies()) >= set(self.run.dependencies)
 
     def look_at_dependencies(self) -> dict[str, Facts]:
-        """Those that are there."""
+        """Facts of the dependencies that exist."""
         found = self.facts(self.run.dependencies)
         self._pids.update({name: found[name].pid if name in found else 0 for name in self.run.dependencies})
         loadgen = found.get(LOADGEN)
@@ -267,15 +263,15 @@ class LocalDocker:
         return found
 
     def _why_not(self) -> str:
-        """Why no counters of this engine's containers can be read, as the load generator's show; empty where they
-        can.
-        """
+        """Why this engine's counters cannot be read, judged by the load generator's; empty if they can."""
         self.pid_of(LOADGEN)
         return self._unreadable
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """In the load generator where that is up: to start a container costs more than most verbs. One that was
-        killed with it is tried again elsewhere, but for `next`, which the loop begins again.
+        """In the load generator if it is up, as starting a container takes longer than most verbs.
+
+        If the load generator is killed meanwhile, the verb runs again in a container of its own; `next` does not, as
+        the loop then has to begin anew (driver/steps/next.py).
         """
         if self.is_running(LOADGEN):
             interactive = ["--interactive"] if stdin else []
@@ -288,11 +284,11 @@ class LocalDocker:
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
 
     def is_target(self, service: str) -> bool:
-        """Whether it is a server that already runs: no container of this project."""
+        """Whether it is a server that already runs (--target)."""
         return service in self.run.services and self.run.services[service].url is not None
 
     def facts(self, services: Iterable[str]) -> dict[str, Facts]:
-        """Of the containers of these that are there."""
+        """Facts of their containers that exist, by service."""
         found: dict[str, Facts] = {}
         for context, names in self._by_context(services).items():
             found.update(_look(context, [self.run.container(name) for name in names]))
@@ -313,8 +309,10 @@ class LocalDocker:
 
 
 def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
-    """By service. An engine that is away may be starting again: it is waited for, as all would seem to have ended by
-    themselves. Of another machine `check` says that it is lost.
+    """Facts by service.
+
+    Waits for this machine's engine if it is away, as it may be restarting: otherwise all containers would seem to have
+    ended. `check` reports that another machine is lost.
     """
     away = False
     for _ in range(AWAY_TRIES):
@@ -338,7 +336,7 @@ def _facts(line: str) -> tuple[str, Facts]:
 
 
 def time_ns(text: str) -> int | None:
-    """An engine's time (2026-01-01T00:00:00.123456789Z) since the epoch, in ns."""
+    """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
     found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
     if not found:
         return None

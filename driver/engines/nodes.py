@@ -1,6 +1,6 @@
 """The engine of a run on several machines, each with a Docker context: on a swarm, or on two machines without one.
 
-The measuring loop is that of one machine. A lane of a run on several pairs of nodes has an engine of its own.
+A run on several pairs of nodes has one for each lane.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Nodes(LocalDocker):
         parts = read_lanes(run)
         settings = {**run.settings, "BENCH_SUBNET": parts[run.lane - 1].subnet} if parts else run.settings
         self.on_swarm = several(run) == "swarm"
-        # It verifies where the database is.
+        # Services are verified on the machine of the database, which the load generator does not reach.
         more = () if self.on_swarm or CHECKER in run.dependencies else (CHECKER,)
         host = replace(run.host, dependencies=(*run.dependencies, *more))
         super().__init__(replace(run, settings=settings, host=host))
@@ -112,7 +112,7 @@ class Nodes(LocalDocker):
 
     def check(self, step_failed: bool = False) -> None:
         for role, node in self.nodes.items():
-            # The others of several load generators may not have been started.
+            # Of several load generators, only the first is sure to have been started.
             asked: tuple[str, ...] = ("version", "--format", "true")
             if not role.startswith(f"{LOADGEN}-"):
                 name = self.run.container(LOADGEN) if role == LOADGEN else reader(self.run, node)

@@ -18,21 +18,21 @@ from driver.run import Run
 
 @dataclass(frozen=True)
 class State:
-    """How a container is."""
+    """The state of a container."""
 
     running: bool
     oom_killed: bool = False
     restarts: int = 0
 
     def lines(self) -> str:
-        """As the raw files have it."""
+        """Lines of a raw file."""
         words = {True: "true", False: "false"}
         return f"running {words[self.running]}\noom_killed {words[self.oom_killed]}\nrestarts {self.restarts}\n"
 
 
 @dataclass
 class Started:
-    """The containers of a step, by service. Of one that did not start, `start_log` of the engine has the reason."""
+    """The containers of a step, by service. Why one did not start is in the engine's `start_log`."""
 
     up: list[str] = field(default_factory=list)
     pid: dict[str, int] = field(default_factory=dict)
@@ -41,91 +41,93 @@ class Started:
 
 
 class Engine(Protocol):
-    """What the verbs ask of it. Each call returns when it is done, and raises DockerError where it cannot be."""
+    """Calls return when the work is done, and raise DockerError if it cannot be."""
 
     run: Run
 
     def start(
         self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
     ) -> Started:
-        """Fresh containers of them, and of so many load generators (0: the one that is up stays).
+        """Starts fresh containers of the services and `loadgens` load generators (0: keeps the one that is up).
 
-        `any_cpu`: until they are pinned they may use every CPU, as while they import their modules. With several
-        services, one that cannot start keeps no other from it. `host_network`: the load comes from the host's
-        network. Where the step as a whole cannot be started, none of them is `up`.
+        `any_cpu`: they may use every CPU until `pin`, so that they start quickly. `host_network`: the load generator is
+        on the host's network. If one of several services does not start, the others do; if the step as a whole
+        cannot be started, none is `up`.
         """
 
     def pin(self, services: Sequence[str]) -> None:
-        """From now on each uses only the CPUs of the server."""
+        """Restricts them to the server's CPUs."""
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        """How their containers are, by one look for all; one that is gone is left out. Targets are running."""
+        """States, read at once; a container that is gone is left out. Targets (--target) count as running."""
 
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
 
     def state_lines(self, service: str, state: State | None = None) -> str:
-        """Its counters and how its container is, as lines of a raw file: of the service as it was started last, or of a
-        dependency (counters alone). `state`: what `look` has said of it, which saves asking again.
+        """Counters and state as lines of a raw file; of a dependency the counters alone.
+
+        `state`: the result of `look`, if it is known.
         """
 
     def limits(self, service: str) -> str:
-        """What the service may really use, read inside it, as lines."""
+        """The limits in effect inside the container, as lines."""
 
     def file_memory(self, service: str) -> str:
-        """A line with the bytes of files that its container has in memory; empty where unknown."""
+        """A line with the size of the container's page cache; empty if unknown."""
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """While this is open, the load generator may ask for services to be frozen."""
+        """While this is open, the load generator can have services frozen."""
 
     def in_loadgen(
         self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
     ) -> Done:
-        """A command in the load generator's container; its status is the caller's to judge.
+        """Runs a command in the load generator's container; the caller checks its status.
 
-        `folder`, below the run's folder: where it works, so that an engine whose load generator is on another machine
-        sends what it needs there and brings home what it has written.
+        `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
+        command's input there and fetches what it has written.
         """
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        """The same in one of several load generators."""
+        """The same in load generator `number` of several."""
 
     def log(self, service: str) -> str:
         """The last lines of its container."""
 
     def start_log(self, service: str) -> Path:
-        """The file with what was said when it was started."""
+        """The file with the output of starting it."""
 
     def stop(self, services: Sequence[str]) -> None:
-        """They are removed."""
+        """Removes their containers."""
 
     def check(self, step_failed: bool = False) -> None:
-        """Failure where a machine of the run is lost, so that what happened meanwhile is nobody's fault; of this
-        machine's engine that is asked only where a step has failed as a whole, such as with a DockerError.
+        """Failure if a machine of the run does not answer, so that no service is blamed for it.
+
+        `step_failed`: the step ended with a DockerError; only then is this machine's engine asked too.
         """
 
     def address(self, service: str) -> str:
         """HOST:PORT at which the load generator reaches it."""
 
     def answers_at_home(self, service: str) -> bool:
-        """Whether it answers on its own machine, though it did not to the load generator's."""
+        """Whether a service that did not answer the load generator answers on its own machine."""
 
     def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
-        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets, and
-        knows the addresses of the services beside them.
+        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets and the
+        services `beside` them.
         """
 
     def save_provenance(self, service: str) -> None:
-        """What it is made of, in raw/services/NAME; Failure where its image is not the one that the run began with."""
+        """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""
 
     def start_dependencies(self) -> None:
-        """What all services need, until it can be used; Failure where it cannot."""
+        """Starts database, upstream, load generator and a user's own services, and waits until they are ready."""
 
     def revive(self) -> tuple[str, ...]:
-        """Starts again what all services need and has ended; its names."""
+        """Restarts dependencies that have ended; returns their names."""
 
     def ended(self) -> tuple[str, ...]:
-        """What all services need and has ended."""
+        """Dependencies that have ended."""
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """A verb of `python3 -m bench`, where the run's folder is results/RUN; its status is the caller's to judge."""
+        """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""

@@ -1,4 +1,4 @@
-"""What a service is made of, raw, as the report keeps it."""
+"""What a service's image is made of: packages, Python build, JIT, base image; as raw files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ elif jit:
 else:
     print("available", "--enable-experimental-jit" in (sysconfig.get_config_var("CONFIG_ARGS") or ""))
 """
-"""Whether CPython's JIT is there and at work, as the interpreter itself says (sys._jit, new in 3.14), or its build."""
+"""Asks the interpreter whether CPython's JIT is built in and enabled (sys._jit since 3.14, else the build's flags)."""
 ASKED = {
     "packages": "cat /app/packages.txt",
     "python": "python3 -VV",
@@ -30,7 +30,7 @@ NO_BASE = '"missing": "the base that it was built on is not here under this name
 
 
 def save_provenance(run: Run, service: str) -> None:
-    """In its folder; a run does not go on with another image. image.id comes last."""
+    """Writes the files, image.id last. Failure if a resumed run finds another image."""
     folder, facts = run.service_folder(service), run.services[service]
     image = facts.image
     found = _of_image(image, "{{.Id}}")
@@ -43,7 +43,7 @@ def save_provenance(run: Run, service: str) -> None:
     argv = ["run", "--rm", "--label", f"bench.run={run.project}", "--network", "none", *CONFINED, "--memory", "512m"]
     argv += ["--ulimit", f"nofile={run.setting('NOFILE', '16384')}", "--tmpfs", "/tmp:mode=1777", "--entrypoint", ""]
     argv += [f"--env={setting}" for setting in settings]
-    # In one container, the parts apart by form feeds.
+    # One container for all; their outputs are separated by form feeds.
     script = ' && printf "\\f" && '.join(ASKED.values())
     for name, part in zip(ASKED, docker(*argv, image, "sh", "-c", script, JIT).out.split(APART)):
         save(folder / f"{name}.txt", part.removesuffix("\n") + "\n")
@@ -53,9 +53,9 @@ def save_provenance(run: Run, service: str) -> None:
 
 
 def describe_base(base: str, image: str) -> str:
-    """Name, id and registries' digests (none of one that was made here) of what the image was built on, as JSON.
+    """Name, id and registry digests (none of a local base) of the base image, as JSON.
 
-    A base of this name that has come since is not that one: its layers are not the image's first.
+    The image must begin with the base's layers: another base may have taken that name since.
     """
     asked = '{{json .RootFS.Layers}} "id": {{json .Id}}, "repo_digests": {{json .RepoDigests}}'
     done = docker("image", "inspect", "--format", asked, base, check=False)

@@ -1,4 +1,4 @@
-"""What runs for as long as the run does, and a user's own app, made ready."""
+"""Starts what lasts as long as the run, and prepares a user's own app."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from driver.services.own_app import ready_own_app
 
 
 def main(argv: list[str]) -> int:
-    """`begin RUN`: nodes, database, upstream and load generator, once all has an image."""
+    """`begin RUN`: after the build, prepares nodes and starts database, upstream and load generator."""
     run = open_run(argv[0])
     ready_nodes(run)
     engine = engine_of(run)

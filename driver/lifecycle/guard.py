@@ -1,4 +1,4 @@
-"""What ends a run whose holder was killed, so that it cannot do that itself."""
+"""Ends a run whose holder was killed (SIGKILL) and cannot clean up itself."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from driver.failure import SIGNALS
 
 
 class Guard:
-    """A process in a session of its own, at the end of a pipe whose other end only the holder has: Python gives no open
-    file to what it starts, unless asked. When that end is closed and nothing was said, the holder was killed. The guard
-    holds the run's lock until nothing is left of it.
+    """A process in its own session that reads a pipe from the holder.
+
+    No other process inherits the pipe's writing end. If it closes without a message, the holder was killed: the guard
+    then cleans up, and keeps the run's lock until it has.
     """
 
     def __init__(self, clean: Callable[[], None]) -> None:
-        """Before this process has any thread: it is forked."""
+        """Forks; this process must not have threads yet."""
         reader, self._writer = os.pipe()
         self.pid = os.fork()
         if not self.pid:
@@ -26,7 +27,7 @@ class Guard:
         os.close(reader)
 
     def dismiss(self) -> None:
-        """The holder has taken the run away itself."""
+        """The holder has cleaned up itself."""
         with suppress(OSError):
             os.write(self._writer, b"ended")
         os.close(self._writer)
@@ -35,7 +36,7 @@ class Guard:
 
 
 def _stand(reader: int, clean: Callable[[], None]) -> None:
-    """It never returns: a fork must not go on as its parent."""
+    """The guard process; never returns, as a fork must not go on as its parent."""
     try:
         os.setsid()
         for number in SIGNALS:

@@ -1,5 +1,6 @@
-"""A run is held by one process, which starts all that is done with it and waits: it is the only writer, and however it
-ends, nothing of the run is left.
+"""Holds a run: takes its lock, starts the script that measures it, waits, and removes containers and networks.
+
+However the run ends, nothing of it is left on the machine.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from driver.machines.node import several
 from driver.run import Run, open_run
 
 HELD = "BENCH_HELD"
-"""In the environment of all that is started: the folder of the run."""
+"""Environment variable that tells the script that it is held: the run's folder."""
 ENDS_S = 2.0
-"""So long what was started may take to end when it is told to."""
+"""Seconds between SIGTERM and SIGKILL of the script."""
 
 
 def main(argv: list[str]) -> int:
-    """`hold RUN [--swarm] [--resume] -- COMMAND...`: the command's status, or 130 where a signal has ended it."""
+    """`hold RUN [--swarm] [--resume] -- COMMAND...`: the command's exit status, or 130 after a signal."""
     parser = ArgumentParser(prog="hold")
     parser.add_argument("run")
     parser.add_argument("--swarm", action="store_true")
@@ -52,15 +53,16 @@ def main(argv: list[str]) -> int:
 
 
 def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] | None = None) -> int:
-    """The status of the command. `note`: how to go on, where it fails. `begin` comes first; without it there are no
-    containers of the run's own.
+    """The exit status of the command. `note`: how to resume if it fails.
+
+    `begin` is called first; without it, the run has no containers of its own and none are removed.
     """
 
     def clean() -> None:
         end_writers(run)
         if begin:
             remove_run(run)
-            # And what the engine was still creating for a client that was killed.
+            # The engine may have finished creating something for a killed client meanwhile.
             remove_left(run)
 
     guard = Guard(clean)
@@ -69,7 +71,7 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
     try:
         if begin:
             begin()
-        # Nobody types into it.
+        # The script never reads the terminal.
         child = spawn(command, stdin=subprocess.DEVNULL, env=_environment(run, note))
         status = child.wait()
     except Interrupted:
@@ -90,9 +92,7 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
 
 
 def _begin(run: Run, swarm: bool, resume: bool) -> None:
-    """Chooses where the run is, and saves all that it starts, as Compose has resolved it. One that goes on loses what a
-    killed call has left.
-    """
+    """Chooses the machines and writes the resolved Compose file; on resume, removes what a killed call has left."""
     kind.kinds()
     machines = several(run)
     if machines == "contexts":
@@ -110,14 +110,14 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
 
 
 def _environment(run: Run, note: str) -> dict[str, str]:
-    """What all that is started has to know of the run."""
+    """The environment of the script and all that it starts."""
     known = {} if is_composed() else kind.environment()
     held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note}
     return {**os.environ, **run.settings, **known, **held}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """All of its process group is told to end, and killed when it has not."""
+    """SIGTERM to its process group, then SIGKILL."""
     until = time.monotonic() + ENDS_S
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGTERM)

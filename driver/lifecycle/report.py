@@ -1,4 +1,4 @@
-"""The end of a run: its report."""
+"""Builds the report at the end of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from driver.run import open_run
 
 
 def main(argv: list[str]) -> int:
-    """`report RUN`: builds it and prints its place."""
+    """`report RUN`: builds it and prints its path."""
     write_report(engine_of(open_run(argv[0])))
     return 0
 
 
 def write_report(engine: Engine) -> None:
-    """Failure where nothing was measured that a report could be about."""
+    """Failure if nothing was measured."""
     folder = f"results/{engine.run.name}"
     _bench(engine, "build", *(["--quiet"] if os.environ.get("BENCH_QUIET") else []), folder)
     if is_composed():

@@ -1,4 +1,4 @@
-"""Whether what a run writes has room: found out before anything is built, and before each step."""
+"""Checks for disk space before anything is built, and before each step."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from driver.failure import Failure
 from driver.run import Run
 
 NEEDED = 1 << 20
-"""Bytes: a step's raw files, and more."""
+"""Bytes; more than the raw files of a step."""
 
 
 def need_room(run: Run, status: int) -> None:
-    """For the run, or for its next step; what is measured by now is kept."""
+    """Failure with this status if the disk is full."""
     why = _in_the_way(run.folder)
     if why:
         raise Failure(status, f"cannot write to results/{run.name}: {why}; free some space")
 
 
 def _in_the_way(folder: Path) -> str:
-    """Of so many bytes there; nothing where they can be written."""
+    """Why NEEDED bytes cannot be written there; empty if they can."""
     file = folder / f".room.{os.getpid()}"
     try:
         file.write_bytes(bytes(NEEDED))

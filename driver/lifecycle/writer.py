@@ -1,5 +1,7 @@
-"""A run has one writer. It holds a lock on RUN/.writer through an open file that all it starts inherit: the kernel lets
-go of the lock when the last of them ends, and by that file they are found. No process id is trusted for it.
+"""The lock of a run: one call of a script at a time measures it.
+
+The lock is on RUN/.writer, through a file descriptor that all processes of the run inherit. The kernel releases it when
+the last of them has ended, and they are found in /proc by that open file; process ids alone are not trusted.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from driver.failure import USER, Failure, say
 from driver.run import Run
 
 TRIES, WAIT_S = 20, 0.1
-"""So long has what a killed call has left to end by itself."""
+"""How often, and how long apart, the lock is tried while processes of a killed call are still ending."""
 KILLED_S = 2.0
 PROCESSES = Path("/proc")
 
 
 def become_writer(run: Run, place: str = "") -> None:
-    """Of this run; Failure with the one that is. What a killed call has left is ended.
+    """Takes the lock; Failure that names the process which has it. Ends the processes of a killed call.
 
-    `place`: @ and the container that this is in, where process ids are not the machine's.
+    `place`: `@CONTAINER` if this runs in one, where process ids are not the machine's.
     """
     file = run.folder / ".writer"
     lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
@@ -49,18 +51,19 @@ def become_writer(run: Run, place: str = "") -> None:
             pid, since = _known_writer(lock)
             words = f"what process {pid} has left since {since}: end that (fuser {file})"
             raise Failure(USER, f"{run.name} is locked by {words}")
-    # Whoever waits for the lock is no writer yet.
+    # Only now to the number that is inherited: a process that waits for the lock must not look like a writer.
     os.dup2(lock, LOCK)
     if lock != LOCK:
         os.close(lock)
-    # Over what is there, in one write: whoever reads it finds a whole line.
+    # One write of fixed length, so that a reader finds a whole line.
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     os.pwrite(LOCK, f"{os.getpid()}{place} {since}".ljust(60).encode() + b"\n", 0)
 
 
 def end_writers(run: Run, but: Sequence[int] = ()) -> None:
-    """What has the lock open, but this process and those. All are stopped before the first is killed: none is to see
-    another one end, and to write that down as the failure of what it measures.
+    """Kills all processes that have the lock open, except this one and `but`.
+
+    All are stopped first: otherwise one could see another end, and record that as a failure of a service.
     """
     known = -1
     found = _writers(run, but)
@@ -86,7 +89,7 @@ def _locked(lock: int, patience_s: float = 0.0) -> bool:
 
 
 def _known_writer(lock: int) -> tuple[str, str]:
-    """Process, and since when."""
+    """The process id and the time in the lock file."""
     pid, _, since = os.pread(lock, 300, 0).decode(errors="replace").strip().partition(" ")
     return pid, since
 

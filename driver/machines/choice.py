@@ -1,6 +1,6 @@
-"""Which nodes of a swarm a run uses: one for each role, or pairs of a server's and a load generator's, side by side.
+"""Chooses a run's nodes in a swarm: one for each role, or several pairs (lanes) of a server and a load generator.
 
-Lane 1 is the run itself. Each other one is a Compose project of its own, with a network, a database and an upstream.
+Lane 1 is the run itself. Each other lane is a Compose project with its own network, database and upstream.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from driver.machines.node import ROLES, LanePart, Node
 
 PAIRED = ("server", "loadgen")
 LONGEST_PREFIX = 27
-"""Of a lane's subnet: eight services, what they need, two readers, and what the swarm takes of each node."""
+"""A lane's smallest subnet: eight services, dependencies, two readers, and the swarm's own addresses on each node."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """Its nodes, in the order of ROLES, and its part of what all lanes share."""
+    """A lane's nodes, in the order of ROLES, and its share of the subnet and of the database's CPUs."""
 
     nodes: tuple[Node, ...]
     part: LanePart
 
     @property
     def words(self) -> str:
-        """As people are told of it."""
+        """For messages to the user."""
         return f"{self.nodes[0].name} with load generator {self.nodes[1].name}"
 
 
 def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tuple[list[Node], list[str]]:
-    """Those that are used, and for each node that is left out a phrase that says why.
+    """The nodes to use, and for each other one the reason.
 
-    Of servers, and of load generators, only one kind is used: the one that the run began with (`before`), or else the
-    one with the most nodes.
+    All servers are of one kind, and so are all load generators: the kind that the run began with (`before`), or the
+    most common one.
     """
     kinds = _kinds(before)
     kept, left_out = [], []
@@ -52,11 +52,11 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
 
 
 def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: int = 1) -> list[Node]:
-    """Each role's first node of the kind that the run began with, and one for each more of several load generators.
+    """The first suitable node of each role, and nodes for further load generators; Failure if there are too few.
 
-    Failure where there are too few. `before`: the nodes that the run has had, as its figures all come from one kind.
+    `before`: the nodes that the run has had; it stays on nodes of the same kind.
     """
-    # Of a run that goes on, a node of another kind is named where none is left.
+    # A resumed run looks at all kinds, so that the error can name a node of the wrong one.
     nodes = _sorted(usable) if before else of_largest_kinds(usable)[0]
     kinds = _kinds(before)
     found: dict[str, Node] = {}
@@ -76,9 +76,9 @@ def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: 
 def chosen_lanes(
     usable: Sequence[Node], before: Sequence[Node], subnet: str, settings: Mapping[str, str]
 ) -> list[Lane]:
-    """As many as there are servers with a load generator of their own; the first one has the nodes of `chosen_nodes`.
+    """As many lanes as there are pairs of server and load generator; the first has the nodes of `chosen_nodes`.
 
-    Of the settings, DATABASE_CPUS is what on a node with enough CPUs each lane gets as many of, and LOADGEN_CPUS.
+    Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the support node has enough.
     """
     nodes, _ = of_largest_kinds(usable, before)
     found = {
@@ -95,7 +95,7 @@ def chosen_lanes(
 
 
 def lane_subnets(subnet: str, count: int) -> list[str]:
-    """A part for each lane. The first one has half of it, as all services are verified there."""
+    """A subnet for each lane; the first lane gets half, as all services are verified there."""
     if count == 1:
         return [subnet]
     whole = ipaddress.ip_network(subnet)
@@ -112,7 +112,7 @@ def lane_subnets(subnet: str, count: int) -> list[str]:
 
 
 def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
-    """run.json's entry `lanes`: the most that there were, and what was to be said of nodes in any call of the run."""
+    """The entry `lanes` of run.json: the highest number, and nodes left out or sharing CPUs, in any call of the run."""
     sharing = [f"{lane.nodes[2].name} CPU {cpu}" for lane in lanes for cpu in cpu_list(lane.part.database_cpus)]
     shared = sorted(name for name, count in Counter(sharing).items() if count > 1)
     return {
@@ -132,7 +132,7 @@ def cpu_list(text: str) -> list[int]:
 
 
 def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node]:
-    """All of the first one's kind: two on one node would share its CPUs, and make no more load than one."""
+    """Further load generators, each on a node of its own and of the first one's kind."""
     others = [node for node in nodes if node.role == first.role and node.name != first.name]
     alike = [node for node in others if node.kind == first.kind]
     if len(alike) < number - 1:
@@ -145,7 +145,7 @@ def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node
 
 
 def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:
-    """Of each lane. Where a node has too few for all of its lanes, they share what one has."""
+    """The CPUs of each lane's database. If a node has too few, its lanes share DATABASE_CPUS."""
     own = settings["DATABASE_CPUS"]
     size = len(cpu_list(own))
     chosen = [own] * len(supports)
@@ -162,7 +162,7 @@ def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings:
 
 
 def _kinds(before: Sequence[Node]) -> dict[str, str]:
-    """Of each role, the one that the run began with."""
+    """The kind of node that the run began with, by role."""
     kinds: dict[str, str] = {}
     for node in before:
         kinds.setdefault(node.role, node.kind)

@@ -38,7 +38,7 @@ class Machine:
 
 
 def main(argv: list[str]) -> int:
-    """SERVER LOADGEN ADDRESS [RUN]: whether a run can be measured there; the run, which is planned, is placed there."""
+    """`machines SERVER LOADGEN ADDRESS [RUN]`: checks two machines, and places a planned run on them."""
     if len(argv) not in (3, 4):
         print("usage: python3 -m driver machines SERVER_CONTEXT LOADGEN_CONTEXT ADDRESS [RUN]", file=sys.stderr)
         return USER
@@ -55,7 +55,7 @@ def ask_machine(context: str) -> Machine:
         words = done.err.strip().splitlines() or [f"it ended with status {done.status}"]
         if done.status:
             raise DockerError(words[-1].strip())
-        # ssh may have said something too.
+        # ssh may have printed a banner.
         about = json.loads([line for line in done.out.splitlines() if line.startswith("{")][-1])
         cpus, memory = int(about["NCPU"]), int(about["MemTotal"])
         kind = kind_of(cpus, memory, f"{about['OSType']}/{about['Architecture']}")
@@ -67,7 +67,7 @@ def ask_machine(context: str) -> Machine:
 
 
 def published_address(text: str) -> str:
-    """The address that ports are bound to; Failure unless it is that of one interface, which others reach."""
+    """Checks the address to publish ports at; Failure unless other machines can reach it."""
     try:
         address = IPv4Address(text)
     except AddressValueError:
@@ -106,7 +106,7 @@ def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
 
 
 def place_run(run: Run, chosen: Sequence[Node]) -> None:
-    """Before anything of it is there. Last come the nodes, by which a run is on several machines."""
+    """Writes addresses and nodes into a run's folder; nodes.tsv comes last, as it marks a run on several machines."""
     facts = json.loads((run.folder / "run.json").read_text())
     ports = addresses(facts.get("services") or (), chosen[0].address)
     save(run.folder / ADDRESSES, "".join(f"{name}\t{address}\n" for name, address in ports))
@@ -117,7 +117,7 @@ def place_run(run: Run, chosen: Sequence[Node]) -> None:
 
 
 def need_machines(run: Run, resume: bool) -> None:
-    """A run goes on with those that it began with, as they were."""
+    """Failure if a resumed run's machines have changed."""
     kept = list(read_nodes(run.folder / NODES))
     server, loadgen = kept[0], kept[1]
     if resume:
@@ -151,7 +151,7 @@ def network_options(subnet: str) -> dict[str, list[str]]:
 
 
 def make_networks(run: Run) -> None:
-    """Compose wants both on each machine."""
+    """Creates the networks on both machines, as Compose expects each network on each."""
     nodes = nodes_of(run)
     outer = f"{run.project}-{OUTER}"
     _make_network(run, nodes["server"], "inner", run.project)
@@ -161,7 +161,7 @@ def make_networks(run: Run) -> None:
 
 
 def need_way(run: Run) -> None:
-    """The load generator's machine reaches what the server's publishes, with a reader behind it."""
+    """Failure if the load generator's machine cannot reach a published port of the server's."""
     nodes, address = nodes_of(run), read_addresses(run)[READERS[0]]
     asks = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line == *boot* ]]'
     options = ("--network", f"{run.project}-{OUTER}", *CONFINED, *_label(run))

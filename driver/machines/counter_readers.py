@@ -1,7 +1,6 @@
-"""The counters of a container on another machine, read there by a container of the harness.
+"""Reads counters on another machine, by a container that sees that machine's cgroups and processes, read-only.
 
-It sees that machine's cgroups and processes, read-only, and serves them in the run's network to `bench turns` too
-(bench/load/far_counters.py).
+It also serves them to `bench turns` over the run's network (bench/load/far_counters.py).
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from driver.run import Run
 
 PORT = 7070
 ROLES = ("server", "support")
-"""Whose containers' counters are read."""
+"""Machines that have a reader."""
 BOOT_ID = counters.PROC / "sys/kernel/random/boot_id"
 ONLINE = Path("/sys/devices/system/cpu/online")
 
 
 def main(argv: list[str]) -> int:
-    """In the reader's container: WHAT [PID], one of READINGS, to standard output."""
+    """WHAT [PID], called in the reader's container: prints one of READINGS."""
     sys.stdout.write(READINGS[argv[0]](int(argv[1]) if len(argv) > 1 else 0))
     return 0
 
@@ -41,23 +40,23 @@ READINGS: dict[str, Callable[[int], str]] = {
 
 
 def read_at(run: Run, node: Node, what: str, pid: int = 0) -> str:
-    """One of READINGS, on that machine."""
+    """One of READINGS, read on that machine."""
     words = ("env", "CGROUP_ROOT=/host/cgroup", "python3", "-m", "driver.machines.counter_readers", what, str(pid))
     return docker("exec", reader(run, node), *words, context=node.context).out
 
 
 def reader(run: Run, node: Node) -> str:
-    """The name of a machine's reader."""
+    """The container name of a machine's reader."""
     return f"{run.project}-counters-{node.role}"
 
 
 def asked_at(run: Run, role: str) -> str:
-    """Where the load generator asks it."""
+    """The address at which the load generator reaches it."""
     return read_addresses(run).get(f"counters-{role}", f"counters-{role}")
 
 
 def start_reader(run: Run, node: Node) -> None:
-    """Of processes and cgroups of its machine it can read what everyone there can, and no more."""
+    """Starts it; it is unprivileged, and reads what any user of that machine can."""
     address = read_addresses(run).get(f"counters-{node.role}")
     way = ["--network", f"{run.project}-outer", "--publish", f"{address}:{PORT}"]
     if not address:
@@ -73,7 +72,7 @@ def start_reader(run: Run, node: Node) -> None:
 
 
 def need_readers(run: Run) -> None:
-    """Those that the load generator asks while it loads; without them no window would count."""
+    """Failure if the load generator cannot reach the readers, as no window would be valid."""
     node = nodes_of(run)["loadgen"]
     words = ("python3", "-m", "bench", "counters-reached", *(asked_at(run, role) for role in ROLES))
     try:
@@ -83,7 +82,7 @@ def need_readers(run: Run) -> None:
 
 
 def tell_readers(run: Run, cgroups: str) -> None:
-    """Which cgroups they may read for this block."""
+    """Tells the readers which cgroups they may serve in this block."""
     nodes = nodes_of(run)
     for role in ROLES:
         words = ("sh", "-c", "cat >/tmp/new && mv /tmp/new /tmp/containers.tsv")

@@ -1,4 +1,4 @@
-"""The run's Compose file for engines on other machines, from what `docker compose config --format json` resolved."""
+"""Adapts a run's resolved Compose file (JSON) to engines on other machines."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from driver.run import Run
 
 NETWORK = "bench"
 OUTER = "outer"
-"""The network through which ports are published, of two machines without a swarm."""
+"""The network for published ports, on two machines without a swarm."""
 SUPPORT = ("postgres", "upstream")
 CHECKER = "checker"
-"""A load generator on the server's machine that verifies services there, where it reaches their database too."""
+"""A load generator on the server's machine: verification needs the database, which is reached only there."""
 CONTAINER_PORT = 8080
 SECRETS = "/run/secrets"
 PROJECT, RESULTS = "/bench", "/bench/results"
-"""Where the load generator has the project and the run."""
+"""Paths in the load generator."""
 KNOWN_MOUNTS = {PROJECT, RESULTS, "/host/cgroup"}
 
 
 def need_far_compose(run: Run) -> None:
-    """The file that `run_compose` reads, of a run on several machines that has none yet."""
+    """Writes the file that `run_compose` reads, unless it exists; for a run on several machines."""
     if not text_of(run.folder / FILE):
         save(run.folder / FILE, json.dumps(for_engines(run, json.loads(resolved(run, "json"))), indent=1) + "\n")
 
 
 def for_engines(run: Run, compose: Mapping[str, Any]) -> dict[str, Any]:
-    """As the engines of the run get it."""
+    """The Compose file for this run's machines."""
     ports = read_addresses(run)
     return contexts_compose(compose, run.project, ports) if ports else several_compose(compose, run.project)
 
 
 def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
-    """Without anything of this machine; services keep what limits and confines them.
+    """Replaces what exists on this machine only; limits and restrictions of services stay.
 
-    The network is one that all machines are in, made before; what is mounted comes from volumes of the run: `-source`
-    (the project), `-results` (what the load generator writes) and `-secrets`. Failure for a mount whose content would
-    not be there.
+    The network is an existing one that all machines share. Mounts become volumes of the run: `-source` (the project),
+    `-results` (what the load generator writes) and `-secrets`. Failure for any other mount.
     """
     return {
         "name": compose.get("name", project),
@@ -53,7 +52,7 @@ def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
 
 
 def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[str, str]) -> dict[str, Any]:
-    """For two machines without a swarm: with published ports (`ADDRESS:PORT` by service), and the one that verifies."""
+    """For two machines without a swarm: adds published ports (`ADDRESS:PORT` by service) and CHECKER."""
     made = several_compose(compose, project)
     services = made["services"]
     for name in services.keys() & ports.keys():
@@ -70,7 +69,7 @@ def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[st
 
 
 def lane_compose(compose: Mapping[str, Any], project: str, database_cpus: str) -> dict[str, Any]:
-    """`several_compose` of the run, for a lane of this project name."""
+    """The result of `several_compose`, for a lane with this project name."""
     services = {
         name: {**service, "cpuset": database_cpus} if name in SUPPORT else service
         for name, service in compose["services"].items()

@@ -1,4 +1,4 @@
-"""A load generator on another machine: project and inputs go there, raw files come home, by Docker's own exec."""
+"""A load generator on another machine: sends project and inputs, fetches raw files, through `docker exec`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOME_S = 3600.0
 
 
 def fill_volumes(run: Run, node: Node) -> None:
-    """The run's volumes on that machine: the project, what the load generator writes, the database's password."""
+    """Creates and fills the run's volumes on that machine: project, results, database password."""
     mounts = []
     try:
         for part in VOLUMES:
@@ -71,9 +71,7 @@ class FarLoadgen:
     container: str
 
     def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400) -> Done:
-        """A command in it. One that works in a folder of the run finds its inputs there, and what it has written is
-        here when it ends, whatever its status.
-        """
+        """Runs a command in it. With a `folder`, sends its inputs first, and fetches its files whatever the status."""
         if folder:
             try:
                 self.send_inputs(folder)
@@ -85,13 +83,13 @@ class FarLoadgen:
         return done
 
     def send_inputs(self, folder: str) -> None:
-        """Plan and step, and what later verbs read of earlier ones in the folder, which begins empty."""
+        """Sends the plan, the step, and files of earlier verbs; the folder there is emptied first."""
         words = ("sh", "-c", TAKE, self.run.name, folder)
         sent = inputs(self.run, folder)
         docker("exec", "--interactive", self.container, *words, context=self.context, stdin=sent)
 
     def bring_home(self, folder: str) -> bool:
-        """What was written since `send_inputs`, whole or not at all: each file has the sha256 that it has there."""
+        """Fetches files written since `send_inputs`, all or none, checked by sha256."""
         words = ("exec", self.container, "bash", "-c", GIVE, self.run.name, folder)
         argv = [client(), *reach(self.context), *words]
         giving = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -113,7 +111,7 @@ class FarLoadgen:
 
 
 def inputs(run: Run, folder: str) -> bytes:
-    """What a load generator has to find. Names of windows that were measured again go along, as they count."""
+    """The input as a tar archive. It has the (empty) folders of repeated windows, which are counted."""
     (run.folder / folder).mkdir(parents=True, exist_ok=True)
     with io.BytesIO() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
@@ -140,7 +138,7 @@ def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
 
 
 def _whole(data: bytes) -> dict[str, bytes] | None:
-    """The files of an archive by name; None where it is cut, or a file differs from its sum."""
+    """The files of an archive by name; None if it is truncated or a checksum differs."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             files = {}
@@ -158,7 +156,7 @@ def _whole(data: bytes) -> dict[str, bytes] | None:
 
 
 def _project(root: Path) -> bytes:
-    """What a load generator needs of it."""
+    """The parts of the project that a load generator needs, as a tar archive."""
     with io.BytesIO() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
             for name in PROJECT:

@@ -1,4 +1,4 @@
-"""What keeps a run from being measured on a swarm's nodes, and what has to be known of them: a line each."""
+"""Findings of `swarm.sh check`: what prevents a run on these nodes, and what affects its figures."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from driver.machines.node import ROLES
 from driver.machines.swarm_nodes import LABEL, SEPARATOR, Swarm, SwarmNode
 
 SKEW_STOPS = 1.0
-"""Seconds; beyond it, times from two nodes do not even tell one window from the next."""
+"""Seconds; with more, windows of two nodes cannot be matched."""
 SKEW_WARNS = 0.1
 SLOW_LINK = 1e9
-"""Bits/s below which an answer of some kilobytes waits for the network rather than for the server."""
+"""Bits/s; below, the network limits answers of some kilobytes."""
 FAR = 0.002
-"""Seconds for a round trip above which 64 connections wait for the network rather than for the server."""
+"""Seconds of round trip; above, the network limits 64 connections."""
 PORTS = {2377: "the swarm's managers", 7946: "what nodes tell each other of networks"}
 
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a node's clock is ahead of this machine's, in seconds, and how far that may be off."""
+    """How far a node's clock is ahead of this machine's, and the error of that, in seconds."""
 
     ahead: float
     within: float
@@ -28,7 +28,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Port:
-    """Whether a node reaches another one's TCP port."""
+    """Whether one node reaches a TCP port of another."""
 
     of: str
     to: str
@@ -38,10 +38,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Link:
-    """From a load generator's node to a server's over an overlay network: bits/s, mean round trip in seconds.
-
-    None: it could not be measured.
-    """
+    """The link between two nodes over an overlay network: bits/s, and mean round trip in seconds; None if unknown."""
 
     of: str
     to: str
@@ -51,7 +48,7 @@ class Link:
 
 @dataclass
 class Facts:
-    """`images`: for each node's name, the ids of the images there; `wanted`: names and ids of the images here."""
+    """What was measured. `images`: ids of each node's images; `wanted`: names and ids of the images here."""
 
     swarm: Swarm
     wanted: Mapping[str, str]
@@ -63,7 +60,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Finding:
-    """`stop`: no run can be measured until it is put right; `warn`: figures have to be read with it; or `ok`."""
+    """`kind`: `stop` (no run is possible until it is fixed), `warn` (it affects figures), or `ok`."""
 
     kind: str
     words: str
@@ -144,7 +141,7 @@ def _images(facts: Facts) -> Iterator[Finding]:
 
 def _clocks(facts: Facts) -> Iterator[Finding]:
     for name, clock in sorted(facts.clocks.items()):
-        # Only what is certain is held against it.
+        # The difference that is certain.
         least = abs(clock.ahead) - clock.within
         kind = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
         help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""

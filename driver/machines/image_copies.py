@@ -1,4 +1,4 @@
-"""Images straight from this machine's engine to another one."""
+"""Copies images from this machine's engine to another one."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from driver.failure import RUN, Failure
 from driver.machines.swarm_nodes import answer
 
 HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
-"""What every run needs."""
+"""Images that every run needs."""
 SAME_IMAGE = (
     "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
     "{{.Config.User}} {{.Config.WorkingDir}}"
 )
-"""What two engines have to agree in for it to be one image."""
+"""What makes two images the same; ids may differ between engines."""
 TRANSFER_S = 6 * 3600.0
 
 
 def has_image(context: str, image: str, reference: str) -> bool:
-    """Whether what this engine has as `reference` is the image that is here."""
+    """Whether `reference` on that engine is the same as `image` here."""
     here = answer("image", "inspect", "--format", SAME_IMAGE, image, context="")
     return here is not None and here == _image_there(context, reference)
 
 
 def copy_images(context: str, images: Sequence[str]) -> None:
-    """Those that the engine lacks, in one stream from here."""
+    """Copies those that the engine lacks, in one stream."""
     lacks = [image for image in images if not has_image(context, image, image)]
     if not lacks:
         return
@@ -40,7 +40,7 @@ def copy_images(context: str, images: Sequence[str]) -> None:
 
 
 def need_same(context: str, image: str, reference: str) -> None:
-    """Failure where the engine has another image than the one that is here."""
+    """Failure if the image there is not the one here."""
     if not has_image(context, image, reference):
         raise Failure(RUN, f"context {context} gets another {image} than the one that is here")
 

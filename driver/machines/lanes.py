@@ -1,7 +1,6 @@
-"""Steps side by side on a swarm: each lane is a pair of nodes, with a Compose project of its own.
+"""Measures steps in parallel on a swarm: each lane is a pair of nodes with its own Compose project.
 
-That has network, load generator, database, upstream and readers; the first one is the run's. The planner decides which
-step is made on which (bench/drive/waves.py).
+The first lane is the run itself. The planner decides which step is measured on which lane (bench/drive/waves.py).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from driver.together import together
 
 
 def ready_lanes(run: Run) -> None:
-    """All but the first."""
+    """Prepares all lanes but the first, which is the run."""
     count = len(read_lanes(run))
     together(lambda number: _ready_lane(run.on_lane(number)), range(2, count + 1), max(1, count))
 
@@ -40,7 +39,7 @@ def _ready_lane(run: Run) -> None:
 
 
 def measure_wave(run: Run) -> None:
-    """A step on each lane that has one. Where one fails as a whole (a lost node), the others come to their end."""
+    """Measures a step on each lane that has one. If one fails as a whole (a lost node), the others finish first."""
     lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
     asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
     together(_measure_lane, asked, max(1, len(asked)))
@@ -56,7 +55,7 @@ def _measure_lane(run: Run) -> None:
 
 
 def remove_lanes(run: Run) -> None:
-    """Of those that any call of the run had; the first one is removed as the run itself. What is left is said."""
+    """Removes the lanes that any call of the run had, except the first, which is removed as the run itself."""
     numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
     lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
     with suppress(Failure, DockerError):

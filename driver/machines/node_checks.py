@@ -1,4 +1,4 @@
-"""What scripts/swarm.sh check finds out of the nodes of a swarm."""
+"""Measures what `scripts/swarm.sh check` reports: clocks, images, ports and links of a swarm's nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRY_PORTS = """
 
 
 def check_nodes(root: Path, swarm: Swarm, seconds: int) -> Facts:
-    """All that is found out. `seconds`: of a link's measurement."""
+    """All measurements. `seconds`: for each link."""
     wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in HARNESS}
     facts = Facts(swarm, wanted)
     nodes = swarm.machines()
@@ -46,20 +46,20 @@ def check_nodes(root: Path, swarm: Swarm, seconds: int) -> Facts:
 
 
 def clock_of(before: float, told: str, after: float) -> Clock:
-    """What a node said its time is, between two readings of this machine's clock."""
-    # Nanoseconds, and a Z for UTC, which Python 3.9 does not read.
+    """From a node's time, and this machine's time before and after asking."""
+    # Python 3.9 parses neither nanoseconds nor a Z for UTC.
     told = re.sub(r"\.(\d+)", lambda found: "." + found[1][:6].ljust(6, "0"), told.strip()).replace("Z", "+00:00")
     return Clock(ahead=datetime.fromisoformat(told).timestamp() - (before + after) / 2, within=(after - before) / 2)
 
 
 def link_of(of: str, to: str, ping: Done | None, iperf: Done | None) -> Link:
-    """From what the tools have said; None where they were not asked."""
+    """From the outputs of ping and iperf3; None if they were not run."""
     found = PING.search(ping.out) if ping else None
     return Link(of, to, _speed(iperf.out if iperf else ""), float(found["mean"]) / 1000 if found else None)
 
 
 def remove_network(manager: str, name: str) -> None:
-    """Once no node has a container in it."""
+    """Removes a network; tries again while the swarm still counts containers in it."""
     for _ in range(30):
         if answer("network", "rm", name, context=manager) is not None:
             return
@@ -68,7 +68,7 @@ def remove_network(manager: str, name: str) -> None:
 
 
 def _clock(node: Node) -> Clock:
-    """Asked a few times, as what is said most quickly is known best."""
+    """Asks three times and keeps the fastest answer, which is the most exact."""
     clocks = []
     for _ in range(3):
         before = time.time()
@@ -78,12 +78,12 @@ def _clock(node: Node) -> Clock:
 
 
 def _node_tool(node: Node, *words: str, stdin: bytes = b"", check: bool = True) -> Done:
-    """A container of the tools' image for nodes, with the rights of the others."""
+    """Runs a container with network tools on a node."""
     return docker("run", "--rm", *CONFINED, "--init", *words, context=node.context, stdin=stdin, check=check)
 
 
 def _ports(swarm: Swarm, node: Node) -> list[Port]:
-    """Whether it reaches each other one where the swarm's nodes have to."""
+    """Whether a node reaches the swarm's ports of all others."""
     manages = {one.name for one in swarm.nodes if one.manager}
     asked = []
     for other in swarm.machines():
@@ -97,7 +97,7 @@ def _ports(swarm: Swarm, node: Node) -> list[Port]:
 
 
 def _links(swarm: Swarm, seconds: int) -> Iterator[Link]:
-    """Each server with one of the load generators, one pair after the other."""
+    """Measures each server with one of the load generators, one pair at a time."""
     servers, loadgens = swarm.machines("server"), swarm.machines("loadgen")
     if not servers or not loadgens:
         return
@@ -111,7 +111,7 @@ def _links(swarm: Swarm, seconds: int) -> Iterator[Link]:
 
 
 def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Link:
-    """Round trips first, and then as much as passes."""
+    """Measures round trips, then throughput."""
     name = f"{network}-server"
     ping = iperf = None
     tool = ("--network", network, "--tmpfs", "/tmp", IMAGE)
@@ -128,7 +128,7 @@ def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Link:
 
 
 def _speed(text: str) -> float | None:
-    """What arrived; None where iperf3 has failed, which it says in the same form."""
+    """Received bits/s in iperf3's JSON; None if it reports an error."""
     try:
         return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) or None
     except (ValueError, KeyError, TypeError):

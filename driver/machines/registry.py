@@ -1,7 +1,7 @@
-"""How images reach the nodes of a swarm: by digest, through the swarm's registry or the user's.
+"""Distributes images to the nodes of a swarm, by digest, through the swarm's own registry or the user's.
 
-The swarm's registry is in a network of its own, without a published port. On each node a relay takes connections at
-127.0.0.1 alone, which engines trust without TLS, and passes them on to the registry over that network.
+The swarm's registry has its own network and publishes no port. A relay on each node listens on 127.0.0.1, which engines
+trust without TLS, and forwards to the registry over that network.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ OF_STACK = f"label=com.docker.stack.namespace={STACK}"
 
 
 def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:
-    """Local images, once to the registry and from there to each node."""
+    """Pushes local images to the registry, and pulls them on each node."""
     references = list(_push_images(root, swarm, images).items())
     together(partial(_pull_images, references), swarm.machines())
 
 
 def start(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
-    """The registry, where the swarm runs it, and then these services from it."""
+    """Starts the swarm's registry, unless the user has one, and then these services."""
     ours: tuple[str, ...] = ()
     if not setting(root, "BENCH_REGISTRY"):
         ours = (REGISTRY,)
@@ -52,15 +52,15 @@ def start(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
 
 
 def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
-    """The image of registry and relays, which also looks at nodes, to all of them."""
+    """Builds the image of registry, relays and node checks, and copies it to all nodes."""
     project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY, timeout=TRANSFER_S)
     together(_copy_tools, nodes)
 
 
 def remove(swarm: Swarm) -> None:
-    """Nothing of it is left on any node, of which some may not answer.
+    """Removes relays and the stack; Failure if some of it remains.
 
-    A manager may fail in between, and the swarm takes its time to end a stack: its networks are in the next one's way.
+    It retries, as managers may fail and a stack takes time to end, and networks that remain would block the next one.
     """
     for node in swarm.machines():
         answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
@@ -79,9 +79,9 @@ def _copy_tools(node: Node) -> None:
 
 
 def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str, str]:
-    """By image, its reference with a digest.
+    """Pushes images; their references with a digest.
 
-    A node that supports gets them, and its engine pushes them; to a registry of one's own this machine's engine does.
+    A support node's engine pushes to the swarm's registry; this machine's engine pushes to the user's.
     """
     prefix, pusher = setting(root, "BENCH_REGISTRY"), ""
     if not prefix:
@@ -105,7 +105,7 @@ def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str
 
 
 def _pull_images(references: Sequence[tuple[str, str]], node: Node) -> None:
-    """What has been pushed, under the names that it has here."""
+    """Pulls pushed images on a node, and tags them with their local names."""
     for image, reference in references:
         if has_image(node.context, image, image):
             continue
@@ -140,7 +140,7 @@ def _await_stack(swarm: Swarm) -> None:
 
 
 def _start_relay(node: Node) -> None:
-    """And wait until the registry answers through it."""
+    """Starts a node's relay, and waits until the registry answers through it."""
     if answer("inspect", "--format", "{{.State.Running}}", RELAY, context=node.context) != "true":
         answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
         docker(
@@ -157,7 +157,7 @@ def _start_relay(node: Node) -> None:
 
 
 def _left_of_stack(swarm: Swarm) -> list[str] | None:
-    """In the swarm, and the networks that a node keeps until its last container has left them; None where unknown."""
+    """Services, secrets and networks of the stack that remain; None if the manager does not answer."""
     left: list[str] = []
     for what in ("service", "secret"):
         words = answer(what, "ls", "--filter", OF_STACK, "--format", what + " {{.Name}}", context=swarm.manager)

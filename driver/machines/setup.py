@@ -1,4 +1,4 @@
-"""A run's nodes: chosen before it begins, given images, networks, volumes and readers, and cleared at its end."""
+"""Chooses a run's nodes, gives them images, networks, volumes and readers, and removes these at the end."""
 
 from __future__ import annotations
 
@@ -26,14 +26,11 @@ from driver.run import Run
 from driver.together import together
 
 NETWORK_COST = "network-cost.txt"
-"""What harness-cost.sh --network said last, below results/; in a run's folder, what it had said when that began."""
+"""The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""
 
 
 def choose_nodes(run: Run, resume: bool) -> None:
-    """A node of the swarm for each role, of those that can be used now, or as many pairs as there are.
-
-    A run that goes on may get others than it began with.
-    """
+    """Chooses a node of the swarm for each role, or as many pairs as there are; a resumed run may get other nodes."""
     usable = read_swarm().usable()
     count = int(run.setting("LOADGENS", "1"))
     nodes = chosen_nodes(usable, read_nodes(run.folder / EVER), count)
@@ -53,8 +50,8 @@ def choose_nodes(run: Run, resume: bool) -> None:
 
 
 def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
-    """As many as there are pairs of nodes."""
-    # Its last ones were chosen now.
+    """As many lanes as there are pairs of nodes."""
+    # Includes those that were just chosen.
     ever = read_nodes(run.folder / EVER)
     facts = json.loads((run.folder / "run.json").read_text())
     _, left_out = of_largest_kinds(usable, ever)
@@ -80,7 +77,7 @@ def _save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
 
 
 def ready_nodes(run: Run) -> None:
-    """Images, networks, volumes and readers, once the services are built; nothing in a run on this machine."""
+    """Prepares nodes after the build; does nothing in a run on this machine."""
     if not several(run):
         return
     engine = Nodes(run)
@@ -116,11 +113,11 @@ def fill_nodes(engine: Nodes) -> None:
 
 
 def make_network(run: Run) -> None:
-    """As the project's own Compose file has it, of the swarm."""
+    """Creates the run's overlay network, with the options of the project's Compose file."""
     manager = find_manager()
     if manager is None:
         raise Failure(RUN, "the run has no network")
-    # A lost node keeps the one that the run had, until the swarm has given it up.
+    # A resumed run may still have its network, if a lost node has kept it.
     if answer("network", "inspect", run.project, context=manager) is not None:
         return
     options = overlay_options(json.loads(project_compose(run, "config", "--format", "json", LOADGEN).out))
@@ -132,7 +129,7 @@ def make_network(run: Run) -> None:
 
 
 def remove_from_nodes(run: Run) -> None:
-    """What it has, or its lane, on those that answer, of all that it has ever had."""
+    """Removes what the run or lane has on any node that it has used and that answers."""
     ever = sorted({node.context for node in read_nodes(run.lane_folder / EVER)})
     on_swarm = several(run) == "swarm"
     for context in ever:
@@ -156,7 +153,7 @@ def remove_from_nodes(run: Run) -> None:
 
 
 def _ids(run: Run, kind: str, context: str) -> list[str]:
-    """Of what the run has there."""
+    """Ids of the run's objects of this kind there."""
     words = (kind, "ls", *(("--all",) if kind == "container" else ()), "--quiet")
     return (
         answer(*words, "--filter", f"label=com.docker.compose.project={run.project}", context=context) or ""

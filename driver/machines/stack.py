@@ -1,4 +1,4 @@
-"""The stack file of what serves a run on a swarm, from the project's own Compose file as Compose has resolved it."""
+"""Derives a swarm's stack file from the project's resolved Compose file."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from driver.machines.swarm_nodes import LABEL, SwarmNode, support_label
 REGISTRY = "registry"
 NETWORK = "bench"
 IMAGES = "images"
-"""The network of the registry and of the nodes' relays to it; services under test are not in it."""
+"""The network of the registry and the nodes' relays."""
 
 KEPT = (
     *("image", "command", "entrypoint", "environment", "user", "working_dir", "init", "read_only", "cap_drop"),
     *("sysctls", "ulimits", "logging", "healthcheck", "stop_grace_period", "secrets"),
 )
 MOVED = ("tmpfs", "shm_size", "volumes", "mem_limit", "pids_limit", "networks")
-"""What a stack has under other names."""
+"""Settings that a stack has under other names."""
 LEFT_OUT = ("build", "pull_policy", "profiles", "depends_on")
-"""What says how a container comes to be here, and nothing of what it may do."""
+"""Settings without a meaning in a stack, and without an effect on what a container may do."""
 IGNORED = ("cpuset", "security_opt")
-"""What the services of a swarm cannot have."""
+"""Settings that a swarm does not support."""
 
 
 def stack(
@@ -30,9 +30,8 @@ def stack(
 ) -> dict[str, Any]:
     """The stack of these services, on nodes with the role `support`.
 
-    `compose` is what `docker compose config --format json` prints; `images` has a reference with a digest for the name
-    of an image that the registry has. Failure for a service that is not there, and for a key of it that is not known
-    here: that it is lost on the way must be decided, and not happen.
+    `compose`: the output of `docker compose config --format json`. `images`: references with a digest, by image name.
+    Failure for an unknown service, and for an unknown setting of one, so that no setting is lost unnoticed.
     """
     label = support_label(nodes)
     services = {}
@@ -53,7 +52,7 @@ def stack(
 
 
 def loses(compose: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
-    """For each service that loses one in a stack, the settings that it has in the Compose file alone."""
+    """The settings that each service loses in a stack, if any."""
     lost = {name: [key for key in IGNORED if key in compose["services"][name]] for name in names}
     return {name: keys for name, keys in lost.items() if keys}
 
@@ -71,7 +70,7 @@ def overlay_options(compose: Mapping[str, Any]) -> list[str]:
 
 
 def _overlay(network: Mapping[str, Any]) -> dict[str, Any]:
-    """No way out of it, as on one machine; not encrypted."""
+    """An internal network as on one machine; not encrypted."""
     return {
         "driver": "overlay",
         "attachable": True,
@@ -103,7 +102,7 @@ def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[
 
 
 def _folders(service: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Folders in memory. Whatever owner and mode they have in Compose, they are anyone's to write (1777) in a stack."""
+    """Folders in memory. A stack makes them writable for anyone (1777), whatever the Compose file says."""
     folders: list[dict[str, Any]] = [
         {"type": "tmpfs", "target": str(entry).partition(":")[0]} for entry in service.get("tmpfs") or ()
     ]

@@ -1,4 +1,4 @@
-"""What scripts/swarm.sh does, which checks the words that it is called with."""
+"""The verbs of scripts/swarm.sh, which has checked the arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driver.run import ROOT
 
 
 def main(argv: list[str]) -> int:
-    """VERB WORD...: see scripts/swarm.sh --help."""
+    """`swarm VERB WORD...`: see scripts/swarm.sh --help."""
     verb, words = argv[0], argv[1:]
     root = Path(os.environ.get("BENCH_ROOT") or ROOT)
     swarm = read_swarm()
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
 
 
 def _label(swarm: Swarm, name: str, roles: Sequence[str]) -> None:
-    """Without roles the label is taken away."""
+    """Sets the role label of a node; removes it if there are no roles."""
     label = role_label(roles)
     change = ["--label-add", f"{LABEL}={label}"] if label else ["--label-rm", LABEL]
     try:

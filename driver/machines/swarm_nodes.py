@@ -1,4 +1,4 @@
-"""The nodes of a Docker swarm, the contexts of their engines, and the roles that their labels give them."""
+"""The nodes of a Docker swarm, their Docker contexts, and their roles from labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from driver.together import together
 
 LABEL = "bench.role"
 SEPARATOR = "+"
-"""Between several roles of a node: a constraint of a swarm takes no comma in a label's value."""
+"""Between several roles of a node; a swarm's constraints do not allow a comma."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SwarmNode:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Those that the label names; other words in it are no roles."""
+        """The roles in its label; unknown words are ignored."""
         return tuple(role for role in ROLES if role in self.label.split(SEPARATOR))
 
     @property
@@ -47,29 +47,29 @@ class SwarmNode:
 
     @property
     def kind(self) -> str:
-        """What two nodes have in common whose figures may be compared; the CPU model is not known to the swarm."""
+        """CPUs, memory and platform, which comparable nodes share; the swarm does not know the CPU model."""
         return kind_of(self.cpus, self.memory, self.platform)
 
 
 def kind_of(cpus: float, memory: int, platform: str) -> str:
-    """A machine's kind, as people and the files of a run have it."""
+    """A machine's kind as text."""
     return f"{cpus:g} CPUs, {memory / 2**30:.1f} GiB, {platform}"
 
 
 @dataclass(frozen=True)
 class Swarm:
-    """`manager`: the context of one that answers; `contexts`: of all engines that are in a swarm and answer."""
+    """`manager`: the context of a manager that answers; `contexts`: those of all engines that answer."""
 
     nodes: tuple[SwarmNode, ...]
     manager: str
     contexts: tuple[str, ...]
 
     def with_role(self, role: str) -> list[SwarmNode]:
-        """The nodes that have it, whether they can be used now or not."""
+        """The nodes with this role, usable or not."""
         return [node for node in self.nodes if role in node.roles]
 
     def usable(self) -> list[Node]:
-        """For each role of each node that can be used now."""
+        """The usable nodes, once for each role."""
         return [
             Node(role, node.name, node.context or "", node.address, node.kind, int(node.cpus))
             for node in self.nodes
@@ -78,7 +78,7 @@ class Swarm:
         ]
 
     def machines(self, role: str = "") -> list[Node]:
-        """The nodes that can be used and have this role, or any: each once."""
+        """The usable nodes with this role (or any), each once."""
         found: dict[str, Node] = {}
         for node in self.usable():
             if role in ("", node.role):
@@ -87,7 +87,7 @@ class Swarm:
 
 
 def read_swarm() -> Swarm:
-    """The swarm of this user's Docker contexts; Failure where no manager answers."""
+    """The swarm that the user's Docker contexts reach; Failure if no manager answers."""
     contexts = docker("context", "ls", "--format", "{{.Name}}").out.split()
     engines = [engine for engine in together(_ask_engine, contexts, max(1, len(contexts))) if engine]
     of_node: dict[str, str] = {}
@@ -105,9 +105,9 @@ def read_swarm() -> Swarm:
 
 
 def find_manager() -> str | None:
-    """The context of one that answers; None, with a word, where none does within a minute.
+    """The context of a manager that answers; None, with a warning, if none does within a minute.
 
-    When the leader is lost, the others take their time to agree on a new one.
+    After the loss of a leader, the others need time to elect one.
     """
     contexts = docker("context", "ls", "--format", "{{.Name}}").out.split()
     for _ in range(20):
@@ -120,7 +120,7 @@ def find_manager() -> str | None:
 
 
 def answer(*words: str, context: str, timeout: float = 20) -> str | None:
-    """What an engine says; None where it fails or is away."""
+    """The output of a command on an engine; None if it fails."""
     try:
         return docker(*words, context=context, timeout=timeout).out.strip()
     except DockerError:
@@ -136,7 +136,7 @@ def nodes_of_inspect(inspected: Sequence[Mapping[str, Any]], contexts: Mapping[s
 
 
 def role_label(roles: Sequence[str]) -> str:
-    """The value of the label `bench.role`; Failure for what is no role, or for a server that is not alone."""
+    """The value of the label `bench.role`; Failure for unknown roles, or a server with another role."""
     for role in roles:
         if role not in ROLES:
             raise Failure(USER, f"unknown role '{role}'; there are: {', '.join(ROLES)}")
@@ -146,7 +146,7 @@ def role_label(roles: Sequence[str]) -> str:
 
 
 def support_label(nodes: Iterable[SwarmNode]) -> str:
-    """The label's value on the nodes that support: constraints of a swarm compare whole values."""
+    """The label of support nodes; one value, as a swarm's constraints compare whole values."""
     labels = {node.label for node in nodes if "support" in node.roles and node.ready and node.active}
     if not labels:
         raise Failure(USER, "no node of the swarm has the role support: scripts/swarm.sh label NODE support")
@@ -154,7 +154,7 @@ def support_label(nodes: Iterable[SwarmNode]) -> str:
 
 
 def _ask_engine(context: str) -> tuple[str, str, bool] | None:
-    """Node's id, context and whether it manages, of an engine that is in a swarm; None of one that does not answer."""
+    """Node id, context, and whether it is a manager; None if the engine does not answer or is in no swarm."""
     words = answer("info", "--format", "{{.Swarm.NodeID}} {{.Swarm.ControlAvailable}}", context=context, timeout=10)
     node, _, manages = (words or "").partition(" ")
     return (node, context, manages == "true") if node and manages else None
@@ -171,7 +171,7 @@ def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
     spec, status, about = one["Spec"], one["Status"], one["Description"]
     manager = one.get("ManagerStatus") or {}
     address = str(status["Addr"])
-    # A leader that was not told its address calls itself 0.0.0.0, and has the right one as a manager.
+    # A leader without an advertised address shows 0.0.0.0 here, and the right one among its data as a manager.
     if address in ("", "0.0.0.0") and manager:
         address = str(manager["Addr"]).rpartition(":")[0]
     resources, platform = about["Resources"], about["Platform"]

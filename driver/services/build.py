@@ -1,4 +1,4 @@
-"""The images of a run's services: had where the run goes on, else built."""
+"""Builds the images of a run's services; a resumed run takes those that it began with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from driver.services.targets import check_targets
 from driver.together import together
 
 AT_ONCE = 16
-"""BuildKit has lost track of more."""
+"""Images in one build: BuildKit has failed with more."""
 LONGEST_S = 86400
 BASES = """set -Eeuo pipefail
 source "$1/scripts/lib/bases.sh"
@@ -31,7 +31,7 @@ missing_bases "${@:2}"
 
 
 def main(argv: list[str]) -> int:
-    """`build RUN`: servers that already run answer, and all else has an image or has failed."""
+    """`build RUN`: checks that targets answer, and builds everything else; what fails is left out."""
     run = open_run(argv[0])
     engine = engine_of(run)
     ask_again(engine)
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
 
 
 def ask_again(engine: Engine) -> None:
-    """In a run that goes on, services that failed and may pass now are tried again."""
+    """In a resumed run, gives services that failed for a passing reason another try."""
     if any(engine.run.failed(service) for service in engine.run.services):
         done = engine.bench("retry", engine.run.name)
         if done.status:
@@ -52,7 +52,7 @@ def ask_again(engine: Engine) -> None:
 
 
 def build_services(engine: Engine) -> None:
-    """Their bases, then the images. Services that differ in settings alone share an image."""
+    """Base images, then services. Services that differ in settings alone share an image."""
     run = engine.run
     bases = {run.services[service].base for service in run.host.containers}
     lacks = missing_bases(run.root, bases) if bases else set()
@@ -73,7 +73,7 @@ def build_services(engine: Engine) -> None:
 
 
 def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
-    """Gets all of these base images at once; those that cannot be had. The scripts share this with setup."""
+    """Pulls or builds these base images, in bash that setup.sh shares; returns those that failed."""
     words = ["bash", "-c", BASES, "build", str(root), *sorted(names)]
     process = spawn(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
@@ -88,13 +88,13 @@ def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
 
 
 def _restored(run: Run, service: str) -> bool:
-    """The image that the run began with, if that is still here: built again, the same files may have another id."""
+    """Tags the image that the run began with, if it is still here: a rebuilt one may have another id."""
     image = (text_of(run.service_folder(service) / "image.id") or "").strip()
     return bool(image) and docker("tag", image, run.services[service].image, check=False).status == 0
 
 
 def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
-    """All at once; where that fails, each by itself."""
+    """Builds all at once, or each by itself if that fails."""
     log = engine.run.folder / "build.log"
     before = text_of(log) or ""
     failed = _build(engine.run, builds, log)
@@ -104,7 +104,7 @@ def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
 
 
 def _build_alone(engine: Engine, build: str) -> None:
-    """One image, of all services that have it."""
+    """Builds one image; if that fails, leaves out all services that use it."""
     run = engine.run
     log = run.service_folder(build) / "build.log"
     if not _build(run, [build], log):
@@ -117,9 +117,9 @@ def _build_alone(engine: Engine, build: str) -> None:
 
 
 def _build(run: Run, builds: Sequence[str], log: Path) -> bool:
-    """Whether it failed.
+    """Builds; whether it failed.
 
-    Under one project for all runs, as Compose writes its name into the images: what is the same is to have the same id.
+    All runs build under one project name: Compose writes it into the images, whose ids would otherwise differ.
     """
     words = ("compose", "--project-name", "bench", "--file", str(run.folder / "compose.yml"))
     done = docker(*words, "build", "--progress", "plain", *builds, check=False, timeout=LONGEST_S, log=log)

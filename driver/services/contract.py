@@ -1,4 +1,4 @@
-"""What the verifier says of one service."""
+"""Runs the verifier on one service."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from driver.run import Run
 from driver.services.ready import leave_out, save_end
 
 ONLY_LATE = 3
-"""The verifier's exit status where every failed check was an answer that came too late."""
+"""The verifier's exit status if all failures were late answers."""
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
-"""The files with what was found of a service."""
+"""Files with the result of a verification."""
 
 
 def check_contract(engine: Engine, service: str, crowd: bool) -> None:
-    """The verifier itself writes what failed. Where it wrote nothing, it was cut, by the engine or the machine.
+    """Verifies a service. The verifier writes failure.json; without that file it was interrupted.
 
-    `crowd`: others are verified beside it.
+    `crowd`: other services are verified at the same time.
     """
     run, facts = engine.run, engine.run.services[service]
     folder, here = run.service_folder(service), f"raw/services/{service}"
@@ -39,7 +39,7 @@ def check_contract(engine: Engine, service: str, crowd: bool) -> None:
 
 
 def set_aside(run: Run, service: str) -> None:
-    """What was found of it is not its own fault: it is verified once more, alone."""
+    """Moves the results away, as they may be the machine's fault: the service is verified once more, alone."""
     say(f"{service}: too late, or cut; once more, alone, when the others are done")
     folder = run.service_folder(service)
     (folder / "beside").mkdir(parents=True, exist_ok=True)
@@ -49,5 +49,5 @@ def set_aside(run: Run, service: str) -> None:
 
 
 def is_set_aside(run: Run, service: str) -> bool:
-    """Whether it was."""
+    """Whether `set_aside` was called for it."""
     return (run.service_folder(service) / "beside").exists()

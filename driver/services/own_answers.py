@@ -1,4 +1,4 @@
-"""The right answers of a user's own app, and its own words where it has none."""
+"""Records the right answers of a user's own app, and checks services against them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from driver.messages import OwnApp
 from driver.services.ready import await_answer, leave_out, patience, save_end, save_log, started
 
 SERVERS = 3
-"""So many are asked for the right answers, at most."""
+"""Services that are tried, at most, to record the answers."""
 
 
 def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None:
-    """From the first that gives any; of one whose answers cannot be a yardstick it is said why."""
+    """Records the answers of the first service that gives any; Failure if they cannot serve as a reference."""
     run, asked = engine.run, services[:SERVERS]
     for service in asked:
         if started(engine, service) and await_answer(engine, service):
@@ -37,7 +37,7 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
 
 
 def refuse(engine: Engine, words: str, log: Path) -> NoReturn:
-    """The app's own traceback, if the log has one, and one line."""
+    """Failure with the app's own traceback, if the log has one."""
     place = f"results/{engine.run.name}/{log.relative_to(engine.run.folder)}"
     trace, _, last = engine.bench("own-trace", place).out.rstrip("\n").rpartition("\n")
     if trace:
@@ -46,7 +46,7 @@ def refuse(engine: Engine, words: str, log: Path) -> NoReturn:
 
 
 def check_own_answers(engine: Engine, service: str) -> None:
-    """Of an own app, what the contract is for the others."""
+    """The verification of an own app, in place of the contract."""
     words = ["python3", "-m", "bench", "own-answers", "check", engine.run.name, service]
     done = engine.in_loadgen(words, log=engine.run.service_folder(service) / "verify.txt")
     if done.status == 0:

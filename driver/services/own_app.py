@@ -1,4 +1,4 @@
-"""A user's own app in its run: what it brings along, whether it can be imported, its command before the load."""
+"""Prepares a user's own app: its Compose services, a test import, and its command before the load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export 
 
 
 def build_own_services(run: Run) -> None:
-    """Those that are not images from elsewhere."""
+    """Builds those of its Compose services that have a build section."""
     if run.own_services:
         words = ("build", "--progress", "plain", *run.own_services)
         done = run_compose(run, *words, check=False, timeout=86400, log=run.folder / "build-own.log")
@@ -28,7 +28,7 @@ def build_own_services(run: Run) -> None:
 
 
 def ready_own_app(engine: Engine) -> None:
-    """Once a run, after its images are built and what the app depends on is up."""
+    """Once per run, after images are built and dependencies are up."""
     run, app = engine.run, engine.run.host.own_app
     if not app or (run.folder / "app/answers.json").exists():
         return
@@ -44,7 +44,7 @@ def ready_own_app(engine: Engine) -> None:
 
 
 def await_own_services(run: Run) -> None:
-    """Until they are healthy, of those without a check running; two minutes at most."""
+    """Starts its Compose services and waits, two minutes at most, until they are healthy (or running)."""
     if not run.own_services:
         return
     words = ("up", "--detach", "--no-build", "--no-recreate", "--wait", "--wait-timeout", "120", *run.own_services)
@@ -56,7 +56,7 @@ def await_own_services(run: Run) -> None:
 
 
 def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
-    """In the service's container, with its limits, but without its server."""
+    """Imports the app in a container like the service's; Failure with its traceback."""
     run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
     seconds = run.setting("IMPORT_TIMEOUT", "30")
     if _in_own_image(run, service, ["python3", "-c", "import app"], what=what, seconds=seconds, log=log):
@@ -64,7 +64,7 @@ def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
 
 
 def run_before(engine: Engine, app: OwnApp, service: str) -> None:
-    """The user's command, in a container like the service's."""
+    """Runs the user's command (--before) in a container like the service's."""
     run, log = engine.run, engine.run.folder / "app/before.txt"
     say(f"before the load: {app.before}")
     seconds = run.setting("BEFORE_TIMEOUT", "300")
@@ -75,7 +75,7 @@ def run_before(engine: Engine, app: OwnApp, service: str) -> None:
 
 
 def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, seconds: str, log: Path) -> int:
-    """The exit status of a command in a container like the service's; the end of what it says is in the log."""
+    """Runs a command in a container like the service's; its exit status. The log has the end of its output."""
     name = f"{run.project}-once"
     options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
     try:

@@ -1,4 +1,4 @@
-"""A service until its first answer, and what is kept of one that gives none."""
+"""Starts a service, waits for its first answer, and saves its logs if there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from driver.failure import warn
 from driver.files import save
 from driver.run import Run
 
-# Two seconds of tries by one command: to enter a container costs more than to ask.
+# Tries for two seconds in one command, as `docker exec` takes longer than a request.
 TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
 up && end=$((up + 2))
 until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0" 2>&1); do
@@ -22,7 +22,7 @@ done"""
 
 
 def started(engine: Engine, service: str) -> Started | None:
-    """Its fresh container; None where it does not start."""
+    """Starts a fresh container; None if that fails."""
     try:
         found = engine.start([service])
     except DockerError:
@@ -31,20 +31,20 @@ def started(engine: Engine, service: str) -> Started | None:
 
 
 def patience(run: Run) -> str:
-    """For how many seconds a first answer is waited for."""
+    """Seconds to wait for a first answer."""
     return run.setting("READY_TIMEOUT", "30")
 
 
 def await_answer(engine: Engine, service: str) -> bool:
-    """Whether it answers anything at all, before the time is up or its container ends.
+    """Waits for any answer, until the time is up or the container has ended; whether there was one.
 
-    What the last try came to is in its answer.txt.
+    The error of the last try is in answer.txt.
     """
     log = engine.run.service_folder(service) / "answer.txt"
     url = f"http://{engine.address(service)}/"
     give_up = monotonic() + float(patience(engine.run))
     while (left := give_up - monotonic()) > 0:
-        # One that accepts connections and answers none takes no longer than is left.
+        # The time limit of a try matters for servers that accept connections but never answer.
         if engine.in_loadgen(["sh", "-c", TRY, url, str(min(5, ceil(left)))], log=log).status == 0:
             log.unlink()
             return True
@@ -54,7 +54,7 @@ def await_answer(engine: Engine, service: str) -> bool:
 
 
 def leave_out(engine: Engine, service: str, cause: str, detail: str = "") -> None:
-    """It has failed and is not loaded, and the report says why; `bench service-failed` has the causes."""
+    """Marks a service as failed, so that it is not loaded; `bench service-failed` knows the causes."""
     done = engine.bench("service-failed", engine.run.name, service, cause, *([detail] if detail else []))
     if done.status:
         raise DockerError(f"{service}: {cause}: {done.last_line}")
@@ -62,13 +62,13 @@ def leave_out(engine: Engine, service: str, cause: str, detail: str = "") -> Non
 
 
 def save_log(engine: Engine, service: str) -> None:
-    """Its last words."""
+    """Saves the end of its log."""
     with suppress(DockerError):
         save(engine.run.service_folder(service) / "server.log", engine.log(service))
 
 
 def save_end(engine: Engine, service: str) -> None:
-    """Its last words, and whether it was killed for want of memory."""
+    """Saves the end of its log, and its state, which tells whether it ran out of memory."""
     save_log(engine, service)
     with suppress(DockerError):
         save(engine.run.service_folder(service) / "state.txt", engine.state_lines(service))

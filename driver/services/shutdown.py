@@ -1,4 +1,4 @@
-"""How a service ends when it is told to, while it is under load."""
+"""Checks how a service handles SIGTERM under load."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from driver.services.ready import await_answer, started
 
 KILLED = 128 + SIGKILL
 TRIES = 3
-"""A noisy machine has as many as for the checks that take times."""
+"""As many as for other checks that depend on timing."""
 LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 
 def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
-    """One more check. One that was killed beside others may have been late too."""
+    """The check; a service that was killed while others were verified beside it gets another try, alone."""
     if check_shutdown(engine, service) == KILLED and crowd:
         set_aside(engine.run, service)
 
 
 def check_shutdown(engine: Engine, service: str) -> int:
-    """SIGTERM while requests come and one waits for half a second (a server with its own grace period finishes it), and
-    SIGKILL after 10 s, as from Docker itself. How it went into stop.json; the exit status of the last try.
+    """Sends SIGTERM during requests, one of which takes half a second, and SIGKILL after 10 s, like `docker stop`.
+
+    Writes stop.json; returns the service's exit status.
     """
     run, status = engine.run, 0
     for number in range(1, TRIES + 1):

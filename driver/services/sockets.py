@@ -1,4 +1,4 @@
-"""The socket options of what runs in a container, read from outside it."""
+"""Reads the socket options of a server in a container from outside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIES = 60
 def read_sockets(run: Run, container: str) -> str:
     """A line of JSON (bench/contract/sockets.py): the options, or why there are none.
 
-    The reader is in the namespaces of that container and may look into its processes, for which it has to be root.
+    The reader joins that container's namespaces; to inspect its processes, it has to be root.
     """
     done = docker(
         *("run", "--rm", "--label", f"bench.run={run.project}", "--pid", f"container:{container}"),
@@ -33,13 +33,13 @@ def read_sockets(run: Run, container: str) -> str:
 
 
 def check_sockets(engine: Engine, service: str) -> None:
-    """What the service's sockets are, for the table in services/listeners.toml (bench/contract/listeners.py)."""
+    """Saves a service's socket options, to compare with services/listeners.toml (bench/contract/listeners.py)."""
     words = read_sockets(engine.run, engine.run.container(service))
     save(engine.run.service_folder(service) / "sockets.json", words)
 
 
 def own_bind(run: Run, server: str, service: str, start: str) -> str:
-    """The sockets of a server as its own documentation starts it, in the image of a service."""
+    """The socket options of a server that is started as its own documentation says, in the image of a service."""
     container = f"{run.project}-own-{server}"
     docker(
         *("run", "--detach", "--name", container, "--label", f"bench.run={run.project}", "--network", "none", "--init"),
@@ -60,7 +60,7 @@ def own_bind(run: Run, server: str, service: str, start: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """`sockets RUN [SERVER...]`: the table of all servers, with these read again, in RUN/listeners.toml."""
+    """`sockets RUN [SERVER...]`: reads these servers and writes the table of all into RUN/listeners.toml."""
     run = open_run(argv[0])
     engine = engine_of(run)
     lines = ""

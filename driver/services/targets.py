@@ -1,4 +1,4 @@
-"""Servers that already run: whether they answer at all, and as a user's own app does."""
+"""Checks servers that already run (--target)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from driver.services.own_answers import check_own_answers
 
 
 def check_targets(engine: Engine) -> None:
-    """Before anything is built; where a run goes on, as they did when it began."""
+    """Before the build: whether they answer; in a resumed run, whether as they did when it began."""
     run = engine.run
     if not run.host.targets:
         return
@@ -23,7 +23,7 @@ def check_targets(engine: Engine) -> None:
 
 
 def verify_targets(engine: Engine) -> None:
-    """Beside a user's own app, they have to answer as it does."""
+    """In a run of a user's own app, they must give the same answers."""
     run = engine.run
     if not (run.host.own_app and run.host.targets):
         return

@@ -1,4 +1,4 @@
-"""Each service is verified once, before any load; what fails is not loaded."""
+"""Verifies each service before any load; one that fails is left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIES = 3
 
 
 def main(argv: list[str]) -> int:
-    """`verify RUN [--jobs N] [--contract [--quiet]]`: all services; of the contract alone a table is printed."""
+    """`verify RUN [--jobs N] [--contract [--quiet]]`: `--contract` only verifies, and prints a table."""
     parser = ArgumentParser(prog="verify")
     parser.add_argument("run")
     parser.add_argument("--jobs", type=int)
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     run = open_run(options.run)
     engine = engine_of(run)
-    # Of one's own app the start-up is measured too.
+    # The start-up time of a user's own app is measured here, so nothing may run beside it.
     jobs = options.jobs or (1 if run.host.own_app else jobs_at_a_time())
     verify_services(engine, jobs, options.contract)
     if not options.contract:
@@ -49,17 +49,16 @@ def main(argv: list[str]) -> int:
 
 
 def jobs_at_a_time() -> int:
-    """How many services are verified side by side: two on a core, where memory allows."""
+    """How many services are verified at the same time: two per core, and one per GiB of free memory."""
     free = re.search(r"^MemAvailable: *(\d+) kB$", text_of(PROC / "meminfo") or "", re.MULTILINE)
     room = int(free.group(1)) >> 20 if free else 1
     return min(2 * len(os.sched_getaffinity(0)), max(room, 1))
 
 
 def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
-    """What was only late beside others is verified once more, alone, as that may be the machine's fault.
+    """Verifies all, and those again, alone, that were only late beside others.
 
-    `contract`: nothing will be measured, so that what only figures need is left out, and how sockets are and a service
-    ends is checked too.
+    `contract`: nothing is measured afterwards; checks sockets and shutdown too, and skips what only figures need.
     """
     run = engine.run
     crowd = len(run.host.containers) > 1 and jobs > 1
@@ -77,7 +76,7 @@ def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
 
 
 def _revive_and_ask_again(engine: Engine, services: Sequence[str]) -> tuple[str, ...]:
-    """What all services need and has ended; with it those that failed are to be verified again."""
+    """Restarts dependencies that have ended; services that failed meanwhile are to be verified again."""
     revived = engine.revive()
     for service in services if revived else ():
         if engine.run.failed(service):
@@ -86,7 +85,7 @@ def _revive_and_ask_again(engine: Engine, services: Sequence[str]) -> tuple[str,
 
 
 def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) -> None:
-    """`crowd`: others are verified beside it."""
+    """Verifies one service. `crowd`: others are verified at the same time."""
     run, folder = engine.run, engine.run.service_folder(service)
     folder.mkdir(parents=True, exist_ok=True)
     if not contract:
@@ -97,7 +96,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
     if found is None:
         leave_out(engine, service, "start")
     elif not await_answer(engine, service):
-        # Else the network between two machines has lost it.
+        # If it answers on its own machine, the network between machines has lost it.
         if not is_set_aside(run, service) and engine.answers_at_home(service):
             set_aside(run, service)
         else:
@@ -120,9 +119,9 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
 
 
 def save_idle(engine: Engine, service: str) -> None:
-    """The counters of a service that was asked for one answer, once its memory has settled (5 s at most).
+    """Saves the counters of an idle service, once its memory is stable (5 s at most).
 
-    Other workers may still load while the first one answers.
+    The first worker may answer while others are still loading.
     """
     now = 0.0
     for _ in range(25):

@@ -1,6 +1,6 @@
-"""Several load generators on one service (--loadgens): containers beside the first one, or on a swarm a node for each.
+"""Several load generators on one service (--loadgens): more containers, or on a swarm a node each.
 
-What each does is the load client_N of step.json.
+Each makes the load client_N of step.json.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from driver.messages import Step
 from driver.together import together
 
 AHEAD_NS, AHEAD_ON_NODES_NS = 10**9, 3 * 10**9
-"""How long after it was agreed on, the load begins: until then `docker exec` has started all of them."""
+"""Head start for `docker exec`: the common start of the load is so far in the future."""
 ASK_TRIES, ASK_S = 8, 20.0
 ASK = 'while read -r; do echo "${EPOCHREALTIME/[.,]/}000"; done'
 HERE = "-\t0\t0\n"
@@ -30,7 +30,7 @@ HERE = "-\t0\t0\n"
 
 
 def load_by_clients(engine: Engine, step: Step) -> int:
-    """All of them, from one moment on; the status of the first that fails, whose last line is said of the step."""
+    """Starts all at the same moment; the status of the first that fails, whose last line goes into run.txt."""
     run = engine.run
     folder = run.folder / step.dir
     numbers = range(1, len(step.clients) + 1)
@@ -70,23 +70,23 @@ def load_by_clients(engine: Engine, step: Step) -> int:
 
 
 def merge_clients(engine: Engine, step: Step) -> int:
-    """Their outputs as one, where all have one; the status."""
+    """Merges their outputs; the exit status."""
     run = engine.run
     log, words = run.folder / step.dir / "run.txt", ("loadgen/measure", "merge", f"results/{run.name}")
-    # What those on other machines have written is here by now.
+    # Outputs from other machines have been fetched.
     if nodes_of(run):
         return in_tools(run, *words, log=log, check=False).status
     return engine.in_loadgen(words, log=log).status
 
 
 def _nodes(engine: Engine, numbers: Sequence[int]) -> list[Node]:
-    """That of each; none of a run on this machine."""
+    """The node of each load generator; empty for a run on this machine."""
     nodes = nodes_of(engine.run)
     return [nodes["loadgen" if number == 1 else f"loadgen-{number}"] for number in numbers] if nodes else []
 
 
 def _at_once(engine: Engine, step: Step, act: Callable[[int], int]) -> int:
-    """For each, with its number; the status of the first that failed."""
+    """Calls `act` for all numbers in parallel; the status of the first that failed."""
     folder = engine.run.folder / step.dir
 
     def one(number: int) -> int:
@@ -105,12 +105,12 @@ def _at_once(engine: Engine, step: Step, act: Callable[[int], int]) -> int:
 
 
 def _clock(number: int, node: Node, loadgen: FarLoadgen) -> str:
-    """A line of clients.tsv: by how much its clock is ahead of this machine's, and within what that is known."""
+    """A line of clients.tsv: how far its clock is ahead of this machine's, and how exactly that is known, in ns."""
     words = ("exec", "--interactive", loadgen.container, "bash", "-c", ASK)
     argv = [client(), *reach(loadgen.context), *words]
     process = spawn(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
-        # Again and again in one session, as what is said most quickly is known best: within half of the time it took.
+        # The fastest of several answers is the most exact: half its round trip is the error.
         took, ahead = min(_asked(process) for _ in range(ASK_TRIES))
     except (OSError, ValueError) as error:
         raise DockerError(f"client {number}: its clock cannot be asked") from error
@@ -120,7 +120,7 @@ def _clock(number: int, node: Node, loadgen: FarLoadgen) -> str:
 
 
 def _asked(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """How long it took to ask, and by how much the clock there is ahead, in ns."""
+    """Round trip, and how far the clock there is ahead, in ns."""
     assert process.stdin and process.stdout
     before = time_ns()
     os.write(process.stdin.fileno(), b"\n")

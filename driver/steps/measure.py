@@ -1,7 +1,6 @@
-"""One step of the plan: fresh containers, first answers, load, counters around it; what was seen of it comes last.
+"""Measures one step: fresh containers, first answers, load, counters before and after; finished.json comes last.
 
-Two kinds, which differ in what they leave: one service alone, and services side by side that get the CPU in turns.
-Which service failed in its turns, and how, is in the files of `bench turns`.
+A step has one service alone, or several that are loaded in turns. `bench turns` writes which of those failed and why.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from driver.run import Run, open_run
 from driver.steps.clients import load_by_clients, merge_clients
 
 DID_NOT_START = 10
-"""The status of a service that gave no answer, as the load generator has it."""
+"""The load generator's exit status for a service that gave no answer."""
 Sampling = Callable[[Engine, str, Path], "AbstractContextManager[None]"]
-"""What goes on while a service is loaded, from its name and the step's folder."""
+"""A context manager around the load, from the service and the step's folder."""
 
 
 def main(argv: list[str]) -> int:
-    """`measure RUN`: the step that `next` has decided, or one on each pair of nodes."""
+    """`measure RUN`: the step that `next` has chosen, or one on each pair of nodes."""
     run = open_run(argv[0])
     if read_lanes(run):
         from driver.machines.lanes import measure_wave
@@ -45,7 +44,7 @@ def main(argv: list[str]) -> int:
 
 
 def measure_step(engine: Engine, sampling: Sampling = lambda *_: nullcontext()) -> Finished:
-    """What step.json describes. finished.json, by which the planner records it, is only there once all else is."""
+    """Measures the step in step.json. Writes finished.json last, from which the planner records the step."""
     run = engine.run
     need_room(run, RUN)
     step = read_step(run)
@@ -69,7 +68,7 @@ def measure_step(engine: Engine, sampling: Sampling = lambda *_: nullcontext()) 
 
 
 def read_step(run: Run) -> Step:
-    """What is to be measured next, of a run or its lane."""
+    """The next step of a run or lane."""
     file = run.lane_folder / STEP
     data = read(file)
     if data is None:
@@ -89,9 +88,9 @@ class _Made(ABC):
     unreached: tuple[str, ...] = ()
 
     def measure(self) -> dict[str, Any]:
-        """What was seen, as `Finished` has it."""
+        """Measures the step; returns fields of `Finished`."""
         ours = any(service not in self.run.host.targets for service in self.step.services)
-        # The load generators are new too: connections that a last load left waiting to end would fill their ports.
+        # The load generators are new too, as connections of the last load in TIME_WAIT would use up their ports.
         loadgens = max(1, len(self.step.clients)) if ours else 0
         self.started = self.engine.start(
             self.step.services, loadgens=loadgens, any_cpu=self.any_cpu, host_network=self.step.host_network
@@ -109,7 +108,7 @@ class _Made(ABC):
 
     @abstractmethod
     def ready(self) -> bool:
-        """Waits for first good answers; whether there is anything to load."""
+        """Waits for first answers; whether there is anything to load."""
 
     @abstractmethod
     def load(self) -> None:
@@ -117,11 +116,11 @@ class _Made(ABC):
 
     @abstractmethod
     def save_states(self, when: str) -> None:
-        """Counters, and how containers are."""
+        """Saves counters and states."""
 
     @abstractmethod
     def at_the_end(self) -> dict[str, Any]:
-        """How the containers are after the load, and the last words of those that ended."""
+        """Looks at the containers after the load, and saves logs of those that ended."""
 
     @property
     def run(self) -> Run:
@@ -132,13 +131,13 @@ class _Made(ABC):
         return self.run.folder / self.step.dir
 
     def in_loadgen(self, what: str, log: str, *words: str) -> int:
-        """The status of a command there, which is kept; what it says goes into a file of the step."""
+        """Runs a command in the load generator, keeps its status, and logs its output in the step's folder."""
         done = self.engine.in_loadgen([*words, f"results/{self.run.name}"], log=self.folder / log, folder=self.step.dir)
         self.statuses[what] = done.status
         return done.status
 
     def note_unreached(self, services: Sequence[str]) -> None:
-        """Of these, which gave the load generator no answer, those that answer at home: the step is measured again."""
+        """Of services that did not answer, notes those that do on their own machine: the step is then repeated."""
         self.unreached = tuple(service for service in services if self.engine.answers_at_home(service))
 
     def save_log(self, service: str, file: Path) -> None:
@@ -189,7 +188,7 @@ class _Alone(_Made):
         }
 
     def _save_last_state(self) -> None:
-        """One that was killed for want of memory in its warm-up is told by its counters; it may be gone."""
+        """The counters tell whether it ran out of memory in its warm-up; the container may be gone."""
         try:
             save(self.folder / "server.after", self.engine.state_lines(self.service))
         except DockerError:
@@ -232,7 +231,7 @@ class _Turns(_Made):
         return {"ended": ended}
 
     def _leave_out_lost(self) -> None:
-        """A service whose container could not be started is not waited for, and the others are measured."""
+        """Marks services whose container did not start, so that `bench turns` does not wait for them."""
         self.services.mkdir(exist_ok=True)
         for name in self.step.services:
             if name not in self.started.up:
@@ -240,6 +239,6 @@ class _Turns(_Made):
                 (self.services / f"{name}.status").write_text(f"{DID_NOT_START}\n")
 
     def _turns(self, verb: str) -> int:
-        """What fails as a whole is in its output."""
+        """Runs `bench turns VERB`; its status."""
         seed = f"SEED={self.run.setting('SEED')}"
         return self.in_loadgen(verb, "turns.txt", "env", seed, "python3", "-m", "bench", "turns", verb)

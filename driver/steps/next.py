@@ -1,6 +1,6 @@
-"""What is measured next: the planner decides and words how far the run is, and this shows it.
+"""Asks the planner for the next step, and shows progress.
 
-On a terminal that is one line, drawn in place, else a line for each step.
+On a terminal that is one line that is redrawn, otherwise a line for each step.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from driver.machines.node import read_lanes
 from driver.run import Run, open_run
 
 STEP, FINISHED, TIME_IS_UP = 0, 3, 4
-"""Exit statuses, of this and of `bench next`: there is a step; nothing is left to measure; the time is up."""
+"""Exit statuses of this verb and of `bench next`."""
 KILLED = 3
-"""How often the load generator may be killed in one call of the script while it decides."""
+"""How often the planner may fail because the load generator was killed, in one call of the script."""
 CALL = "loop-call.txt"
-"""When the call of the script began whose loop this is, as an earlier one may have been killed; and how often the load
-generator was killed in it.
-"""
+"""A file of the run: when the current call of the script began, and how often the load generator was killed in it."""
 
 
 def main(argv: list[str]) -> int:
-    """`next RUN [--max-time SECONDS]`: the step after the one that has ended, until the script has run for so long."""
+    """`next RUN [--max-time SECONDS]`: the time limit counts from the start of the script."""
     parser = ArgumentParser(prog="next")
     parser.add_argument("run")
     parser.add_argument("--max-time", default="")
@@ -58,7 +56,7 @@ def next_step(engine: Engine, max_time_s: str = "") -> int:
         killed += 1
         if killed > KILLED or engine.is_running("loadgen"):
             raise Failure(RUN, f"the next step cannot be decided: {done.last_line}")
-        # Killed with the load generator: what it has not recorded, it finds in the raw files.
+        # Started anew, the planner finds in the raw files what it has not recorded yet.
         begin = first
     if done.status == STEP:
         save(run.folder / CALL, f"{_began()} {killed}\n")
@@ -73,17 +71,17 @@ def next_step(engine: Engine, max_time_s: str = "") -> int:
 
 
 def elapsed_s() -> int:
-    """Seconds since the script began, by a clock that nobody sets."""
+    """Seconds since the script began, by a monotonic clock."""
     return (_up() - int(_began())) // 100
 
 
 def words_of(done: Done) -> str:
-    """All that a command said."""
+    """The output of a command."""
     return (done.out + done.err).rstrip("\n")
 
 
 def _began() -> str:
-    """When the machine had been up for so many hundredths of a second."""
+    """The script's start as the machine's uptime in hundredths of a second."""
     began = os.environ.get("BENCH_BEGAN", "")
     if not began.isdecimal():
         raise Failure(
@@ -97,13 +95,13 @@ def _up() -> int:
 
 
 def _killed(run: Run) -> int | None:
-    """How often the load generator was killed in this call of the script; None where it has asked for no step yet."""
+    """How often the load generator was killed in this call of the script; None before its first step."""
     began, *killed = (text_of(run.folder / CALL) or "-").split()
     return int(killed[0]) if began == _began() else None
 
 
 def _screen() -> list[str]:
-    """What the planner has to know of where progress is shown."""
+    """Options of the planner for progress: width and colour of the terminal."""
     if os.environ.get("BENCH_QUIET"):
         return ["--quiet"]
     if not in_place():
@@ -116,7 +114,7 @@ def _screen() -> list[str]:
 
 
 def _show(words: str) -> None:
-    """As the planner worded it; nothing where there is nothing to show."""
+    """Shows the planner's progress, if there is any."""
     if words and in_place():
         draw(words)
     elif words:
@@ -124,7 +122,7 @@ def _show(words: str) -> None:
 
 
 def _show_end(done: Done) -> None:
-    """In the last line of one whose time is up is how to go on."""
+    """Shows the last progress; if the time is up, its last line says how to resume."""
     words = words_of(done)
     if done.status == FINISHED:
         _show(words)
@@ -136,7 +134,7 @@ def _show_end(done: Done) -> None:
 
 
 def _speed_up(engine: Engine) -> str:
-    """Of all steps by now, how much faster they were made side by side."""
+    """A sentence on how much time was saved by measuring on several pairs of nodes."""
     done = engine.bench("lanes-speed-up", f"results/{engine.run.name}")
     if done.status:
         raise Failure(RUN, f"how much faster the run was is not known: {done.last_line}")

@@ -1,5 +1,6 @@
-"""Where the CPU time of a run's services goes (--profile): after the tables, each is loaded once more, alone, and its
-stacks are sampled meanwhile. Nothing of that is judged, and what cannot be sampled is said in a line.
+"""Profiles services (--profile): after the tables, each is loaded once more, alone, while its stacks are sampled.
+
+These loads are not ranked. A service that cannot be sampled gets a warning.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from driver.steps.next import elapsed_s, words_of
 from driver.steps.sampler import sampled
 
 LONGEST = 300
-"""Characters of what is said of a service that is not sampled."""
+"""Characters of a warning."""
 STEP, NONE_LEFT = 0, 3
 """Exit statuses of `bench profile-next`."""
 
 
 def main(argv: list[str]) -> int:
-    """`profile RUN [--max-time SECONDS]`: every window that is not made yet, until the script has run for so long."""
+    """`profile RUN [--max-time SECONDS]`: all missing windows; the time counts from the start of the script."""
     parser = ArgumentParser(prog="profile")
     parser.add_argument("run")
     parser.add_argument("--max-time", type=float)
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> int:
 
 
 def profile_tables(engine: Engine, max_time_s: float | None) -> None:
-    """All windows that are left."""
+    """Samples all windows that are left."""
     name, begin = engine.run.name, ["--begin"]
     while True:
         if max_time_s and elapsed_s() >= int(max_time_s):
@@ -53,7 +54,7 @@ def profile_tables(engine: Engine, max_time_s: float | None) -> None:
 
 
 def _say_unsampled(engine: Engine, seen: Finished) -> None:
-    """What kept the service of this step from being sampled."""
+    """Warns if the service of this step was not sampled, with the reason."""
     step = read_step(engine.run)
     folder = engine.run.folder / step.dir
     failed = any(seen.statuses.values())

@@ -17,9 +17,9 @@ from driver.engines.protocol import Engine
 from driver.files import save
 
 RATE, SECONDS = 250, 5
-"""Samples a second, for so many seconds of a load; bench/plan/profile.py says how long that is."""
+"""Samples per second, and seconds of sampling in a load of LOAD_S (bench/plan/profile.py)."""
 CONNECTS_S = 1.0
-"""After so long the load tool has connected."""
+"""The load tool has connected by then."""
 RECORD = """
 for i in $(seq "$2"); do
     py-spy record --pid 1 --subprocesses --format raw --rate "$1" --duration 1 --output /tmp/stacks >&2 &&
@@ -29,7 +29,7 @@ done
 
 
 def main(argv: list[str]) -> int:
-    """Status 1 where nothing was sampled; what py-spy says goes to standard error."""
+    """Status 1 if nothing was sampled; py-spy's output goes to standard error."""
     container, project, seconds, file = argv
     said = sample(container, project, int(seconds), Path(file), cpus=os.environ.get("LOADGEN_CPUS", ""))
     print(said, end="", file=sys.stderr)
@@ -37,13 +37,13 @@ def main(argv: list[str]) -> int:
 
 
 def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str) -> str:
-    """The stacks of all threads that run Python in a container, collapsed, into a file, whole or not at all.
+    """Writes the collapsed stacks of all Python threads in a container; returns py-spy's output.
 
-    It is a recording of each second, with an empty line between two, as how much they differ says how far the samples
-    can be relied on. If it is ended from outside, those that are complete count. Returns what py-spy said.
+    Each second is a recording of its own, separated by an empty line: how much they differ shows how reliable the
+    samples are. If sampling is interrupted, complete recordings count.
 
-    Its own container, `sampler` of the project, is in the other one's process namespace, whose first process is
-    Docker's init, and may look into processes of other users: only root may have that capability in effect.
+    py-spy runs in a container that joins the other one's process namespace, where process 1 is Docker's init. It runs
+    as root, since only root can use the capability to inspect processes of other users.
     """
     file.unlink(missing_ok=True)
     options = [
@@ -67,13 +67,13 @@ def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str)
 
 @contextmanager
 def sampled(engine: Engine, service: str, folder: Path) -> Iterator[None]:
-    """While the service is loaded; what came of it is in stacks.txt and sampler.txt."""
+    """Samples while the service is loaded, into stacks.txt; sampler.txt has py-spy's output."""
     run, loaded = engine.run, threading.Event()
     container = run.container(service)
 
     def work() -> None:
         try:
-            # A process that waits for a CPU looks like one that runs: what else this machine does has to wait.
+            # To py-spy, a process that waits for a CPU looks busy: give the service precedence over other programs.
             docker("update", "--cpu-shares", "262144", container)
             if not loaded.wait(CONNECTS_S):
                 stacks, cpus = folder / "stacks.txt", run.setting("LOADGEN_CPUS")
