@@ -21,7 +21,7 @@ from driver.machines.counter_readers import asked_at, need_readers, read_at, rea
 from driver.machines.far_compose import CHECKER
 from driver.machines.far_loadgen import FarLoadgen
 from driver.machines.node import nodes_of, read_addresses, read_lanes, role_of, several
-from driver.machines.swarm_nodes import answer, find_manager
+from driver.swarm.members import answer, find_manager
 from driver.run import Run
 
 APART = "apart"
