@@ -1,5 +1,5 @@
-"""What happens on the host: containers are started, loaded, looked at and removed, by the `docker` command line.
+"""The host's side of a run: starts, loads, inspects and removes containers with the `docker` command line.
 
-Standard library alone, Python 3.9 or newer: this is what runs outside of containers. What needs more is in `bench`,
-which runs in the tools' container; both speak through files of the run's folder (`driver/messages.py`).
+It needs Python 3.9 or newer and the standard library. Whatever needs more is in `bench`, which runs in a container;
+the two exchange files in the run's folder (driver/messages.py).
 """

@@ -1,7 +1,7 @@
 """python3 -m driver VERB RUN [OPTION...]: one verb of the host's side of a run; the scripts call it.
 
-Exit statuses: 0; 1: it failed; 2: the user can fix it; 3 and 4 of `next`: nothing is left to measure, the time is up;
-130: interrupted. BENCH_DEBUG=1 prints each command that is run.
+Exit statuses: 0; 1: it failed; 2: the user can fix it; 130: interrupted; of `next` also 3: nothing is left to measure,
+and 4: the time is up. BENCH_DEBUG=1 prints each command that is run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import traceback
 from importlib import import_module
 
 from driver.docker import DockerError, answers
-from driver.engines import is_composed
+from driver.engines.choose import is_composed
 from driver.failure import (
     INTERRUPTED,
     NOTE,
@@ -28,20 +28,20 @@ from driver.failure import (
 from driver.messages import MessageError
 
 VERBS = {
-    "hold": "driver.hold",
-    "build": "driver.build",
-    "begin": "driver.begin",
-    "verify": "driver.verify",
-    "next": "driver.loop",
-    "measure": "driver.measure",
-    "profile": "driver.profile",
-    "report": "driver.report",
-    "sockets": "driver.sockets",
-    "machines": "driver.contexts",
-    "swarm": "driver.swarm",
-    "clean": "driver.clean",
+    "hold": "driver.lifecycle.hold",
+    "build": "driver.services.build",
+    "begin": "driver.lifecycle.begin",
+    "verify": "driver.services.verify",
+    "next": "driver.steps.next",
+    "measure": "driver.steps.measure",
+    "profile": "driver.steps.profile",
+    "report": "driver.lifecycle.report",
+    "sockets": "driver.services.sockets",
+    "machines": "driver.machines.contexts",
+    "swarm": "driver.swarm.verbs",
+    "clean": "driver.cleanup.clean",
 }
-"""The module of each verb has `main(argv) -> int`, where argv begins with the run's name, but for the last three."""
+"""Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last three."""
 
 
 def main(argv: list[str]) -> int:
@@ -60,27 +60,27 @@ def main(argv: list[str]) -> int:
         if os.environ.get("BENCH_DEBUG"):
             traceback.print_exc()
         status, words = _told(error)
-    # What the user can fix needs no word on how to go on.
+    # The note says how to resume, which does not help with a mistake of the user's.
     note = os.environ.get(NOTE) if status != USER else ""
     warn(f"{os.environ.get(SCRIPT) or argv[0]}: {words}" + (f"; {note}" if note else ""))
     return status
 
 
 def _told(error: Exception) -> tuple[int, str]:
-    """Exit status, and one line."""
+    """The exit status, and one line for the user."""
     if isinstance(error, Failure):
         return error.status, error.words
     if isinstance(error, MessageError):
         return USER, str(error)
     if isinstance(error, DockerError):
         return RUN, str(error) if is_composed() or answers() else _gone()
-    # Such as a full disk.
+    # An operating system error, such as a full disk, or a bug.
     places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-3:]]
     return RUN, f"{error or repr(error)} at {' < '.join(reversed(places))}"
 
 
 def _gone() -> str:
-    from driver.local import GONE
+    from driver.engines.local import GONE
 
     return GONE
 

@@ -1,4 +1,4 @@
-"""What the kernel counted for a container, by its first process, as text lines `key value`; cgroup v1 and v2.
+"""The cgroup counters (v1 and v2) of a container, found by the id of its first process, as lines `key value`.
 
 These lines are the raw files server.before and server.after; `python3 -m driver.counters PID` prints them.
 """
@@ -26,7 +26,7 @@ def is_v2() -> bool:
 
 
 def cgroup(pid: int, controller: str) -> Path | None:
-    """The folder of a process; None where it is gone or in the root, whose counters are all of the host's."""
+    """The cgroup of a process; None if it is gone, or in the root, whose counters are those of the whole host."""
     for line in (text_of(PROC / str(pid) / "cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if is_v2():
@@ -39,23 +39,21 @@ def cgroup(pid: int, controller: str) -> Path | None:
 
 
 def below_root(pid: int) -> str:
-    """The folder of a process below the root of the CPU counters, for who has that file system mounted elsewhere."""
+    """The cgroup as a path below the root of the CPU counters, for a reader that has them mounted elsewhere."""
     found = cgroup(pid, "cpuacct")
     return "/" + str(found.relative_to(CGROUPS if is_v2() else CGROUPS / "cpuacct")) if found else NOT_FOUND
 
 
 def unreadable(container: str, pid: int) -> str:
-    """Why no cgroup of an engine can be read, by the id and first process of one of its containers; empty where they
-    can.
+    """Why the cgroups of an engine's containers cannot be read, judged by one container; empty if they can.
 
-    A process of another machine, or a cgroup that the container shares with the engine and all others, would give
-    figures of something else.
+    They cannot if its process is on another machine, or if all containers share one cgroup.
     """
     return "" if container in below_root(pid) else SHARED
 
 
 def counters(pid: int, why_not: str = "") -> str:
-    """All counters of the container of a process. `why_not`: why those of this engine cannot be read."""
+    """All counters of a container. `why_not`: the reason if this engine's cannot be read."""
     lines = [f"null {why_not}"] if why_not else list(_v2(pid) if is_v2() else _v1(pid))
     total = (text_of(PROC / "stat") or "").split("\n", 1)[0]
     lines += ["proc_stat_cpu " + " ".join(total.split()[1:]), f"irq_time {irq_time()}"]
@@ -100,8 +98,7 @@ def _v1(pid: int) -> Iterator[str]:
 def file_memory(pid: int, why_not: str = "") -> str:
     """The bytes of files that the container has in memory, which the kernel drops when it needs room.
 
-    The first container to read an image's files has them charged to it, and the next ones have not. Empty where
-    unknown.
+    They are charged to the first container that reads them, and to no other. Empty if unknown.
     """
     folder = None if why_not else cgroup(pid, "memory")
     if folder is None:
@@ -112,8 +109,9 @@ def file_memory(pid: int, why_not: str = "") -> str:
 
 
 def irq_time() -> str:
-    """`apart` where the kernel keeps the time of interrupts out of its tasks' (and cgroups') CPU time, `in_tasks` where
-    not: the report needs it to tell foreign CPU time from the network's.
+    """Whether the kernel accounts interrupts `apart` from tasks (and cgroups) or `in_tasks`.
+
+    The report needs it to tell CPU time of other programs from that of the network.
     """
     config = _kernel_config(PROC)
     if "CONFIG_IRQ_TIME_ACCOUNTING=y" in config:
@@ -130,8 +128,9 @@ def _kernel_config(proc: Path) -> str:
 
 
 def threads_ns(procs: Path) -> tuple[int, int] | None:
-    """For how long all threads of the processes in a file cgroup.procs have run, and were ready to run without a CPU
-    (the first two fields of schedstat), in ns; None where the kernel has no schedstat.
+    """How long all threads of a cgroup.procs file have run, and waited for a CPU, in ns (from schedstat).
+
+    None if the kernel has no schedstat.
     """
     ran = waited = 0
     known = False
@@ -144,14 +143,14 @@ def threads_ns(procs: Path) -> tuple[int, int] | None:
 
 
 def _processes(folder: Path) -> Iterator[str]:
-    """To see whether one has ended; and the CPU time of each, utime and stime, in clock ticks."""
+    """The process ids, which show whether one was replaced, and the CPU time of each in clock ticks."""
     procs = text_of(folder / "cgroup.procs")
     if procs is None:
         return
     pids = procs.split()
     yield "pids " + " ".join(pids)
     for pid in pids:
-        # What is behind the name, which may hold anything, begins with field 3.
+        # The name (field 2) may contain spaces and brackets: count from the last bracket, after which field 3 begins.
         fields = (text_of(PROC / pid / "stat") or "").rpartition(") ")[2].split()
         if len(fields) > 12:
             yield f"ticks_{pid} {int(fields[11]) + int(fields[12])}"

@@ -1,4 +1,4 @@
-"""The `docker` command line, by one function, and the processes of which nothing outlives its caller."""
+"""Runs the `docker` command line; no process that is started here outlives its caller."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import IO, Any
 
 LOCK = 9
-"""The open file of the run's writer: all that a run starts inherits it (driver/hold.py)."""
+"""File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
 KEPT = 65536
-"""So many bytes of what a command has said in the end are told."""
+"""Bytes kept of the end of a command's output."""
 CONFINED = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "4096"),
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
 )
-"""The rights of a container that Compose does not start; services/template.yml has those of the others."""
+"""Restrictions of containers that are started without Compose; services/template.yml has those of the others."""
 
 
 class DockerError(Exception):
@@ -39,7 +39,7 @@ class Done:
 
     @property
     def last_line(self) -> str:
-        """The last line that holds anything, of what it said; where its help is, no command is asked for here."""
+        """The last line of output that is neither empty nor Docker's hint at its --help."""
         lines = [line for line in (self.out + "\n" + self.err).splitlines() if line.strip() and "--help'" not in line]
         return lines[-1].strip() if lines else ""
 
@@ -50,21 +50,21 @@ def client() -> str:
 
 
 def reach(context: str) -> list[str]:
-    """The client's options for the engine of a context, or at a URL (ssh://USER@HOST); none for this machine's."""
+    """The client's options that select an engine: a context or a URL (ssh://USER@HOST); none for this machine's."""
     if not context:
         return []
     return ["--host", context] if "://" in context else ["--context", context]
 
 
 def spawn(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """In a session of its own: a terminal's Ctrl-C reaches only the driver, which can end all of it (`end`)."""
+    """Starts a process in its own session, so that Ctrl-C reaches only the driver, which then calls `end`."""
     if os.environ.get("BENCH_DEBUG"):
         print("+", *map(shlex.quote, argv), file=sys.stderr, flush=True)
     return subprocess.Popen(list(argv), start_new_session=True, pass_fds=_inherited(), **options)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """The process and all that it has started in its session."""
+    """Kills the process and everything in its session."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -81,17 +81,17 @@ def docker(
     end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
-    """One command; DockerError where it fails (unless `check` is false) or takes longer than `timeout`, in s.
+    """Runs one command; DockerError if it fails (unless `check` is false) or takes longer than `timeout` seconds.
 
-    An exception that comes meanwhile, a signal's too, ends it. `log` gets all that it says, in place of `Done`; with
-    `end_alone` the last KEPT bytes of it, for who may say anything. `env` takes the place of the environment.
+    An exception meanwhile, such as one from a signal, kills the command. `log` receives the output; `end_alone` keeps
+    only its last KEPT bytes, for commands whose output has no bound. `env` replaces the environment.
     """
     argv = [client(), *reach(context), *words]
     return run(argv, check=check, timeout=timeout, stdin=stdin, log=log, end_alone=end_alone, env=env)
 
 
 def answers() -> bool:
-    """Whether this machine's engine does."""
+    """Whether this machine's engine answers."""
     with suppress(OSError, DockerError):
         return not docker("version", "--format", "{{.Server.Version}}", check=False).status
     return False
@@ -107,7 +107,7 @@ def run(
     end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
-    """As `docker`, for any command."""
+    """The same for any command."""
     pipe = subprocess.PIPE
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = pipe if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
@@ -127,7 +127,7 @@ def run(
 
 @contextmanager
 def _last_bytes(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Of what is written here, the end alone gets into the file."""
+    """Only the end of what is written here gets into the file."""
     tail = spawn(["tail", "--bytes", str(KEPT)], stdin=subprocess.PIPE, stdout=file)
     try:
         yield tail.stdin  # type: ignore[misc] # it has one

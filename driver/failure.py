@@ -1,4 +1,4 @@
-"""How the driver ends early, and what it tells people meanwhile: lines on standard error."""
+"""Failures, signals, and messages to the user on standard error."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 USER, RUN = 2, 1
-"""Exit statuses: what the user can fix, and the rest."""
+"""Exit statuses: the user can fix it, or something else failed."""
 INTERRUPTED = 130
 SCRIPT, NOTE = "BENCH_SCRIPT", "BENCH_NOTE"
-"""In the environment: the script that a user has called, and how to go on where something fails."""
+"""Environment variables: the script that the user called, and how to resume after a failure."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Those that end the driver."""
+"""Signals that end the driver."""
 
 
 @dataclass
 class Failure(Exception):
-    """One line that says what is wrong and how to fix it, and the exit status."""
+    """An exit status, and one line that says what is wrong and how to fix it."""
 
     status: int
     words: str
@@ -29,16 +29,16 @@ class Failure(Exception):
 
 
 class Interrupted(BaseException):
-    """A signal that ends the driver; no `except Exception` keeps it."""
+    """A signal that ends the driver; a BaseException, so that no `except Exception` catches it."""
 
 
 def heed_signals() -> None:
-    """From here on they raise Interrupted, the first one alone; what was told to ignore one (nohup) goes on to."""
+    """The first signal raises Interrupted, later ones do nothing. Signals that are ignored already (nohup) stay so."""
     mine = os.getpid()
 
     def raise_it(number: int, frame: object) -> None:
         ignore_signals()
-        # What was forked ends with its own words unsaid.
+        # A forked child exits silently: its parent reports.
         raise Interrupted if os.getpid() == mine else SystemExit(INTERRUPTED)
 
     for number in SIGNALS:
@@ -47,42 +47,42 @@ def heed_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """From here on none ends this process."""
+    """From here on signals do not end this process."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def say(words: str) -> None:
-    """What goes on; nothing where BENCH_QUIET is set."""
+    """Prints progress, unless BENCH_QUIET is set."""
     if not os.environ.get("BENCH_QUIET"):
         warn(words)
 
 
 def warn(words: str) -> None:
-    """What has to be known in any case; it takes the place of a line that was drawn in place."""
+    """Prints a line even if BENCH_QUIET is set, over a progress line."""
     _write(("\r\033[K" if _Drawn.now else "") + words + "\n")
     _Drawn.now = False
 
 
 def draw(line: str) -> None:
-    """In the place of the last one that was drawn."""
+    """Draws a progress line over the last one."""
     _write("\r\033[K" + line)
     _Drawn.now = True
 
 
 def in_place() -> bool:
-    """Whether a line can be drawn over on standard error."""
+    """Whether standard error is a terminal on which a progress line can be redrawn."""
     on_terminal = sys.stderr.isatty() and (os.environ.get("TERM") or "dumb") != "dumb"
     return on_terminal and not os.environ.get("BENCH_QUIET")
 
 
 def go_on_with_line() -> None:
-    """What an earlier verb of the run has drawn in place is this one's now."""
+    """An earlier verb has left a progress line on the terminal, which this process may overwrite."""
     _Drawn.now = in_place()
 
 
 def end_line() -> None:
-    """What was drawn in place stays."""
+    """Leaves the progress line on the screen and starts a new one."""
     if _Drawn.now:
         _write("\n")
     _Drawn.now = False
@@ -93,7 +93,7 @@ class _Drawn:
 
 
 def _write(text: str) -> None:
-    # Whoever read it may be gone.
+    # The reader may be gone (a closed terminal or pipe).
     with suppress(OSError):
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files are written atomically: a reader finds the whole file or none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def save(path: Path, text: str) -> None:
-    """The text into the file, whole or not at all."""
+    """Replaces the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -30,7 +30,7 @@ def save_json(path: Path, value: Any) -> None:
 
 
 def text_of(path: Path) -> str | None:
-    """What a file of the kernel's or of a run holds; None where it cannot be read."""
+    """A file's text; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -38,6 +38,6 @@ def text_of(path: Path) -> str | None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a file that holds anything; empty where there is none."""
+    """The last line of a file that is not blank, or an empty string."""
     lines = [line for line in (text_of(path) or "").splitlines() if line.strip()]
     return lines[-1] if lines else ""

@@ -1,8 +1,8 @@
-"""What driver and planner tell each other: three files in the folder of a run, each of one type, JSON with a version.
+"""Messages between driver and planner: three JSON files in the run's folder, each with a type and a version.
 
 `host.json`   the run: which services, images, dependencies (the planner writes it, the driver reads it)
-`step.json`   what is to be measured next: its part `host` is the driver's, the loads are the load generator's
-`finished.json`   what became of that, as the host saw it (the driver writes it, the planner reads it)
+`step.json`   what to measure next: its part `host` is for the driver, the loads are for the load generator
+`finished.json`   how that went, as the host saw it (the driver writes it, the planner reads it)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class MessageError(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """A service under test. `build` is the Compose service that its image is built as; `url` is set where the server
-    already runs and is no container of ours.
+    """A service under test. `build`: the Compose service that builds its image. `url`: of a server that already runs,
+    outside this project's containers.
     """
 
     image: str = ""
@@ -52,7 +52,7 @@ class OwnApp:
 
 @dataclass(frozen=True)
 class Host:
-    """A run, as far as the host has to know it. `source_images` go with the run."""
+    """What the host has to know of a run. `source_images` are removed with the run."""
 
     services: Mapping[str, Service]
     dependencies: tuple[str, ...]
@@ -61,7 +61,7 @@ class Host:
 
     @property
     def containers(self) -> tuple[str, ...]:
-        """The services that are containers of ours."""
+        """The services that this project starts."""
         return tuple(name for name, service in self.services.items() if service.url is None)
 
     @property
@@ -74,8 +74,8 @@ class Host:
 class Step:
     """One step: services in turns, or one alone (`mode`: turns, solo or null). `dir` is below the run's folder.
 
-    `host_network`: the load comes from the host's network. `knee`: it needs the knees that were found before. `clients`
-    names the shares of several load generators.
+    `host_network`: the load generator is on the host's network. `knee`: the step needs knees found in earlier steps.
+    `clients`: the names of the shares of several load generators.
     """
 
     id: str
@@ -89,12 +89,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Finished:
-    """What the host saw of a step. Times are in ns since the epoch; `statuses` are exit statuses by what was done:
-    `start`, and `prepare`, `run` of one alone or `ready`, `load` of services in turns; what was not reached has none.
+    """What the host saw of a step. Times are in ns since the epoch.
 
-    `alive`: whether the container of one alone still ran after its load. `ended`: services in turns whose container
-    ended. `ended_dependencies`: what all services need and has ended meanwhile. `unreached`: services that answered on
-    their own machine and not to the load generator's. `node`: where the services were, of a run on several machines.
+    `statuses`: exit statuses of the parts that were reached: `start`, then `prepare` and `run` of a service alone, or
+    `ready` and `load` of services in turns. `alive`: whether the container of a service alone still ran after its load.
+    `ended`: services in turns whose container ended. `ended_dependencies`: dependencies that ended during the step.
+    `unreached`: services that answered on their own machine but not to the load generator's. `node`: the machine of
+    the services, of a run on several.
     """
 
     id: str
@@ -111,12 +112,12 @@ class Finished:
     node: str = ""
 
     def status(self, what: str) -> int:
-        """A part that was not reached failed in no other way than the one before it."""
+        """The exit status of a part; 0 if it was not reached, as an earlier part has failed."""
         return self.statuses.get(what, 0)
 
 
 def as_json(message: Any) -> dict[str, Any]:
-    """A message as JSON has it."""
+    """A message as a JSON object."""
     return {"schema": SCHEMA, **asdict(message)}
 
 
@@ -139,7 +140,7 @@ def finished_of(data: Mapping[str, Any]) -> Finished:
 
 
 def read(path: Path) -> Mapping[str, Any] | None:
-    """The object in a file; None where there is no such file, MessageError where it is of another version."""
+    """The object in a file; None if there is no file, MessageError if its version differs."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Run:
-    """`settings` are those of knobs.env over the environment: what every command of the run gets. `lane` is 1, or the
-    number of the pair of nodes that this is about; each has its files in a folder of its own and a Compose project.
+    """`settings`: the environment, overridden by the run's knobs.env.
+
+    `lane`: the number of a pair of nodes, of a run on several; each lane has its own folder and Compose project.
     """
 
     root: Path
@@ -35,7 +36,7 @@ class Run:
 
     @property
     def lane_folder(self) -> Path:
-        """Where a lane has its own files; the first one in the run's folder itself."""
+        """The lane's own folder; that of the first lane is the run's."""
         return self.folder if self.lane == 1 else self.folder / "lanes" / str(self.lane)
 
     @property
@@ -45,12 +46,12 @@ class Run:
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """What runs for the length of the run: load generator, database, upstream, and own-NAME of a user's app."""
+        """Services that run as long as the run: load generator, database, upstream, and own-NAME of a user's app."""
         return self.host.dependencies
 
     @property
     def own_services(self) -> tuple[str, ...]:
-        """The Compose services that a user's own app brings along."""
+        """The Compose services that a user's app depends on."""
         return tuple(name for name in self.dependencies if name.startswith("own-"))
 
     def setting(self, name: str, default: str = "") -> str:
@@ -62,7 +63,7 @@ class Run:
         return f"{self.project}-{service}-{number}"
 
     def service_folder(self, service: str) -> Path:
-        """Where the raw files about a service itself are."""
+        """The folder of raw files about the service itself rather than a measurement."""
         return self.folder / "raw" / "services" / service
 
     def failed(self, service: str) -> bool:
@@ -82,7 +83,7 @@ def open_run(name: str, root: Path | None = None) -> Run:
     facts = read(folder / HOST)
     if facts is None:
         raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {HOST}")
-    # Another clone's run may have begun in the same second, and have the same name.
+    # Runs of two clones may have the same name, which is made of the time: the checksum tells them apart.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
     return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))
 

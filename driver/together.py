@@ -1,4 +1,4 @@
-"""Work side by side, each part in a process of its own: what ends one of them leaves the others alone."""
+"""Parallel work in forked processes: if one is killed, the others go on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_A_TIME = 8
 
 
 def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = AT_A_TIME) -> list[Result]:
-    """The result of each item, in their order, once all have come to their end; then the first failure is raised."""
+    """The results in the order of the items. A failure is raised only once all have ended."""
     forked = multiprocessing.get_context("fork")
     waiting = list(enumerate(items))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -64,7 +64,7 @@ def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
 
 
 def _told(connection: Connection) -> tuple[Any, Exception | None]:
-    """What a child has sent; one that was killed has sent nothing."""
+    """The result of a child, or its failure; a child that was killed sent nothing."""
     try:
         told: tuple[Any, Exception | None] = connection.recv()
     except EOFError:

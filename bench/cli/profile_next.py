@@ -1,4 +1,4 @@
-"""`profile-next` for driver/profile.py: the windows in which the services of a run's tables are sampled."""
+"""`profile-next` for driver/steps/profile.py: the windows in which the services of a run's tables are sampled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the measuring loop (driver/loop.py) asks between two steps.
+"""What the measuring loop (driver/steps/next.py) asks between two steps.
 
 One call records the step that has just ended, says how far the run is, decides the next step and writes it to
 RUN/step.json. Time comes from the caller, in seconds since its script began.

@@ -2,7 +2,7 @@
 waited for a CPU. It is asked through two pipes in the run's folder.
 
 The load generator has no right to stop what runs in other containers, and does not see their processes.
-`driver/freezer.py` is the other end.
+`driver/engines/freezer.py` is the other end.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ FOLDER = "raw/profiles"
 UNDER_WAY = ".part"
 """What the name of a window's folder ends with until it is whole."""
 LOAD_S = 10.0
-"""Seconds of load: stacks are sampled in five of them (driver/sampler.py), and the sampler takes some to start."""
+"""Seconds of load: stacks are sampled in five of them (driver/steps/sampler.py), and py-spy takes time to start."""
 MOST = 8
 """Services of a table that are sampled."""
 STACKS, SAID = "stacks.txt", "sampler.txt"

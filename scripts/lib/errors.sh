@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # How a script fails: one line, and a status that is not 0. Only declares; common.sh has `root` and `warn`.
 
-# What a failure ends with: how to go on from what is kept. Whoever holds a run has set it (driver/hold.py).
+# What a failure ends with: how to go on from what is kept. Whoever holds a run has set it (driver/lifecycle/hold.py).
 failure_note=${BENCH_NOTE:-}
 
 # fail STATUS MESSAGE: one line that says how to fix it; 2 for what the user can fix, 1 for the rest.

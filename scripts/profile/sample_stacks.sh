@@ -46,7 +46,7 @@ sample() {
 		in_loadgen wrk -t 1 -c 64 -d "$((seconds + 2))s" "http://$service:8080$path" >"$out.wrk" &
 		sleep 1
 		cpu_time "$pid" >"$out.before"
-		PYTHONPATH=$root python3 -m driver.sampler "$project-$service-1" "$project" "$seconds" "$out.raw" 2>"$out.log" ||
+		PYTHONPATH=$root python3 -m driver.steps.sampler "$project-$service-1" "$project" "$seconds" "$out.raw" 2>"$out.log" ||
 			fail 1 "py-spy failed; $out.log says why"
 		cpu_time "$pid" >"$out.after"
 		wait $! || fail 1 "wrk failed; $out.wrk has its output"

@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from driver.compose import setting
-from driver.copies import copy_images
 from driver.docker import CONFINED, DockerError, docker
 from driver.failure import USER, Failure, say, warn
-from driver.node import Node
-from driver.node_checks import remove_network
+from driver.machines.image_copies import copy_images
+from driver.machines.node import Node
+from driver.swarm.checks import remove_network
+from driver.swarm.members import Swarm, answer, read_swarm
 from driver.run import ROOT
-from driver.swarm_nodes import Swarm, answer, read_swarm
 
 ROUNDS, SECONDS, PORT = 24, 1, 18080
 KINDS = ("bridge", "overlay", "host")

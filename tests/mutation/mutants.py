@@ -124,10 +124,10 @@ MUTANTS = (
     ),
     Mutant(
         "a run ends well where the next step cannot be decided",
-        "driver/loop.py",
+        "driver/steps/next.py",
         'raise Failure(RUN, f"the next step',
         'return FINISHED or Failure(RUN, f"the next step',
-        ("tests/unit/driver/test_loop.py",),
+        ("tests/unit/driver/test_next.py",),
     ),
     Mutant(
         "a file is written in place instead of renamed when it is whole",
@@ -138,21 +138,21 @@ MUTANTS = (
     ),
     Mutant(
         "a service's container stays after its measurement",
-        "driver/measure.py",
+        "driver/steps/measure.py",
         "        self.engine.stop(self.step.services)\n",
         "",
         ("tests/unit/driver/test_steps_made.py",),
     ),
     Mutant(
         "a run does not end when its time is up",
-        "driver/loop.py",
+        "driver/steps/next.py",
         '["--max-time", max_time_s] if max_time_s else []',
         "[]",
-        ("tests/unit/driver/test_loop.py",),
+        ("tests/unit/driver/test_next.py",),
     ),
     Mutant(
         "a run leaves its containers and networks",
-        "driver/leftovers.py",
+        "driver/cleanup/leftovers.py",
         "done = run_compose(run, *DOWN, check=False)",
         'done = run_compose(run, "ps", check=False)',
         ("tests/unit/driver/test_leftovers.py",),

@@ -12,10 +12,10 @@ from typing import Any
 
 from bench.__main__ import main
 from driver.docker import DockerError, Done
-from driver.engine import Started, State
-from driver.loop import next_step
-from driver.measure import measure_step
+from driver.engines.protocol import Started, State
 from driver.run import Run, open_run
+from driver.steps.measure import measure_step
+from driver.steps.next import next_step
 
 
 class LoopEngine:

@@ -21,7 +21,7 @@ teardown_file() {
 base_on_node_3() {
 	printf '#!/usr/bin/env bash\nexec docker --context bench-node-3 "$@"\n' >"$BATS_TEST_TMPDIR/node-3"
 	chmod +x "$BATS_TEST_TMPDIR/node-3"
-	BENCH_DOCKER=$BATS_TEST_TMPDIR/node-3 python3 -c 'import sys; from driver.provenance import describe_base; print(describe_base(*sys.argv[1:]), end="")' "$1" "$1"
+	BENCH_DOCKER=$BATS_TEST_TMPDIR/node-3 python3 -c 'import sys; from driver.engines.provenance import describe_base; print(describe_base(*sys.argv[1:]), end="")' "$1" "$1"
 }
 
 @test "a swarm without roles is refused, and roles are given" {

@@ -23,7 +23,7 @@ CURRENT = [
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SCRIPT = re.compile(r"(?<![\w/-])(?:\./)?(scripts/[\w/-]+\.sh)\b")
-FOLDERS = "bench|calibration|docs|loadgen|postgres|results|services|tests|upstream"
+FOLDERS = "bench|calibration|docs|driver|loadgen|postgres|results|services|tests|upstream"
 FILE = re.compile(
     rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.(?:py|js|md|sql|toml|yml|tsv|json|css|Dockerfile))(?![\w*])"
 )
@@ -91,10 +91,16 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
     assert not unknown
 
 
-def test_the_tree_of_the_package_is_that_of_its_folders() -> None:
-    (tree,) = re.findall(r"^bench/\n((?:  .+\n)+)", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
-    packages = {path.parent.name for path in ROOT.glob("bench/*/__init__.py")}
+@pytest.mark.parametrize("top", ["bench", "driver"])
+def test_the_tree_of_a_package_is_that_of_its_folders(top: str) -> None:
+    (tree,) = re.findall(rf"^{top}/\n((?:  .+\n)+)", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    packages = {path.parent.name for path in ROOT.glob(f"{top}/*/__init__.py")}
     assert set(TREE.findall(tree)) == packages
+
+
+def test_what_decides_across_modules_is_a_short_table() -> None:
+    table = (ROOT / "docs/architecture.md").read_text().partition("| question | file |\n")[2].partition("\n\n")[0]
+    assert 1 < len(table.splitlines()) - 1 <= 40
 
 
 def test_the_readme_is_short() -> None:

@@ -48,7 +48,7 @@ def imported(path: Path, known: set[str]) -> set[str]:
 
 def test_the_driver_imports_nothing_of_what_runs_in_containers() -> None:
     known = set(modules())
-    assert [path.name for path in (ROOT / "driver").glob("*.py") if imported(path, known) & known] == []
+    assert [path.name for path in (ROOT / "driver").rglob("*.py") if imported(path, known) & known] == []
 
 
 def test_imports_point_down_and_never_in_a_circle() -> None:

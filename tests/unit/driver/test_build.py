@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver import build
 from driver.docker import Done
 from driver.failure import Failure
 from driver.run import Run
+from driver.services import build
 
 BUILDS = "compose --project-name bench --file {}/compose.yml build --progress plain "
 BASES = """trap_errors() { echo "some are had" >&2; }

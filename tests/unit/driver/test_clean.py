@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker
 
-from driver import clean
-from driver.clean import Left, find_folders, find_left, remove_all, size_words
+from driver.cleanup import clean
+from driver.cleanup.clean import Left, find_folders, find_left, remove_all, size_words
+from driver.cleanup.images import KINDS, count, find_images
 from driver.docker import Done
 from driver.failure import Failure
-from driver.images import KINDS, count, find_images
 
 __all__ = ["docker"]
 

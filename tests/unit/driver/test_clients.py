@@ -11,8 +11,8 @@ import pytest
 from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import make_loop, solo
 
-from driver.clients import load_by_clients
-from driver.measure import read_step
+from driver.steps.clients import load_by_clients
+from driver.steps.measure import read_step
 
 FOLDER = "results/a-run/raw/r01/aiohttp-py313-debian/json/wrk-c64"
 DOCKER = """#!/usr/bin/env bash

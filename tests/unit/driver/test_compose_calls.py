@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker, run
 
-from driver import kind
 from driver.compose import environment, in_tools, need_compose, project_compose, resolved, run_compose
 from driver.docker import Done
+from driver.engines import kind
+from driver.engines.provenance import save_provenance
 from driver.failure import Failure
 from driver.messages import OwnApp, Service
-from driver.provenance import save_provenance
 from driver.run import Run
 
 __all__ = ["docker", "run"]

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from docker_calls import Docker, docker, run
 
-from driver import dependencies
 from driver.docker import Done
+from driver.engines import dependencies
+from driver.engines.local import LocalDocker
 from driver.failure import Failure
-from driver.local import LocalDocker
 from driver.run import Run
 
 __all__ = ["docker", "run"]
@@ -95,7 +95,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
         removed.append(True)
         return True
 
-    monkeypatch.setattr("driver.dead_runs.remove_dead_runs", remove_dead_runs)
+    monkeypatch.setattr("driver.cleanup.dead_runs.remove_dead_runs", remove_dead_runs)
     docker.says("network ls", "p_bench\nbridge\nother\n")
     docker.says("network inspect p_bench bridge other", networks(other="198.18.1.0/24"))
     docker.says(COMPOSE, "no such image\n", status=1)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pretend_engine import PretendEngine, made_run
 
-from driver import ready
 from driver.docker import Done
+from driver.services import ready
 
 
 class Slow(PretendEngine):

@@ -11,7 +11,7 @@ import pytest
 
 from bench.load.freezer import Freezer as Asker
 from driver import counters
-from driver.freezer import ASK, TOLD, Freezer, served
+from driver.engines.freezer import ASK, TOLD, Freezer, served
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_version_2_is_frozen_once_the_kernel_says_so(folder: Path, monkeypatch: 
     (folder / "proc/11/cgroup").write_text("0::/docker/one\n")
     (group / "cgroup.freeze").write_text("0\n")
     (group / "cgroup.events").write_text("populated 1\nfrozen 1\n")
-    monkeypatch.setattr("driver.freezer.TRIES", 2)
+    monkeypatch.setattr("driver.engines.freezer.TRIES", 2)
     one = freezer()
     assert one.answer("freeze one") == "freeze one"
     assert (group / "cgroup.freeze").read_text() == "1\n"

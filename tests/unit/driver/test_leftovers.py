@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker, run
 
-from driver import leftovers
-from driver.dead_runs import remove_dead_runs
+from driver.cleanup import leftovers
+from driver.cleanup.dead_runs import remove_dead_runs
+from driver.cleanup.leftovers import remove_left, remove_run
 from driver.docker import Done
-from driver.leftovers import remove_left, remove_run
 from driver.run import Run
 
 __all__ = ["docker", "run"]

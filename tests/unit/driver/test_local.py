@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker, run
 
-from driver import counters, local
-from driver.composed import Composed
+from driver import counters
 from driver.docker import DockerError, Done
-from driver.engine import State
-from driver.engines import engine_of
+from driver.engines import local
+from driver.engines.choose import engine_of
+from driver.engines.composed import Composed
+from driver.engines.local import LocalDocker, time_ns
+from driver.engines.protocol import State
 from driver.failure import Failure
-from driver.local import LocalDocker, time_ns
 from driver.run import Run
 
 __all__ = ["docker", "run"]

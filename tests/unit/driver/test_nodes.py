@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import pytest
 from pretend_engine import made_run, pretend_docker
 
-from driver import away, lanes, nodes, readers
-from driver.away import FarLoadgen
-from driver.choice import Lane
+from driver.engines.nodes import Nodes
 from driver.failure import RUN, Failure
+from driver.machines import counter_readers, far_loadgen, lanes, setup
+from driver.machines.choice import Lane
+from driver.machines.far_loadgen import FarLoadgen
+from driver.machines.node import LanePart, Node, save_nodes
 from driver.messages import STEP, Step, as_json
-from driver.node import LanePart, Node, save_nodes
-from driver.nodes import Nodes
 from driver.run import Run
 from driver.together import together
 
@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> Run:
     run = made_run(tmp_path, "a", "b")
     parts = (LanePart("198.18.0.0/25", "1"), LanePart("198.18.0.128/26", "2"), LanePart("198.18.0.192/26", "3"))
     save_nodes(run.folder, pair(1))
-    nodes._save_lanes(run, [Lane(tuple(pair(number)), part) for number, part in enumerate(parts, 1)])
+    setup._save_lanes(run, [Lane(tuple(pair(number)), part) for number, part in enumerate(parts, 1)])
     for number in (1, 2, 3):
         write_step(run.on_lane(number))
     return run
@@ -149,7 +149,7 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     (engine.run.lane_folder / "apart").write_text("yes\n")
     assert engine.counters_of("a", 7) == "cgroup v2\napart yes\n"
     assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
-    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.readers"
+    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.machines.counter_readers"
     assert calls.read_text().splitlines() == [
         f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 7",
         f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
@@ -157,10 +157,10 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
 
 
 def test_what_a_reader_says_of_its_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert readers.main(["counters", str(os.getpid())]) == 0
+    assert counter_readers.main(["counters", str(os.getpid())]) == 0
     lines = dict(line.partition(" ")[::2] for line in capsys.readouterr().out.splitlines())
     assert int(lines["host_cpus"]) == os.sysconf("SC_NPROCESSORS_ONLN") and "proc_stat_cpu" in lines
-    readers.main(["boot-id"])
+    counter_readers.main(["boot-id"])
     assert re.fullmatch(r"[0-9a-f-]{36}", capsys.readouterr().out)
 
 
@@ -205,10 +205,10 @@ def test_a_load_generator_gets_its_lanes_files_under_their_names_and_knees_with_
         (lane.lane_folder / name).write_text("of lane 2")
     sent = ["raw/r01/b", "step.jsonl", "step.json", "containers.tsv", "run.json", "plan.jsonl"]
     rest = ["raw/r01/b/services/a.txt", "raw/r01/c.spoiled-1"]
-    assert names(away.inputs(lane, "raw/r01/b")) == [*sent, *rest]
+    assert names(far_loadgen.inputs(lane, "raw/r01/b")) == [*sent, *rest]
     write_step(lane, knee=True)
-    assert names(away.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
-    with tarfile.open(fileobj=io.BytesIO(away.inputs(lane, "raw/r01/b"))) as tar:
+    assert names(far_loadgen.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
+    with tarfile.open(fileobj=io.BytesIO(far_loadgen.inputs(lane, "raw/r01/b"))) as tar:
         step = tar.extractfile("step.json")
         assert step and json.loads(step.read())["host"]["id"] == "step-2"
 
@@ -276,10 +276,10 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
 def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(nodes.time, "sleep", lambda _: None)
+    monkeypatch.setattr(setup.time, "sleep", lambda _: None)
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
-    nodes.remove_from_nodes(run)
+    setup.remove_from_nodes(run)
     assert calls.read_text().count("network rm id") == 30
     assert "docker --context ctx-1 network rm bench-a-run removes it" in capsys.readouterr().err
 
@@ -290,7 +290,7 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     run = made_run(tmp_path, "a")
     run.settings.update(DATABASE_CPUS="1", LOADGEN_CPUS="1", BENCH_SUBNET="198.18.0.0/24")  # type: ignore[attr-defined]
     (run.folder / "run.json").write_text("{}")
-    monkeypatch.setattr(nodes, "need_far_compose", lambda _: None)
+    monkeypatch.setattr(setup, "need_far_compose", lambda _: None)
     (tmp_path / "results/network-cost.txt").write_text("0.75\n")
 
     class Usable:
@@ -299,10 +299,10 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
         def usable(self) -> list[Node]:
             return self.nodes
 
-    monkeypatch.setattr(nodes, "read_swarm", Usable)
+    monkeypatch.setattr(setup, "read_swarm", Usable)
     other = Node("server", "node-6", "ctx-6", "198.18.64.6", "8 CPUs, 4.0 GiB, linux/x86_64")
     Usable.nodes = [*pair(1), *pair(2)[:2], other]
-    nodes.choose_nodes(run, resume=False)
+    setup.choose_nodes(run, resume=False)
     assert capsys.readouterr().err.splitlines() == [
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
         "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
@@ -314,7 +314,7 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
     assert (run.folder / "network-cost.txt").read_text() == "0.75\n"
     Usable.nodes = pair(1)
-    nodes.choose_nodes(run, resume=True)
+    setup.choose_nodes(run, resume=True)
     assert not (run.folder / "lanes.tsv").exists()
     assert (run.folder / "lanes/2/nodes-ever.tsv").read_text() == second
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2

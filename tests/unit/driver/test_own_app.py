@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver import begin, own_answers, own_app, target_answers
 from driver.docker import Done
 from driver.failure import Failure
+from driver.lifecycle import begin
 from driver.messages import OwnApp
+from driver.services import own_answers, own_app, targets
 
 APP = OwnApp("main:app", "/shop", before="./load rows")
 COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "
@@ -115,23 +116,23 @@ def test_a_server_that_already_runs_and_does_not_answer_ends_a_run_that_begins_a
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine = engine_with(tmp_path, "target-1")
-    target_answers.check_targets(engine)
+    targets.check_targets(engine)
     steps = ["host-network begins", "target-answers a-run target-1", "host-network ends"]
     assert engine.calls() == steps
     engine.said[steps[1]] = Done(1, "target-1: does not answer: GET /\n", "")
-    target_answers.check_targets(engine)
+    targets.check_targets(engine)
     assert capsys.readouterr().err == "target-1: does not answer: GET /\n"
     engine.said[steps[1]] = Done(2, "bench: --target http://127.0.0.1:8000 does not answer\n", "")
     with pytest.raises(Failure, match=r"^--target http://127.0.0.1:8000 does not answer$") as raised:
-        target_answers.check_targets(engine)
+        targets.check_targets(engine)
     assert raised.value.status == 2
 
 
 def test_beside_an_own_app_it_has_to_answer_as_the_app_does(tmp_path: Path) -> None:
     alone = engine_with(tmp_path / "alone", "target-1", app=None)
-    target_answers.verify_targets(alone)
+    targets.verify_targets(alone)
     assert alone.calls() == []
     engine = engine_with(tmp_path, "target-1", "target-2")
     (engine.run.service_folder("target-2") / "failure.json").write_text("{}")
-    target_answers.verify_targets(engine)
+    targets.verify_targets(engine)
     assert engine.calls() == ["host-network begins", "own-answers check a-run target-1", "host-network ends"]

@@ -14,9 +14,9 @@ from loop_runs import FACTS
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
 from bench.run.host_json import host_json
-from driver import sampler
 from driver.messages import HOST
-from driver.profile import main, profile_tables
+from driver.steps import sampler
+from driver.steps.profile import main, profile_tables
 
 __all__ = ["docker"]
 Capture = pytest.CaptureFixture[str]

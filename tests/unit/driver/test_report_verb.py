@@ -10,8 +10,8 @@ from pretend_engine import PretendEngine, made_run, pretend_docker
 from driver import __main__ as verbs
 from driver.docker import DockerError, Done
 from driver.failure import RUN, USER, Failure
+from driver.lifecycle.report import write_report
 from driver.messages import MessageError
-from driver.report import write_report
 
 
 def test_the_report_is_built_and_its_place_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_a_verb_fails_with_one_line_by_the_name_of_the_script(
 
     pretend_docker(tmp_path, monkeypatch, f"exit {answers}")
     monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.build.main", fails)
+    monkeypatch.setattr("driver.services.build.main", fails)
     monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
     monkeypatch.setenv("BENCH_NOTE", "goes on")
     assert verbs.main(["build", "a-run"]) == status
@@ -85,7 +85,7 @@ def test_what_nobody_expected_is_one_line_too_that_names_its_place(
         raise OSError(28, "No space left on device", "finished.json")
 
     monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.build.main", fails)
+    monkeypatch.setattr("driver.services.build.main", fails)
     monkeypatch.delenv("BENCH_NOTE", raising=False)
     monkeypatch.delenv("BENCH_DEBUG", raising=False)
     monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")

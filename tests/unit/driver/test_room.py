@@ -12,7 +12,7 @@ import pytest
 from pretend_engine import made_run
 
 from driver.failure import RUN, Failure
-from driver.room import NEEDED, need_room
+from driver.lifecycle.room import NEEDED, need_room
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver import shutdown
+from driver.services import shutdown
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver import sockets
 from driver.docker import Done
+from driver.services import sockets
 
 READER = (
     "run --rm --label bench.run=bench-a-run --pid container:bench-a-run-a-1 --network container:bench-a-run-a-1 "

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run
 
-from driver import shutdown, sockets, verify
 from driver.docker import DockerError, Done
-from driver.engine import State
+from driver.engines.protocol import State
 from driver.failure import Failure
+from driver.services import shutdown, sockets, verify
 
 
 def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> PretendEngine:

@@ -1,0 +1,1 @@
+"""What runs leave behind with Docker, and its removal."""

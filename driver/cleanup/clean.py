@@ -1,0 +1,161 @@
+"""Lists and removes what this project has left on this machine (scripts/clean.sh), found by labels."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driver.cleanup.dead_runs import FOLDER, PROJECT, is_abandoned
+from driver.cleanup.images import Images, find_images, images_lines, remove_images, spare
+from driver.docker import docker, run
+from driver.failure import USER, Failure, say
+from driver.run import ROOT
+
+RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
+"""The Compose project of a run (driver/run.py)."""
+LEFT_S = 86400
+"""Seconds: a folder that was touched since may be in use."""
+
+
+@dataclass
+class Left:
+    """Ids of what no run needs, and the Compose projects of runs under way."""
+
+    containers: list[str] = field(default_factory=list)
+    networks: list[str] = field(default_factory=list)
+    volumes: list[str] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
+
+
+def main(argv: list[str]) -> int:
+    """`clean [OPTION...]`, as scripts/clean.sh --help has them."""
+    parser = ArgumentParser(prog="clean")
+    for name in ("--yes", "--keep-images", "--all", "--build-cache"):
+        parser.add_argument(name, action="store_true")
+    parser.add_argument("--images-older-than", type=int, default=0)
+    options = parser.parse_args(argv)
+    root = Path(os.environ.get("BENCH_ROOT") or ROOT)
+    left, images = find_left(), find_images(root, options.images_older_than)
+    if options.keep_images:
+        spare(images, "service")
+    if not options.all:
+        spare(images, "base", "harness")
+    folders, trees = find_folders(root), find_trees(root)
+    for name in left.under_way:
+        print(f"under way, and left alone: {name}")
+    print(f"containers of runs that have ended: {len(left.containers)}")
+    print(f"networks: {len(left.networks)}\nvolumes: {len(left.volumes)}")
+    print(*images_lines(images), sep="\n")
+    print(f"temporary folders of killed scripts: {len(folders) + len(trees)}", flush=True)
+    for path in (*folders, *trees):
+        print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
+    if not options.yes:
+        say("nothing is removed without --yes")
+        return 0
+    if left.under_way:
+        words = f"nothing is removed while {left.under_way[0]} is under way: wait for it, or end it"
+        raise Failure(USER, words)
+    place = docker("info", "--format", "{{.DockerRootDir}}").out.strip()
+    before = _free(place)
+    remove_all(root, left, images, folders, trees)
+    if options.build_cache:
+        docker("builder", "prune", "--all", "--force", check=False)
+    # Unknown if the engine's disk is another machine's.
+    if before:
+        print(f"free on the engine's disk: {before} before, {_free(place)} now")
+    return 0
+
+
+def is_ours(project: str, folder: str = "") -> bool:
+    """Whether a Compose project is a run, or `docker-compose up` in a clone; other folders are called bench too."""
+    return bool(RUN.fullmatch(project)) or (
+        project == "bench" and bool(folder) and Path(folder, "services/matrix.toml").is_file()
+    )
+
+
+def find_left() -> Left:
+    """What no run needs of Docker, and the runs that are under way."""
+    left, up = Left(), set()
+    ours = [one for one in _list("ps", "--all", fields=f"ID State {PROJECT} {FOLDER}") if is_ours(one[2], one[3])]
+    for container, state, project, _ in ours:
+        if state == "running" and not is_abandoned([container]):
+            up.add(project)
+    left.containers = [container for container, _, project, _ in ours if project not in up]
+    left.under_way = sorted(up)
+    # The tools' containers, which have no Compose project.
+    words = ("--format", "{{.ID}} {{.State}}", "--filter", "label=bench.run")
+    for container, state in (line.split() for line in docker("ps", "--all", *words).out.splitlines()):
+        if state == "running":
+            left.under_way.append(f"container {container}")
+        else:
+            left.containers.append(container)
+    for network, project, labelled in _list("network", "ls", fields=f"ID {PROJECT} bench.network"):
+        if (is_ours(project) or (project == "bench" and labelled)) and project not in up:
+            left.networks.append(network)
+    for volume, project in _list("volume", "ls", fields=f"Name {PROJECT}"):
+        if is_ours(project) and project not in up:
+            left.volumes.append(volume)
+    return left
+
+
+def find_folders(root: Path) -> list[Path]:
+    """Temporary folders of killed scripts, untouched for a day."""
+    results = root / "results"
+    found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
+    return sorted(filter(_is_left, [*found, *results.glob("published/.??????")]))
+
+
+def find_trees(root: Path) -> list[Path]:
+    """Worktrees of killed scripts (scripts/branches.sh), untouched for a day."""
+    listed = run(["git", "-C", str(root), "worktree", "list", "--porcelain"], check=False).out.splitlines()
+    paths = [Path(line[len("worktree ") :]) for line in listed if re.search(r"/tmp\..{10}/tree$", line)]
+    return list(filter(_is_left, paths))
+
+
+def remove_all(root: Path, left: Left, images: Images, folders: list[Path], trees: list[Path]) -> None:
+    """Removes all of these; prints what the engine refuses."""
+    asked = (("rm", "--force", "--volumes"), left.containers), (("network", "rm"), left.networks)
+    said = ""
+    for words, names in (*asked, (("volume", "rm"), left.volumes)):
+        said += docker(*words, *names, check=False).err if names else ""
+    print(said + remove_images(images), end="", flush=True)
+    for path in folders:
+        shutil.rmtree(path, ignore_errors=True)
+    for path in trees:
+        if not run(["git", "-C", str(root), "worktree", "remove", "--force", str(path)], check=False).status:
+            path.parent.rmdir()
+
+
+def size_words(size: float) -> str:
+    """Bytes with a unit."""
+    unit = ""
+    for larger in "KMGT":
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.1f}{unit}B" if unit and size < 10 else f"{size:.0f}{unit}B"
+
+
+def _list(*command: str, fields: str) -> Iterator[list[str]]:
+    """Lists objects with a Compose project; `fields` with a dot are labels."""
+    asked = [f'{{{{.Label "{word}"}}}}' if "." in word else f"{{{{.{word}}}}}" for word in fields.split()]
+    lines = docker(*command, "--format", "\t".join(asked), "--filter", f"label={PROJECT}").out.splitlines()
+    return (line.split("\t") for line in lines)
+
+
+def _free(place: str) -> str:
+    """Free space there; empty if the path does not exist."""
+    with suppress(OSError):
+        return size_words(shutil.disk_usage(place).free)
+    return ""
+
+
+def _is_left(path: Path) -> bool:
+    return path.is_dir() and path.stat().st_mtime < time.time() - LEFT_S

@@ -1,0 +1,1 @@
+"""Where containers run: this machine's Docker, several machines, or inside `docker-compose up bench`."""

@@ -1,0 +1,345 @@
+"""The engine of a run on this machine: its Docker, with fresh containers for every measurement."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from driver import counters
+from driver.compose import FRESH, in_tools, run_compose
+from driver.docker import DockerError, Done, answers, docker
+from driver.engines import dependencies, freezer, host_loadgen, kind, provenance
+from driver.engines.protocol import Started, State
+from driver.failure import RUN, Failure
+from driver.files import save
+from driver.machines.node import role_of
+from driver.run import Run
+
+GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
+LOADGEN = "loadgen"
+ONLINE_CPUS = Path("/sys/devices/system/cpu/online")
+AWAY_TRIES, AWAY_S = 40, 0.5
+FACTS = "|".join(
+    (
+        *('{{index .Config.Labels "com.docker.compose.service"}}', "{{.Id}}", "{{.Image}}", "{{.State.Pid}}"),
+        *("{{.State.Running}}", "{{.State.OOMKilled}}", "{{.RestartCount}}", "{{.State.StartedAt}}"),
+        "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
+    )
+)
+"""All facts that are needed of containers, so that one command (30 ms) serves for several."""
+LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the engine says of a container."""
+
+    id: str
+    image_id: str
+    pid: int
+    state: State
+    started_ns: int | None
+    address: str
+
+
+class LocalDocker:
+    """Runs Compose on the run's resolved file. Caches process ids: it lives for one verb."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._loadgen = LOADGEN
+        self._pids: dict[str, int] = {}
+        self._unreadable = ""
+
+    def context_of(self, service: str) -> str:
+        """The Docker context of the service's machine; empty for this one."""
+        return ""
+
+    def start(
+        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+    ) -> Started:
+        ours = self._ours(services)
+        targets = [name for name in services if name not in ours]
+        up = self._fresh(ours, loadgens, any_cpu) if ours else []
+        if not up and not targets:
+            return Started()
+        facts = self.facts(up)
+        up = [name for name in up if name in facts]
+        self._pids.update({name: facts[name].pid if name in facts else 0 for name in ours})
+        if any_cpu:
+            save(self.run.lane_folder / "containers.tsv", self.cgroups(ours))
+            self.know_containers()
+        if targets or host_network:
+            try:
+                self._to_host_network({name: facts[name].address for name in up})
+            except DockerError:
+                return Started()
+        return Started(
+            [*up, *targets],
+            {name: facts[name].pid for name in up},
+            {name: facts[name].image_id for name in up},
+            {name: facts[name].started_ns for name in up},
+        )
+
+    def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> list[str]:
+        """Starts them; those that are up."""
+        files = [self.run.lane_folder / "block.yml"] if any_cpu else []
+        if any_cpu:
+            cpus = self.online_cpus()
+            lines = "".join(f'  {name}: {{cpuset: "{cpus}"}}\n' for name in services)
+            save(files[0], f"services:\n{lines}")
+        loadgen = [LOADGEN] if loadgens else []
+        log = self.start_log(services[0])
+        if self.up([*services, *loadgen], log, files=files):
+            return list(services) if loadgens < 2 or self.more_loadgens(loadgens, log) else []
+        # A service that cannot start makes Compose fail for all: each is started by itself.
+        if len(services) == 1 or (loadgen and not self.up(loadgen, log, files=files)):
+            return []
+        return [name for name in services if self.up([name], self.start_log(name), files=files)]
+
+    def more_loadgens(self, count: int, log: Path) -> bool:
+        """Scales to `count` load generators, the first of which is up; whether that worked."""
+        words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{LOADGEN}={count}")
+        return self.up([LOADGEN], log, words)
+
+    def up(self, services: Sequence[str], log: Path, words: Sequence[str] = FRESH, files: Sequence[Path] = ()) -> bool:
+        """Starts them, each on its own machine; whether Compose has succeeded."""
+        parts = self._by_context(services).items()
+        return all(self.up_at(context, names, log, words, files) for context, names in parts)
+
+    def up_at(
+        self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
+    ) -> bool:
+        """The same on one machine."""
+        done = run_compose(self.run, *words, *services, context=context, files=files, log=log, check=False)
+        return not done.status
+
+    def cgroups(self, services: Sequence[str]) -> str:
+        """RUN/containers.tsv: where `bench turns` reads the CPU time of services and dependencies."""
+        names = (*services, "postgres", "upstream", *self.run.own_services)
+        return "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
+
+    def cgroup_of(self, service: str) -> str:
+        """Its cgroup as a path below the root of the CPU counters."""
+        return counters.NOT_FOUND if self._why_not() else counters.below_root(self.pid_of(service))
+
+    def know_containers(self) -> None:
+        """Called when RUN/containers.tsv was written."""
+
+    def online_cpus(self) -> str:
+        """All CPUs of the server's machine."""
+        return ONLINE_CPUS.read_text().strip()
+
+    def pid_of(self, service: str) -> int:
+        """The first process of a service or dependency; 0 if there is none."""
+        if service in self.run.dependencies and service not in self._pids:
+            self.know_dependencies()
+        return self._pids.get(service, 0)
+
+    def pin(self, services: Sequence[str]) -> None:
+        """Does nothing where the engine ignores CPU sets."""
+        if "no-cpuset" in kind.kinds():
+            return
+        cpus = self.run.setting("SERVER_CPUS")
+        self._each_context(self._ours(services), "update", "--cpuset-cpus", cpus, check=True)
+
+    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+        found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
+        return {**found, **{name: State(running=True) for name in services if self.is_target(name)}}
+
+    def is_running(self, service: str) -> bool:
+        state = self.look([service]).get(service)
+        return state is not None and state.running
+
+    def state_lines(self, service: str, state: State | None = None) -> str:
+        if self.is_target(service):
+            return host_loadgen.STATE
+        lines = self.counters_of(service, self.pid_of(service))
+        if role_of(service) != "server":
+            return lines
+        state = state or self.look([service]).get(service)
+        return lines + (state.lines() if state else "")
+
+    def counters_of(self, service: str, pid: int) -> str:
+        """The counters of the container whose first process this is."""
+        return counters.counters(pid, self._why_not())
+
+    def limits(self, service: str) -> str:
+        container, context = self.run.container(service), self.context_of(service)
+        done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False)
+        return done.out + ("null the container ended\n" if done.status else "")
+
+    def file_memory(self, service: str) -> str:
+        return counters.file_memory(self.pid_of(service), self._why_not())
+
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
+        pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
+        return freezer.served(self.run.folder, freezer.Freezer(pids, self._pause))
+
+    def _pause(self, verb: str, service: str) -> bool:
+        return not docker(verb, self.run.container(service), check=False).status
+
+    def in_loadgen(
+        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
+    ) -> Done:
+        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=timeout, check=False)
+
+    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
+        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=86400, check=False)
+
+    def log(self, service: str) -> str:
+        if self.is_target(service):
+            return ""
+        with tempfile.TemporaryDirectory() as folder:
+            # Both streams into one file keep their order.
+            words, context = ("logs", "--tail", "50", self.run.container(service)), self.context_of(service)
+            return docker(*words, context=context, log=Path(folder, "log"), check=False).out
+
+    def start_log(self, service: str) -> Path:
+        return self.run.service_folder(service) / "start.log"
+
+    def stop(self, services: Sequence[str]) -> None:
+        self._each_context(self._ours(services), "rm", "--force", "--volumes", check=False)
+        if self._loadgen != LOADGEN or any(map(self.is_target, services)):
+            self._from_host_network()
+
+    def check(self, step_failed: bool = False) -> None:
+        if step_failed and not answers():
+            raise Failure(RUN, GONE)
+
+    def address(self, service: str) -> str:
+        return f"{service}:8080"
+
+    def answers_at_home(self, service: str) -> bool:
+        """Never: there is one machine."""
+        return False
+
+    @contextmanager
+    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
+        self._to_host_network({name: one.address for name, one in self.facts(beside).items()})
+        try:
+            yield
+        finally:
+            self._from_host_network()
+
+    def _to_host_network(self, addresses: Mapping[str, str]) -> None:
+        host_loadgen.start_loadgen(self.run, addresses)
+        self._loadgen = host_loadgen.LOADGEN
+
+    def _from_host_network(self) -> None:
+        host_loadgen.stop_loadgen(self.run)
+        self._loadgen = LOADGEN
+
+    def save_provenance(self, service: str) -> None:
+        provenance.save_provenance(self.run, service)
+
+    def start_dependencies(self) -> None:
+        dependencies.start(self)
+
+    def revive(self) -> tuple[str, ...]:
+        return dependencies.revive(self)
+
+    def ended(self) -> tuple[str, ...]:
+        """Empty while Docker does not answer."""
+        return tuple(name for name, one in self.look_at_dependencies().items() if not one.state.running)
+
+    def know_dependencies(self) -> bool:
+        """Looks up their processes; whether all are there."""
+        return set(self.look_at_dependencies()) >= set(self.run.dependencies)
+
+    def look_at_dependencies(self) -> dict[str, Facts]:
+        """Facts of the dependencies that exist."""
+        found = self.facts(self.run.dependencies)
+        self._pids.update({name: found[name].pid if name in found else 0 for name in self.run.dependencies})
+        loadgen = found.get(LOADGEN)
+        if loadgen and loadgen.state.running:
+            self._unreadable = counters.unreadable(loadgen.id, loadgen.pid)
+        return found
+
+    def _why_not(self) -> str:
+        """Why this engine's counters cannot be read, judged by the load generator's; empty if they can."""
+        self.pid_of(LOADGEN)
+        return self._unreadable
+
+    def bench(self, *words: str, stdin: bytes = b"") -> Done:
+        """In the load generator if it is up, as starting a container takes longer than most verbs.
+
+        If the load generator is killed meanwhile, the verb runs again in a container of its own; `next` does not, as
+        the loop then has to begin anew (driver/steps/next.py).
+        """
+        if self.is_running(LOADGEN):
+            interactive = ["--interactive"] if stdin else []
+            loadgen = self.run.container(self._loadgen)
+            done = docker(
+                "exec", *interactive, loadgen, "python3", "-m", "bench", *words, stdin=stdin or None, check=False
+            )
+            if not done.status or words[0].endswith("next") or self.is_running(LOADGEN):
+                return done
+        return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
+
+    def is_target(self, service: str) -> bool:
+        """Whether it is a server that already runs (--target)."""
+        return service in self.run.services and self.run.services[service].url is not None
+
+    def facts(self, services: Iterable[str]) -> dict[str, Facts]:
+        """Facts of their containers that exist, by service."""
+        found: dict[str, Facts] = {}
+        for context, names in self._by_context(services).items():
+            found.update(_look(context, [self.run.container(name) for name in names]))
+        return found
+
+    def _ours(self, services: Iterable[str]) -> list[str]:
+        return [name for name in services if not self.is_target(name)]
+
+    def _by_context(self, services: Iterable[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in services:
+            found.setdefault(self.context_of(name), []).append(name)
+        return found
+
+    def _each_context(self, services: Iterable[str], *words: str, check: bool) -> None:
+        for context, names in self._by_context(services).items():
+            docker(*words, *map(self.run.container, names), context=context, check=check)
+
+
+def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
+    """Facts by service.
+
+    Waits for this machine's engine if it is away, as it may be restarting: otherwise all containers would seem to have
+    ended. `check` reports that another machine is lost.
+    """
+    away = False
+    for _ in range(AWAY_TRIES):
+        done = docker("inspect", "--format", FACTS, *containers, context=context, check=False)
+        if not done.status or context:
+            break
+        if answers():
+            if not away:
+                break
+            away = False
+        else:
+            away = True
+            time.sleep(AWAY_S)
+    return dict(map(_facts, filter(None, done.out.splitlines())))
+
+
+def _facts(line: str) -> tuple[str, Facts]:
+    service, container, image, pid, running, killed, restarts, started, address = line.split("|")
+    state = State(running == "true", killed == "true", int(restarts))
+    return service, Facts(container, image, int(pid), state, time_ns(started), address)
+
+
+def time_ns(text: str) -> int | None:
+    """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
+    found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
+    if not found:
+        return None
+    day, clock, fraction, zone = found.groups()
+    whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")
+    return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])

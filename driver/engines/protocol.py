@@ -1,0 +1,133 @@
+"""What the verbs ask of an engine, which runs a run's containers.
+
+There are three: this machine's Docker (driver/engines/local.py), several machines (driver/engines/nodes.py), and
+`docker-compose up bench`, where all containers are up and there is no Docker socket (driver/engines/composed.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from driver.docker import Done
+from driver.run import Run
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a container."""
+
+    running: bool
+    oom_killed: bool = False
+    restarts: int = 0
+
+    def lines(self) -> str:
+        """Lines of a raw file."""
+        words = {True: "true", False: "false"}
+        return f"running {words[self.running]}\noom_killed {words[self.oom_killed]}\nrestarts {self.restarts}\n"
+
+
+@dataclass
+class Started:
+    """The containers of a step, by service. Why one did not start is in the engine's `start_log`."""
+
+    up: list[str] = field(default_factory=list)
+    pid: dict[str, int] = field(default_factory=dict)
+    image_id: dict[str, str] = field(default_factory=dict)
+    started_ns: dict[str, int | None] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Calls return when the work is done, and raise DockerError if it cannot be."""
+
+    run: Run
+
+    def start(
+        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+    ) -> Started:
+        """Starts fresh containers of the services and `loadgens` load generators (0: keeps the one that is up).
+
+        `any_cpu`: they may use every CPU until `pin`, so that they start quickly. `host_network`: the load generator is
+        on the host's network. If one of several services does not start, the others do; if the step as a whole
+        cannot be started, none is `up`.
+        """
+
+    def pin(self, services: Sequence[str]) -> None:
+        """Restricts them to the server's CPUs."""
+
+    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+        """States, read at once; a container that is gone is left out. Targets (--target) count as running."""
+
+    def is_running(self, service: str) -> bool:
+        """Whether its container still runs."""
+
+    def state_lines(self, service: str, state: State | None = None) -> str:
+        """Counters and state as lines of a raw file; of a dependency the counters alone.
+
+        `state`: the result of `look`, if it is known.
+        """
+
+    def limits(self, service: str) -> str:
+        """The limits in effect inside the container, as lines."""
+
+    def file_memory(self, service: str) -> str:
+        """A line with the size of the container's page cache; empty if unknown."""
+
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
+        """While this is open, the load generator can have services frozen."""
+
+    def in_loadgen(
+        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
+    ) -> Done:
+        """Runs a command in the load generator's container; the caller checks its status.
+
+        `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
+        command's input there and fetches what it has written.
+        """
+
+    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
+        """The same in load generator `number` of several."""
+
+    def log(self, service: str) -> str:
+        """The last lines of its container."""
+
+    def start_log(self, service: str) -> Path:
+        """The file with the output of starting it."""
+
+    def stop(self, services: Sequence[str]) -> None:
+        """Removes their containers."""
+
+    def check(self, step_failed: bool = False) -> None:
+        """Failure if a machine of the run does not answer, so that no service is blamed for it.
+
+        `step_failed`: the step ended with a DockerError; only then is this machine's engine asked too.
+        """
+
+    def address(self, service: str) -> str:
+        """HOST:PORT at which the load generator reaches it."""
+
+    def answers_at_home(self, service: str) -> bool:
+        """Whether a service that did not answer the load generator answers on its own machine."""
+
+    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
+        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets and the
+        services `beside` them.
+        """
+
+    def save_provenance(self, service: str) -> None:
+        """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""
+
+    def start_dependencies(self) -> None:
+        """Starts database, upstream, load generator and a user's own services, and waits until they are ready."""
+
+    def revive(self) -> tuple[str, ...]:
+        """Restarts dependencies that have ended; returns their names."""
+
+    def ended(self) -> tuple[str, ...]:
+        """Dependencies that have ended."""
+
+    def bench(self, *words: str, stdin: bytes = b"") -> Done:
+        """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""

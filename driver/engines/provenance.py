@@ -1,0 +1,70 @@
+"""What a service's image is made of: packages, Python build, JIT, base image; as raw files."""
+
+from __future__ import annotations
+
+from driver.docker import CONFINED, docker
+from driver.failure import USER, Failure
+from driver.files import save, text_of
+from driver.run import Run
+
+JIT = """
+import sys, sysconfig
+jit = getattr(sys, "_jit", None)
+if sys.implementation.name == "pypy":
+    print("null PyPy has a JIT of its own, always on")
+elif jit:
+    print("available", jit.is_available())
+    print("enabled", jit.is_enabled())
+else:
+    print("available", "--enable-experimental-jit" in (sysconfig.get_config_var("CONFIG_ARGS") or ""))
+"""
+"""Asks the interpreter whether CPython's JIT is built in and enabled (sys._jit since 3.14, else the build's flags)."""
+ASKED = {
+    "packages": "cat /app/packages.txt",
+    "python": "python3 -VV",
+    "os-release": "cat /etc/os-release",
+    "jit": 'python3 -c "$0"',
+}
+APART = "\f"
+NO_BASE = '"missing": "the base that it was built on is not here under this name"'
+
+
+def save_provenance(run: Run, service: str) -> None:
+    """Writes the files, image.id last. Failure if a resumed run finds another image."""
+    folder, facts = run.service_folder(service), run.services[service]
+    image = facts.image
+    found = _of_image(image, "{{.Id}}")
+    known = text_of(folder / "image.id")
+    if known is not None:
+        if known.strip() != found:
+            raise Failure(USER, f"{service} is another image than the one {run.name} began with: start a new run")
+        return
+    settings = f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}".split()
+    argv = ["run", "--rm", "--label", f"bench.run={run.project}", "--network", "none", *CONFINED, "--memory", "512m"]
+    argv += ["--ulimit", f"nofile={run.setting('NOFILE', '16384')}", "--tmpfs", "/tmp:mode=1777", "--entrypoint", ""]
+    argv += [f"--env={setting}" for setting in settings]
+    # One container for all; their outputs are separated by form feeds.
+    script = ' && printf "\\f" && '.join(ASKED.values())
+    for name, part in zip(ASKED, docker(*argv, image, "sh", "-c", script, JIT).out.split(APART)):
+        save(folder / f"{name}.txt", part.removesuffix("\n") + "\n")
+    save(folder / "image.json", docker("image", "inspect", image).out)
+    save(folder / "base.json", describe_base(facts.base, image))
+    save(folder / "image.id", f"{found}\n")
+
+
+def describe_base(base: str, image: str) -> str:
+    """Name, id and registry digests (none of a local base) of the base image, as JSON.
+
+    The image must begin with the base's layers: another base may have taken that name since.
+    """
+    asked = '{{json .RootFS.Layers}} "id": {{json .Id}}, "repo_digests": {{json .RepoDigests}}'
+    done = docker("image", "inspect", "--format", asked, base, check=False)
+    layers, _, known = ("" if done.status else done.out.strip()).partition(" ")
+    of_image = _of_image(image, "{{json .RootFS.Layers}}")
+    begins = layers[:-1]
+    is_first = layers.startswith('["') and of_image.startswith((f"{begins}]", f"{begins},"))
+    return f'{{"name": "{base}", {known if is_first else NO_BASE}}}\n'
+
+
+def _of_image(image: str, form: str) -> str:
+    return docker("image", "inspect", "--format", form, image).out.strip()

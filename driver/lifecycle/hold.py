@@ -1,0 +1,131 @@
+"""Holds a run: takes its lock, starts the script that measures it, waits, and removes containers and networks.
+
+However the run ends, nothing of it is left on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from driver.cleanup.leftovers import remove_left, remove_run
+from driver.compose import need_compose
+from driver.docker import spawn
+from driver.engines import kind
+from driver.engines.choose import is_composed
+from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
+from driver.lifecycle.guard import Guard
+from driver.lifecycle.room import need_room
+from driver.lifecycle.writer import become_writer, end_writers
+from driver.machines.node import several
+from driver.run import Run, open_run
+
+HELD = "BENCH_HELD"
+"""Environment variable that tells the script that it is held: the run's folder."""
+ENDS_S = 2.0
+"""Seconds between SIGTERM and SIGKILL of the script."""
+
+
+def main(argv: list[str]) -> int:
+    """`hold RUN [--swarm] [--resume] -- COMMAND...`: the command's exit status, or 130 after a signal."""
+    parser = ArgumentParser(prog="hold")
+    parser.add_argument("run")
+    parser.add_argument("--swarm", action="store_true")
+    parser.add_argument("--resume", action="store_true")
+    place = argv.index("--")
+    options, command = parser.parse_args(argv[:place]), argv[place + 1 :]
+    run = open_run(options.run)
+    need_room(run, USER)
+    kept = f"what is measured is kept in results/{run.name}"
+    if is_composed():
+        become_writer(run, f"@{os.uname().nodename}")
+        return hold(run, command, kept)
+    become_writer(run)
+    plan = run.folder / "plan.jsonl"
+    note = f"{kept}; scripts/matrix.sh --resume {run.name} goes on" if plan.exists() and plan.stat().st_size else ""
+    return hold(run, command, note, partial(_begin, run, options.swarm, options.resume))
+
+
+def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] | None = None) -> int:
+    """The exit status of the command. `note`: how to resume if it fails.
+
+    `begin` is called first; without it, the run has no containers of its own and none are removed.
+    """
+
+    def clean() -> None:
+        end_writers(run)
+        if begin:
+            remove_run(run)
+            # The engine may have finished creating something for a killed client meanwhile.
+            remove_left(run)
+
+    guard = Guard(clean)
+    status, interrupted = INTERRUPTED, False
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        if begin:
+            begin()
+        # The script never reads the terminal.
+        child = spawn(command, stdin=subprocess.DEVNULL, env=_environment(run, note))
+        status = child.wait()
+    except Interrupted:
+        interrupted = True
+    finally:
+        ignore_signals()
+        if child and child.poll() is None:
+            _end(child)
+        end_writers(run, but=[guard.pid])
+        if interrupted:
+            go_on_with_line()
+            end_line()
+            warn("; ".join(filter(None, ["interrupted", note])))
+        if begin:
+            remove_run(run)
+        guard.dismiss()
+    return status if status >= 0 else 128 - status
+
+
+def _begin(run: Run, swarm: bool, resume: bool) -> None:
+    """Chooses the machines and writes the resolved Compose file; on resume, removes what a killed call has left."""
+    kind.kinds()
+    machines = several(run)
+    if machines == "contexts":
+        from driver.machines.contexts import need_machines
+
+        need_machines(run, resume)
+    elif machines or swarm:
+        from driver.machines.setup import choose_nodes
+
+        choose_nodes(run, resume)
+    else:
+        need_compose(run)
+    if resume:
+        remove_left(run)
+
+
+def _environment(run: Run, note: str) -> dict[str, str]:
+    """The environment of the script and all that it starts."""
+    known = {} if is_composed() else kind.environment()
+    # Not by a wrapper of that name, such as pyenv's, which takes longer than Python itself.
+    held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note, "BENCH_PYTHON": sys.executable}
+    return {**os.environ, **run.settings, **known, **held}
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to its process group, then SIGKILL."""
+    until = time.monotonic() + ENDS_S
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+        while time.monotonic() < until:
+            child.poll()
+            os.killpg(child.pid, 0)
+            time.sleep(0.02)
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

@@ -1,0 +1,113 @@
+"""The lock of a run: one call of a script at a time measures it.
+
+The lock is on RUN/.writer, through a file descriptor that all processes of the run inherit. The kernel releases it when
+the last of them has ended, and they are found in /proc by that open file; process ids alone are not trusted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from driver.docker import LOCK
+from driver.failure import USER, Failure, say
+from driver.run import Run
+
+TRIES, WAIT_S = 20, 0.1
+"""How often, and how long apart, the lock is tried while processes of a killed call are still ending."""
+KILLED_S = 2.0
+PROCESSES = Path("/proc")
+
+
+def become_writer(run: Run, place: str = "") -> None:
+    """Takes the lock; Failure that names the process which has it. Ends the processes of a killed call.
+
+    `place`: `@CONTAINER` if this runs in one, where process ids are not the machine's.
+    """
+    file = run.folder / ".writer"
+    lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+    for attempt in range(TRIES):
+        if _locked(lock):
+            break
+        pid, since = _known_writer(lock)
+        if "@" in pid:
+            container = pid.partition("@")[2]
+            words = f"docker-compose up bench (container {container}): wait for it, or end it (docker-compose down)"
+            raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
+        if _has_open(pid, file):
+            words = f"process {pid}: wait for it, or end it (kill {pid})"
+            raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
+        if not attempt:
+            say(f"waiting for what is left of process {pid}, which measured {run.name} and was killed")
+        time.sleep(WAIT_S)
+    else:
+        end_writers(run)
+        if not _locked(lock, KILLED_S):
+            pid, since = _known_writer(lock)
+            words = f"what process {pid} has left since {since}: end that (fuser {file})"
+            raise Failure(USER, f"{run.name} is locked by {words}")
+    # Only now to the number that is inherited: a process that waits for the lock must not look like a writer.
+    os.dup2(lock, LOCK)
+    if lock != LOCK:
+        os.close(lock)
+    # One write of fixed length, so that a reader finds a whole line.
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    os.pwrite(LOCK, f"{os.getpid()}{place} {since}".ljust(60).encode() + b"\n", 0)
+
+
+def end_writers(run: Run, but: Sequence[int] = ()) -> None:
+    """Kills all processes that have the lock open, except this one and `but`.
+
+    All are stopped first: otherwise one could see another end, and record that as a failure of a service.
+    """
+    known = -1
+    found = _writers(run, but)
+    while len(found) > known:
+        known = len(found)
+        _signal(found, signal.SIGSTOP)
+        found = _writers(run, but)
+    _signal(found, signal.SIGKILL)
+    until = time.monotonic() + KILLED_S / 2
+    while _writers(run, but) and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def _locked(lock: int, patience_s: float = 0.0) -> bool:
+    until = time.monotonic() + patience_s
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+
+
+def _known_writer(lock: int) -> tuple[str, str]:
+    """The process id and the time in the lock file."""
+    pid, _, since = os.pread(lock, 300, 0).decode(errors="replace").strip().partition(" ")
+    return pid, since
+
+
+def _has_open(pid: str, file: Path) -> bool:
+    try:
+        return os.path.samefile(PROCESSES / pid / "fd" / str(LOCK), file)
+    except OSError:
+        return False
+
+
+def _writers(run: Run, but: Sequence[int]) -> list[int]:
+    others = (int(name) for name in os.listdir(PROCESSES) if name.isdigit())
+    file = run.folder / ".writer"
+    return [pid for pid in others if pid not in (os.getpid(), *but) and _has_open(str(pid), file)]
+
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)

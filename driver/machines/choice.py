@@ -1,0 +1,173 @@
+"""Chooses a run's nodes in a swarm: one for each role, or several pairs (lanes) of a server and a load generator.
+
+Lane 1 is the run itself. Each other lane is a Compose project with its own network, database and upstream.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from driver.failure import USER, Failure
+from driver.machines.node import ROLES, LanePart, Node
+
+PAIRED = ("server", "loadgen")
+LONGEST_PREFIX = 27
+"""A lane's smallest subnet: eight services, dependencies, two readers, and the swarm's own addresses on each node."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane's nodes, in the order of ROLES, and its share of the subnet and of the database's CPUs."""
+
+    nodes: tuple[Node, ...]
+    part: LanePart
+
+    @property
+    def words(self) -> str:
+        """For messages to the user."""
+        return f"{self.nodes[0].name} with load generator {self.nodes[1].name}"
+
+
+def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tuple[list[Node], list[str]]:
+    """The nodes to use, and for each other one the reason.
+
+    All servers are of one kind, and so are all load generators: the kind that the run began with (`before`), or the
+    most common one.
+    """
+    kinds = _kinds(before)
+    kept, left_out = [], []
+    for node in _sorted(usable):
+        if node.role in PAIRED and node.role not in kinds:
+            alike = Counter(other.kind for other in _sorted(usable) if other.role == node.role)
+            kinds[node.role] = alike.most_common(1)[0][0]
+        if node.role in PAIRED and node.kind != kinds[node.role]:
+            left_out.append(f"{node.name} ({node.role}: {node.kind}, the others have {kinds[node.role]})")
+        else:
+            kept.append(node)
+    return kept, left_out
+
+
+def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: int = 1) -> list[Node]:
+    """The first suitable node of each role, and nodes for further load generators; Failure if there are too few.
+
+    `before`: the nodes that the run has had; it stays on nodes of the same kind.
+    """
+    # A resumed run looks at all kinds, so that the error can name a node of the wrong one.
+    nodes = _sorted(usable) if before else of_largest_kinds(usable)[0]
+    kinds = _kinds(before)
+    found: dict[str, Node] = {}
+    others: dict[str, str] = {}
+    for node in nodes:
+        if kinds.get(node.role, node.kind) == node.kind:
+            found.setdefault(node.role, node)
+        else:
+            others[node.role] = f"{node.name} has {node.kind}, and the run began on {kinds[node.role]}"
+    lacking = [role for role in ROLES if role not in found]
+    if lacking:
+        why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
+        raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
+    return [found[role] for role in ROLES] + _more_loadgens(nodes, found["loadgen"], loadgens)
+
+
+def chosen_lanes(
+    usable: Sequence[Node], before: Sequence[Node], subnet: str, settings: Mapping[str, str]
+) -> list[Lane]:
+    """As many lanes as there are pairs of server and load generator; the first has the nodes of `chosen_nodes`.
+
+    Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the support node has enough.
+    """
+    nodes, _ = of_largest_kinds(usable, before)
+    found = {
+        first.role: [first, *(node for node in nodes if node.role == first.role and node != first)]
+        for first in chosen_nodes(nodes, before)
+    }
+    pairs = list(zip(found["server"], found["loadgen"]))
+    supports = [found["support"][number % len(found["support"])] for number in range(len(pairs))]
+    cpus = _database_cpus(supports, [loadgen for _, loadgen in pairs], settings)
+    subnets = lane_subnets(subnet, len(pairs))
+    return [
+        Lane((*pair, supports[number]), LanePart(subnets[number], cpus[number])) for number, pair in enumerate(pairs)
+    ]
+
+
+def lane_subnets(subnet: str, count: int) -> list[str]:
+    """A subnet for each lane; the first lane gets half, as all services are verified there."""
+    if count == 1:
+        return [subnet]
+    whole = ipaddress.ip_network(subnet)
+    needed = 1 + (count - 2).bit_length()
+    if whole.prefixlen + needed > LONGEST_PREFIX:
+        raise Failure(
+            USER,
+            f"BENCH_SUBNET={subnet} has no room for {count} pairs side by side: set one of "
+            f"/{LONGEST_PREFIX - needed} in .env, or give fewer nodes the role loadgen",
+        )
+    first, second = whole.subnets()
+    others = list(second.subnets(prefixlen_diff=needed - 1))
+    return [str(first), *map(str, others[: count - 1])]
+
+
+def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry `lanes` of run.json: the highest number, and nodes left out or sharing CPUs, in any call of the run."""
+    sharing = [f"{lane.nodes[2].name} CPU {cpu}" for lane in lanes for cpu in cpu_list(lane.part.database_cpus)]
+    shared = sorted(name for name, count in Counter(sharing).items() if count > 1)
+    return {
+        "most": max(len(lanes), int(before.get("most", 1))),
+        "left_out": list(dict.fromkeys([*before.get("left_out", ()), *left_out])),
+        "shared": list(dict.fromkeys([*before.get("shared", ()), *shared])),
+    }
+
+
+def cpu_list(text: str) -> list[int]:
+    """The CPU numbers of a list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
+    cpus: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node]:
+    """Further load generators, each on a node of its own and of the first one's kind."""
+    others = [node for node in nodes if node.role == first.role and node.name != first.name]
+    alike = [node for node in others if node.kind == first.kind]
+    if len(alike) < number - 1:
+        kinds = "; ".join(
+            f"{node.name} has {node.kind}, and {first.name} {first.kind}" for node in others if node not in alike
+        )
+        why = f" ({kinds})" if kinds else ": scripts/swarm.sh label NODE loadgen"
+        raise Failure(USER, f"{number} load generators need as many nodes of one kind, there are {len(alike) + 1}{why}")
+    return [replace(node, role=f"loadgen-{place}") for place, node in enumerate(alike[: number - 1], 2)]
+
+
+def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:
+    """The CPUs of each lane's database. If a node has too few, its lanes share DATABASE_CPUS."""
+    own = settings["DATABASE_CPUS"]
+    size = len(cpu_list(own))
+    chosen = [own] * len(supports)
+    for node in dict.fromkeys(supports):
+        mine = [number for number, support in enumerate(supports) if support == node]
+        taken = {*cpu_list(own)}
+        taken |= {*cpu_list(settings["LOADGEN_CPUS"])} if node.name in {one.name for one in loadgens} else set()
+        free = [cpu for cpu in range(node.cpus) if cpu not in taken]
+        if len(free) < size * (len(mine) - 1):
+            continue
+        for place, number in enumerate(mine[1:]):
+            chosen[number] = ",".join(map(str, free[place * size : (place + 1) * size]))
+    return chosen
+
+
+def _kinds(before: Sequence[Node]) -> dict[str, str]:
+    """The kind of node that the run began with, by role."""
+    kinds: dict[str, str] = {}
+    for node in before:
+        kinds.setdefault(node.role, node.kind)
+    return kinds
+
+
+def _sorted(nodes: Sequence[Node]) -> list[Node]:
+    return sorted(nodes, key=lambda node: (node.role, node.name, node.context, node.address, node.kind))

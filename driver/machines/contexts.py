@@ -1,0 +1,195 @@
+"""A run on two machines without a swarm: which they are, where the server's is reached, and their networks.
+
+Server, database and upstream are on one machine and talk over an internal network there. Services under test and the
+reader of their counters have a port each on one of its addresses, through a second network that does not masquerade.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
+
+from driver.docker import CONFINED, DockerError, docker
+from driver.failure import USER, Failure, say
+from driver.files import save
+from driver.machines.far_compose import OUTER, need_far_compose
+from driver.machines.node import ADDRESSES, NODES, ROLES, Node, nodes_of, read_addresses, read_nodes, save_nodes
+from driver.swarm.members import answer, kind_of
+from driver.run import Run, open_run
+
+READERS = ("counters-server", "counters-support")
+FIRST_PORT, LAST_PORT = 21000, 32767
+"""Below the ports that Linux gives to outgoing connections."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One of the two, as `docker info` describes it."""
+
+    context: str
+    id: str
+    name: str
+    kind: str
+    cpus: int
+
+
+def main(argv: list[str]) -> int:
+    """`machines SERVER LOADGEN ADDRESS [RUN]`: checks two machines, and places a planned run on them."""
+    if len(argv) not in (3, 4):
+        print("usage: python3 -m driver machines SERVER_CONTEXT LOADGEN_CONTEXT ADDRESS [RUN]", file=sys.stderr)
+        return USER
+    chosen = machines(ask_machine(argv[0]), ask_machine(argv[1]), argv[2])
+    if len(argv) == 4:
+        place_run(open_run(argv[3]), chosen)
+    return 0
+
+
+def ask_machine(context: str) -> Machine:
+    """The engine of a context, or at a URL."""
+    try:
+        done = docker("info", "--format", "{{json .}}", context=context, check=False, timeout=30)
+        words = done.err.strip().splitlines() or [f"it ended with status {done.status}"]
+        if done.status:
+            raise DockerError(words[-1].strip())
+        # ssh may have printed a banner.
+        about = json.loads([line for line in done.out.splitlines() if line.startswith("{")][-1])
+        cpus, memory = int(about["NCPU"]), int(about["MemTotal"])
+        kind = kind_of(cpus, memory, f"{about['OSType']}/{about['Architecture']}")
+        return Machine(context, str(about["ID"]), str(about["Name"]), kind, cpus)
+    except DockerError as error:
+        raise Failure(USER, f"no Docker engine answers at {context}: {error}") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise Failure(USER, f"what answers at {context} is not what docker info prints: {error!r}") from error
+
+
+def published_address(text: str) -> str:
+    """Checks the address to publish ports at; Failure unless other machines can reach it."""
+    try:
+        address = IPv4Address(text)
+    except AddressValueError:
+        raise Failure(
+            USER, f"'{text}' is no IPv4 address of the server's machine: give --server-address ADDRESS"
+        ) from None
+    if address.is_unspecified:
+        raise Failure(USER, f"{text} is every interface of the server's machine: give the address of one")
+    if address.is_loopback:
+        raise Failure(
+            USER, f"{text} is reached by the server's machine alone: give an address that the other one reaches"
+        )
+    if address.is_multicast or address == IPv4Address("255.255.255.255"):
+        raise Failure(USER, f"{text} is no machine's address")
+    return text
+
+
+def machines(server: Machine, loadgen: Machine, address: str) -> list[Node]:
+    """The machine of each role; database and upstream are on the server's."""
+    if (server.id, server.name) == (loadgen.id, loadgen.name):
+        raise Failure(USER, f"{server.context} and {loadgen.context} are one engine: on one machine leave out both")
+    found = {"server": server, "loadgen": loadgen, "support": server}
+    published = published_address(address)
+    return [
+        Node(role, one.name, one.context, "-" if one is loadgen else published, one.kind, one.cpus)
+        for role, one in ((role, found[role]) for role in ROLES)
+    ]
+
+
+def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
+    """The readers and services of a run, each with a port of its own at this address."""
+    names = [*READERS, *dict.fromkeys(("null", *services))]
+    if len(names) > LAST_PORT - FIRST_PORT + 1:
+        raise Failure(USER, f"{len(names)} services are more than there are ports from {FIRST_PORT} to {LAST_PORT}")
+    return [(name, f"{address}:{port}") for port, name in enumerate(names, FIRST_PORT)]
+
+
+def place_run(run: Run, chosen: Sequence[Node]) -> None:
+    """Writes addresses and nodes into a run's folder; nodes.tsv comes last, as it marks a run on several machines."""
+    facts = json.loads((run.folder / "run.json").read_text())
+    ports = addresses(facts.get("services") or (), chosen[0].address)
+    save(run.folder / ADDRESSES, "".join(f"{name}\t{address}\n" for name, address in ports))
+    published = f"{ports[0][1]}-{ports[-1][1].rpartition(':')[2]}"
+    entry = {"server": chosen[0].name, "loadgen": chosen[1].name, "published": published}
+    save(run.folder / "run.json", json.dumps({**facts, "machines": entry}, indent=1) + "\n")
+    save_nodes(run.folder, chosen)
+
+
+def need_machines(run: Run, resume: bool) -> None:
+    """Failure if a resumed run's machines have changed."""
+    kept = list(read_nodes(run.folder / NODES))
+    server, loadgen = kept[0], kept[1]
+    if resume:
+        found = machines(ask_machine(server.context), ask_machine(loadgen.context), server.address)
+        if found != kept:
+            raise Failure(
+                USER,
+                f"the machines are others than those that the run began with: {_words(found)}, and not {_words(kept)}",
+            )
+    need_far_compose(run)
+    say(f"server and database: {server.name}, at {server.address}; load generator: {loadgen.name}; not encrypted")
+
+
+def network_options(subnet: str) -> dict[str, list[str]]:
+    """Options of `docker network create` for the two networks of the server's machine and the load generator's.
+
+    `inner` is the network of a run on one machine: no way out, and no address of the host in it. `outer` has a way out,
+    but what leaves it keeps its address, which nobody else can answer to.
+    """
+    try:
+        inner, outer = IPv4Network(subnet, strict=False).subnets()
+    except ValueError as error:
+        raise Failure(USER, f"BENCH_SUBNET '{subnet}' cannot be divided in two: {error}") from error
+    bridge = "com.docker.network.bridge"
+    label = "--label=bench.network=yes"
+    return {
+        "inner": ["--internal", f"--opt={bridge}.inhibit_ipv4=true", label, f"--subnet={inner}"],
+        OUTER: [f"--opt={bridge}.enable_ip_masquerade=false", label, f"--subnet={outer}"],
+        "loadgen": [label, f"--subnet={outer}"],
+    }
+
+
+def make_networks(run: Run) -> None:
+    """Creates the networks on both machines, as Compose expects each network on each."""
+    nodes = nodes_of(run)
+    outer = f"{run.project}-{OUTER}"
+    _make_network(run, nodes["server"], "inner", run.project)
+    _make_network(run, nodes["server"], OUTER, outer)
+    _make_network(run, nodes["loadgen"], "inner", run.project)
+    _make_network(run, nodes["loadgen"], "loadgen", outer)
+
+
+def need_way(run: Run) -> None:
+    """Failure if the load generator's machine cannot reach a published port of the server's."""
+    nodes, address = nodes_of(run), read_addresses(run)[READERS[0]]
+    asks = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line == *boot* ]]'
+    options = ("--network", f"{run.project}-{OUTER}", *CONFINED, *_label(run))
+    for _ in range(5):
+        words = ("bench/loadgen", "timeout", "5", "bash", "-c", asks, address)
+        if answer("run", "--rm", *options, *words, context=nodes["loadgen"].context, timeout=60) is not None:
+            return
+        time.sleep(0.5)
+    raise Failure(
+        USER,
+        f"{nodes['loadgen'].name} does not reach {address} of {nodes['server'].name}: "
+        "another network, or a closed port (docs/several-machines.md)?",
+    )
+
+
+def _make_network(run: Run, node: Node, kind: str, name: str) -> None:
+    if answer("network", "inspect", name, context=node.context) is not None:
+        return
+    subnet = run.setting("BENCH_SUBNET")
+    try:
+        docker("network", "create", *network_options(subnet)[kind], *_label(run), name, context=node.context)
+    except DockerError as error:
+        raise Failure(USER, f"{node.name} makes no network in {subnet}: {error}") from error
+
+
+def _label(run: Run) -> tuple[str, str]:
+    return "--label", f"com.docker.compose.project={run.project}"
+
+
+def _words(nodes: Sequence[Node]) -> str:
+    return " ".join(f"{node.role} {node.name} {node.context} {node.address} {node.kind}" for node in nodes)

@@ -1,0 +1,113 @@
+"""Adapts a run's resolved Compose file (JSON) to engines on other machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from driver.compose import FILE, resolved
+from driver.failure import USER, Failure
+from driver.files import save, text_of
+from driver.machines.node import read_addresses
+from driver.run import Run
+
+NETWORK = "bench"
+OUTER = "outer"
+"""The network for published ports, on two machines without a swarm."""
+SUPPORT = ("postgres", "upstream")
+CHECKER = "checker"
+"""A load generator on the server's machine: verification needs the database, which is reached only there."""
+CONTAINER_PORT = 8080
+SECRETS = "/run/secrets"
+PROJECT, RESULTS = "/bench", "/bench/results"
+"""Paths in the load generator."""
+KNOWN_MOUNTS = {PROJECT, RESULTS, "/host/cgroup"}
+
+
+def need_far_compose(run: Run) -> None:
+    """Writes the file that `run_compose` reads, unless it exists; for a run on several machines."""
+    if not text_of(run.folder / FILE):
+        save(run.folder / FILE, json.dumps(for_engines(run, json.loads(resolved(run, "json"))), indent=1) + "\n")
+
+
+def for_engines(run: Run, compose: Mapping[str, Any]) -> dict[str, Any]:
+    """The Compose file for this run's machines."""
+    ports = read_addresses(run)
+    return contexts_compose(compose, run.project, ports) if ports else several_compose(compose, run.project)
+
+
+def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
+    """Replaces what exists on this machine only; limits and restrictions of services stay.
+
+    The network is an existing one that all machines share. Mounts become volumes of the run: `-source` (the project),
+    `-results` (what the load generator writes) and `-secrets`. Failure for any other mount.
+    """
+    return {
+        "name": compose.get("name", project),
+        "services": {name: _service(name, service) for name, service in compose["services"].items()},
+        "networks": {NETWORK: {"name": project, "external": True}},
+        "volumes": _volumes(project, ("source", "results", "secrets")),
+    }
+
+
+def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[str, str]) -> dict[str, Any]:
+    """For two machines without a swarm: adds published ports (`ADDRESS:PORT` by service) and CHECKER."""
+    made = several_compose(compose, project)
+    services = made["services"]
+    for name in services.keys() & ports.keys():
+        host, _, port = ports[name].partition(":")
+        services[name].update(
+            networks={NETWORK: None, OUTER: None},
+            ports=[{"mode": "host", "host_ip": host, "published": port, "target": CONTAINER_PORT}],
+        )
+    checker = {key: value for key, value in services["loadgen"].items() if key != "build"}
+    services[CHECKER] = {**checker, "cpuset": services["postgres"]["cpuset"]}
+    services["loadgen"]["networks"] = {OUTER: None}
+    made["networks"][OUTER] = {"name": f"{project}-{OUTER}", "external": True}
+    return made
+
+
+def lane_compose(compose: Mapping[str, Any], project: str, database_cpus: str) -> dict[str, Any]:
+    """The result of `several_compose`, for a lane with this project name."""
+    services = {
+        name: {**service, "cpuset": database_cpus} if name in SUPPORT else service
+        for name, service in compose["services"].items()
+    }
+    return {
+        **compose,
+        "name": project,
+        "services": services,
+        "networks": {NETWORK: {"name": project, "external": True}},
+        "volumes": _volumes(project, compose["volumes"]),
+    }
+
+
+def _volumes(project: str, names: Any) -> dict[str, Any]:
+    return {name: {"name": f"{project}-{name}", "external": True} for name in names}
+
+
+def _service(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in service.items() if key not in ("volumes", "secrets")}
+    mounts = []
+    for volume in service.get("volumes") or ():
+        target = volume["target"]
+        if target not in KNOWN_MOUNTS:
+            raise Failure(USER, f"service {name}: on another machine there is no {volume.get('source')} for {target}")
+        if target == PROJECT:
+            mounts.append(_volume("source", target, read_only=True))
+        elif target == RESULTS:
+            mounts.append(_volume("results", target))
+    if service.get("secrets"):
+        mounts.append(_volume("secrets", SECRETS, read_only=True))
+    return {**made, **({"volumes": mounts} if mounts else {})}
+
+
+def _volume(source: str, target: str, *, read_only: bool = False) -> dict[str, Any]:
+    return {
+        "type": "volume",
+        "source": source,
+        "target": target,
+        "read_only": read_only,
+        "volume": {"nocopy": True},
+    }

@@ -1,0 +1,170 @@
+"""A load generator on another machine: sends project and inputs, fetches raw files, through `docker exec`."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from driver.docker import CONFINED, DockerError, Done, client, docker, end, reach, spawn
+from driver.failure import RUN, Failure, warn
+from driver.files import save
+from driver.machines.node import ADDRESSES, Node
+from driver.messages import STEP, read, step_of
+from driver.run import Run
+
+VOLUMES = ("source", "results", "secrets")
+PROJECT = ("bench", "driver", "loadgen", "scripts", "services", "postgres/password", ".env")
+FILL = """
+    tar --extract --no-same-owner --directory /to/source && mkdir -p /to/source/results && chmod 1777 /to/results &&
+        cp /to/source/postgres/password /to/secrets/database_password && chmod -R a+rX /to/source /to/secrets"""
+TAKE = """
+    mkdir -p "results/$0" && cd "results/$0" && rm -rf "$1" &&
+        tar --extract --touch --no-same-owner && touch "$1/.sent" """
+GIVE = r"""set -e -o pipefail; cd "results/$0"
+    find "$1" -type f -newer "$1/.sent" ! -name .sent -print0 | sort -z >/tmp/files-$$
+    xargs -0 -r sha256sum </tmp/files-$$ >.sums-$$
+    tar --create --transform "s|^\.sums-.*|SHA256SUMS|" --null --files-from /tmp/files-$$ .sums-$$
+    rm /tmp/files-$$ .sums-$$"""
+SUMS = "SHA256SUMS"
+HOME_S = 3600.0
+
+
+def fill_volumes(run: Run, node: Node) -> None:
+    """Creates and fills the run's volumes on that machine: project, results, database password."""
+    mounts = []
+    try:
+        for part in VOLUMES:
+            name = f"{run.project}-{part}"
+            docker(
+                "volume", "create", "--label", f"com.docker.compose.project={run.project}", name, context=node.context
+            )
+            mounts += ["--volume", f"{name}:/to/{part}:nocopy"]
+        options = (
+            "--rm",
+            "--interactive",
+            "--network",
+            "none",
+            *CONFINED,
+            "--memory",
+            "256m",
+            "--user",
+            "0:0",
+            *mounts,
+        )
+        docker("run", *options, "bench/loadgen", "sh", "-c", FILL, context=node.context, stdin=_project(run.root))
+    except DockerError as error:
+        raise Failure(RUN, f"node {node.name} does not take the project: {error}") from error
+
+
+@dataclass(frozen=True)
+class FarLoadgen:
+    """One of a run's load generators, on another machine."""
+
+    run: Run
+    context: str
+    container: str
+
+    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400) -> Done:
+        """Runs a command in it. With a `folder`, sends its inputs first, and fetches its files whatever the status."""
+        if folder:
+            try:
+                self.send_inputs(folder)
+            except DockerError as error:
+                return _not_done(log, f"the load generator does not get what it needs: {error}")
+        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=timeout)
+        if folder and not self.bring_home(folder):
+            return Done(RUN, done.out, done.err)
+        return done
+
+    def send_inputs(self, folder: str) -> None:
+        """Sends the plan, the step, and files of earlier verbs; the folder there is emptied first."""
+        words = ("sh", "-c", TAKE, self.run.name, folder)
+        sent = inputs(self.run, folder)
+        docker("exec", "--interactive", self.container, *words, context=self.context, stdin=sent)
+
+    def bring_home(self, folder: str) -> bool:
+        """Fetches files written since `send_inputs`, all or none, checked by sha256."""
+        words = ("exec", self.container, "bash", "-c", GIVE, self.run.name, folder)
+        argv = [client(), *reach(self.context), *words]
+        giving = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        data = b""
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                data, _ = giving.communicate(timeout=HOME_S)
+        finally:
+            end(giving)
+        files = _whole(data) if giving.returncode == 0 else None
+        if files is None:
+            warn(f"what the load generator has written in {folder} is not whole here")
+            return False
+        for name, content in files.items():
+            path = self.run.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return True
+
+
+def inputs(run: Run, folder: str) -> bytes:
+    """The input as a tar archive. It has the (empty) folders of repeated windows, which are counted."""
+    (run.folder / folder).mkdir(parents=True, exist_ok=True)
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for path, name in _inputs(run, folder):
+                tar.add(path, name, recursive=False)
+        return file.getvalue()
+
+
+def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
+    here, own = run.folder, run.lane_folder
+    step = read(own / STEP)
+    # A search for a knee may have been made on another pair of nodes.
+    knees = sorted(here.glob("raw/r*/*/*/*/knee.json")) if step and step_of(step["host"]).knee else []
+    of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees, here / folder / "knee.json"]
+    said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
+    again = [path for path in here.glob("raw/**/*.spoiled-*") if path.is_dir()]
+    yield here / folder, folder
+    for path in (own / name for name in ("step.jsonl", STEP, "containers.tsv")):
+        if path.exists():
+            yield path, path.name
+    for path in dict.fromkeys((*of_run, *sorted(said), *sorted(again))):
+        if path.exists():
+            yield path, str(path.relative_to(here))
+
+
+def _whole(data: bytes) -> dict[str, bytes] | None:
+    """The files of an archive by name; None if it is truncated or a checksum differs."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            files = {}
+            for member in tar.getmembers():
+                content = tar.extractfile(member)
+                files[member.name] = content.read() if content else b""
+    except (tarfile.TarError, OSError):
+        return None
+    sums = files.pop(SUMS, None)
+    if sums is None:
+        return None
+    told = {name: wanted for wanted, _, name in (line.partition("  ") for line in sums.decode().splitlines())}
+    safe = all(not name.startswith("/") and ".." not in Path(name).parts for name in files)
+    return files if safe and told == {name: sha256(content).hexdigest() for name, content in files.items()} else None
+
+
+def _project(root: Path) -> bytes:
+    """The parts of the project that a load generator needs, as a tar archive."""
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name in PROJECT:
+                tar.add(root / name, name, filter=lambda one: None if one.name.endswith("__pycache__") else one)
+        return file.getvalue()
+
+
+def _not_done(log: Path | None, words: str) -> Done:
+    if log:
+        save(log, words + "\n")
+    return Done(RUN, "", words)

@@ -1,0 +1,88 @@
+"""Prepares a user's own app: its Compose services, a test import, and its command before the load."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from driver.compose import run_compose
+from driver.docker import DockerError, docker
+from driver.engines.protocol import Engine
+from driver.failure import USER, Failure, say
+from driver.files import last_line
+from driver.messages import OwnApp
+from driver.run import Run
+from driver.services.own_answers import record_answers, refuse
+
+BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export PYTHONPATH && "
+
+
+def build_own_services(run: Run) -> None:
+    """Builds those of its Compose services that have a build section."""
+    if run.own_services:
+        words = ("build", "--progress", "plain", *run.own_services)
+        done = run_compose(run, *words, check=False, timeout=86400, log=run.folder / "build-own.log")
+        if done.status:
+            raise Failure(USER, f"--compose: {done.last_line}")
+
+
+def ready_own_app(engine: Engine) -> None:
+    """Once per run, after images are built and dependencies are up."""
+    run, app = engine.run, engine.run.host.own_app
+    if not app or (run.folder / "app/answers.json").exists():
+        return
+    built = [service for service in run.host.containers if not run.failed(service)]
+    if not built:
+        why = json.loads((run.service_folder(run.host.containers[0]) / "failure.json").read_text())["detail"]
+        raise Failure(USER, f"no server could be built with {app.app}: {why}")
+    await_own_services(run)
+    import_own_app(engine, app, built[0])
+    if app.before:
+        run_before(engine, app, built[0])
+    record_answers(engine, app, built)
+
+
+def await_own_services(run: Run) -> None:
+    """Starts its Compose services and waits, two minutes at most, until they are healthy (or running)."""
+    if not run.own_services:
+        return
+    words = ("up", "--detach", "--no-build", "--no-recreate", "--wait", "--wait-timeout", "120", *run.own_services)
+    done = run_compose(run, *words, check=False, log=run.folder / "start-own.log")
+    if done.status:
+        logs = run_compose(run, "logs", "--no-color", "--tail", "3", *run.own_services, check=False)
+        last = " ".join((logs.out + logs.err)[-600:].split())
+        raise Failure(USER, f"--compose: {done.last_line}; last words: {last}")
+
+
+def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
+    """Imports the app in a container like the service's; Failure with its traceback."""
+    run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
+    seconds = run.setting("IMPORT_TIMEOUT", "30")
+    if _in_own_image(run, service, ["python3", "-c", "import app"], what=what, seconds=seconds, log=log):
+        refuse(engine, what, log)
+
+
+def run_before(engine: Engine, app: OwnApp, service: str) -> None:
+    """Runs the user's command (--before) in a container like the service's."""
+    run, log = engine.run, engine.run.folder / "app/before.txt"
+    say(f"before the load: {app.before}")
+    seconds = run.setting("BEFORE_TIMEOUT", "300")
+    words = ["sh", "-c", BEFORE + app.before]
+    status = _in_own_image(run, service, words, what="--before", seconds=seconds, log=log)
+    if status:
+        refuse(engine, f"--before: status {status}", log)
+
+
+def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, seconds: str, log: Path) -> int:
+    """Runs a command in a container like the service's; its exit status. The log has the end of its output."""
+    name = f"{run.project}-once"
+    options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
+    try:
+        return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log, end_alone=True).status
+    except DockerError as error:
+        last = last_line(log)[:300]
+        said = f"; its last words: {last}" if last else ""
+        raise Failure(USER, f"{what}: not done after {seconds} s{said}") from error
+    finally:
+        docker("rm", "--force", "--volumes", name, check=False)

@@ -1,0 +1,74 @@
+"""Starts a service, waits for its first answer, and saves its logs if there is none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import ceil
+from time import monotonic
+
+from driver.docker import DockerError
+from driver.engines.protocol import Engine, Started
+from driver.failure import warn
+from driver.files import save
+from driver.run import Run
+
+# Tries for two seconds in one command, as `docker exec` takes longer than a request.
+TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
+up && end=$((up + 2))
+until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0" 2>&1); do
+    up && [ "$up" -lt "$end" ] || { echo "$words" && exit 1; }
+    sleep 0.1
+done"""
+
+
+def started(engine: Engine, service: str) -> Started | None:
+    """Starts a fresh container; None if that fails."""
+    try:
+        found = engine.start([service])
+    except DockerError:
+        return None
+    return found if service in found.up else None
+
+
+def patience(run: Run) -> str:
+    """Seconds to wait for a first answer."""
+    return run.setting("READY_TIMEOUT", "30")
+
+
+def await_answer(engine: Engine, service: str) -> bool:
+    """Waits for any answer, until the time is up or the container has ended; whether there was one.
+
+    The error of the last try is in answer.txt.
+    """
+    log = engine.run.service_folder(service) / "answer.txt"
+    url = f"http://{engine.address(service)}/"
+    give_up = monotonic() + float(patience(engine.run))
+    while (left := give_up - monotonic()) > 0:
+        # The time limit of a try matters for servers that accept connections but never answer.
+        if engine.in_loadgen(["sh", "-c", TRY, url, str(min(5, ceil(left)))], log=log).status == 0:
+            log.unlink()
+            return True
+        if not (engine.is_running(service) and engine.is_running("loadgen")):
+            return False
+    return False
+
+
+def leave_out(engine: Engine, service: str, cause: str, detail: str = "") -> None:
+    """Marks a service as failed, so that it is not loaded; `bench service-failed` knows the causes."""
+    done = engine.bench("service-failed", engine.run.name, service, cause, *([detail] if detail else []))
+    if done.status:
+        raise DockerError(f"{service}: {cause}: {done.last_line}")
+    warn(done.out.strip())
+
+
+def save_log(engine: Engine, service: str) -> None:
+    """Saves the end of its log."""
+    with suppress(DockerError):
+        save(engine.run.service_folder(service) / "server.log", engine.log(service))
+
+
+def save_end(engine: Engine, service: str) -> None:
+    """Saves the end of its log, and its state, which tells whether it ran out of memory."""
+    save_log(engine, service)
+    with suppress(DockerError):
+        save(engine.run.service_folder(service) / "state.txt", engine.state_lines(service))

@@ -1,0 +1,1 @@
+"""The measuring loop: which step is next, and one step."""

@@ -1,0 +1,141 @@
+"""Asks the planner for the next step, and shows progress.
+
+On a terminal that is one line that is redrawn, otherwise a line for each step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from contextlib import suppress
+
+from driver.counters import PROC
+from driver.docker import Done
+from driver.engines.choose import engine_of
+from driver.engines.protocol import Engine
+from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, say, warn
+from driver.files import save, text_of
+from driver.machines.node import read_lanes
+from driver.run import Run, open_run
+
+STEP, FINISHED, TIME_IS_UP = 0, 3, 4
+"""Exit statuses of this verb and of `bench next`."""
+KILLED = 3
+"""How often the planner may fail because the load generator was killed, in one call of the script."""
+CALL = "loop-call.txt"
+"""A file of the run: when the current call of the script began, and how often the load generator was killed in it."""
+
+
+def main(argv: list[str]) -> int:
+    """`next RUN [--max-time SECONDS]`: the time limit counts from the start of the script."""
+    parser = ArgumentParser(prog="next")
+    parser.add_argument("run")
+    parser.add_argument("--max-time", default="")
+    options = parser.parse_args(argv)
+    return next_step(engine_of(open_run(options.run)), options.max_time)
+
+
+def next_step(engine: Engine, max_time_s: str = "") -> int:
+    """The exit status: STEP, FINISHED or TIME_IS_UP."""
+    run = engine.run
+    lanes, killed = len(read_lanes(run)), _killed(run)
+    first = [
+        "--begin",
+        *(["--max-time", max_time_s] if max_time_s else []),
+        *(["--lanes", str(lanes)] if lanes else []),
+    ]
+    begin = first if killed is None else []
+    if killed is not None:
+        go_on_with_line()
+    killed = killed or 0
+    while True:
+        done = engine.bench("next", run.name, "--elapsed", str(elapsed_s()), *begin, *_screen())
+        if done.status in (STEP, FINISHED, TIME_IS_UP):
+            break
+        killed += 1
+        if killed > KILLED or engine.is_running("loadgen"):
+            raise Failure(RUN, f"the next step cannot be decided: {done.last_line}")
+        # Started anew, the planner finds in the raw files what it has not recorded yet.
+        begin = first
+    if done.status == STEP:
+        save(run.folder / CALL, f"{_began()} {killed}\n")
+        _show(words_of(done))
+        return STEP
+    with suppress(FileNotFoundError):
+        (run.folder / CALL).unlink()
+    _show_end(done)
+    if lanes:
+        say(_speed_up(engine))
+    return done.status
+
+
+def elapsed_s() -> int:
+    """Seconds since the script began, by a monotonic clock."""
+    return (_up() - int(_began())) // 100
+
+
+def words_of(done: Done) -> str:
+    """The output of a command."""
+    return (done.out + done.err).rstrip("\n")
+
+
+def _began() -> str:
+    """The script's start as the machine's uptime in hundredths of a second."""
+    began = os.environ.get("BENCH_BEGAN", "")
+    if not began.isdecimal():
+        raise Failure(
+            RUN, "BENCH_BEGAN does not say when the run was begun or gone on with: scripts/matrix.sh calls this"
+        )
+    return began
+
+
+def _up() -> int:
+    return int((text_of(PROC / "uptime") or "").split()[0].replace(".", ""))
+
+
+def _killed(run: Run) -> int | None:
+    """How often the load generator was killed in this call of the script; None before its first step."""
+    began, *killed = (text_of(run.folder / CALL) or "-").split()
+    return int(killed[0]) if began == _began() else None
+
+
+def _screen() -> list[str]:
+    """Options of the planner for progress: width and colour of the terminal."""
+    if os.environ.get("BENCH_QUIET"):
+        return ["--quiet"]
+    if not in_place():
+        return []
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        columns = 0
+    return ["--columns", str(columns or 80), *([] if os.environ.get("NO_COLOR") else ["--colour"])]
+
+
+def _show(words: str) -> None:
+    """Shows the planner's progress, if there is any."""
+    if words and in_place():
+        draw(words)
+    elif words:
+        warn(words)
+
+
+def _show_end(done: Done) -> None:
+    """Shows the last progress; if the time is up, its last line says how to resume."""
+    words = words_of(done)
+    if done.status == FINISHED:
+        _show(words)
+        end_line()
+        return
+    shown, _, last = words.rpartition("\n")
+    _show(shown)
+    warn(last)
+
+
+def _speed_up(engine: Engine) -> str:
+    """A sentence on how much time was saved by measuring on several pairs of nodes."""
+    done = engine.bench("lanes-speed-up", f"results/{engine.run.name}")
+    if done.status:
+        raise Failure(RUN, f"how much faster the run was is not known: {done.last_line}")
+    return words_of(done)

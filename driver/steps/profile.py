@@ -1,0 +1,66 @@
+"""Profiles services (--profile): after the tables, each is loaded once more, alone, while its stacks are sampled.
+
+These loads are not ranked. A service that cannot be sampled gets a warning.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from driver.engines.choose import engine_of
+from driver.engines.protocol import Engine
+from driver.failure import RUN, Failure, say, warn
+from driver.files import last_line, text_of
+from driver.messages import Finished
+from driver.run import open_run
+from driver.steps.measure import measure_step, read_step
+from driver.steps.next import elapsed_s, words_of
+from driver.steps.sampler import sampled
+
+LONGEST = 300
+"""Characters of a warning."""
+STEP, NONE_LEFT = 0, 3
+"""Exit statuses of `bench profile-next`."""
+
+
+def main(argv: list[str]) -> int:
+    """`profile RUN [--max-time SECONDS]`: all missing windows; the time counts from the start of the script."""
+    parser = ArgumentParser(prog="profile")
+    parser.add_argument("run")
+    parser.add_argument("--max-time", type=float)
+    options = parser.parse_args(argv)
+    run = open_run(options.run)
+    if run.setting("PROFILE_TABLES"):
+        profile_tables(engine_of(run), options.max_time)
+    return 0
+
+
+def profile_tables(engine: Engine, max_time_s: float | None) -> None:
+    """Samples all windows that are left."""
+    name, begin = engine.run.name, ["--begin"]
+    while True:
+        if max_time_s and elapsed_s() >= int(max_time_s):
+            warn(f"the time is up (--max-time): not all services are profiled; --resume {name} goes on")
+            return
+        done = engine.bench("profile-next", name, *begin)
+        begin = []
+        if done.status not in (STEP, NONE_LEFT):
+            raise Failure(RUN, f"the next profile cannot be decided: {done.last_line}")
+        if words_of(done):
+            say(words_of(done))
+        if done.status == NONE_LEFT:
+            return
+        _say_unsampled(engine, measure_step(engine, sampled))
+
+
+def _say_unsampled(engine: Engine, seen: Finished) -> None:
+    """Warns if the service of this step was not sampled, with the reason."""
+    step = read_step(engine.run)
+    folder = engine.run.folder / step.dir
+    failed = any(seen.statuses.values())
+    if text_of(folder / "stacks.txt") and not failed:
+        return
+    said = (last_line(folder / name) for name in (("run.txt", "prepare.txt") if failed else ("sampler.txt",)))
+    words = next(filter(None, said), "its load failed")
+    shown = "".join(mark for mark in words if mark.isprintable())[:LONGEST]
+    warn(f"{step.services[0]} is not sampled: {shown}")

@@ -1,0 +1,96 @@
+"""py-spy beside a container: it needs neither root nor py-spy on the host.
+
+python3 -m driver.steps.sampler CONTAINER PROJECT SECONDS FILE: for scripts/profile.sh.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from driver.docker import DockerError, docker
+from driver.engines.protocol import Engine
+from driver.files import save
+
+RATE, SECONDS = 250, 5
+"""Samples per second, and seconds of sampling in a load of LOAD_S (bench/plan/profile.py)."""
+CONNECTS_S = 1.0
+"""The load tool has connected by then."""
+RECORD = """
+for i in $(seq "$2"); do
+    py-spy record --pid 1 --subprocesses --format raw --rate "$1" --duration 1 --output /tmp/stacks >&2 &&
+        cat /tmp/stacks && echo || exit
+done
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Status 1 if nothing was sampled; py-spy's output goes to standard error."""
+    container, project, seconds, file = argv
+    said = sample(container, project, int(seconds), Path(file), cpus=os.environ.get("LOADGEN_CPUS", ""))
+    print(said, end="", file=sys.stderr)
+    return 0 if Path(file).exists() else 1
+
+
+def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str) -> str:
+    """Writes the collapsed stacks of all Python threads in a container; returns py-spy's output.
+
+    Each second is a recording of its own, separated by an empty line: how much they differ shows how reliable the
+    samples are. If sampling is interrupted, complete recordings count.
+
+    py-spy runs in a container that joins the other one's process namespace, where process 1 is Docker's init. It runs
+    as root, since only root can use the capability to inspect processes of other users.
+    """
+    file.unlink(missing_ok=True)
+    options = [
+        "--rm",
+        "--name",
+        f"{project}-sampler",
+        "--label",
+        f"bench.run={project}",
+        "--pid",
+        f"container:{container}",
+    ]
+    options += ["--network", "none", "--cap-drop", "ALL", "--cap-add", "SYS_PTRACE", "--user", "0:0"]
+    options += ["--cpuset-cpus", cpus] if cpus else []
+    options += ["--read-only", "--tmpfs", "/tmp", "--workdir", "/", "--entrypoint", ""]
+    words = ["sh", "-c", RECORD, "sh", str(RATE), str(seconds)]
+    done = docker("run", *options, "bench/loadgen", *words, check=False)
+    if done.out:
+        save(file, done.out)
+    return done.err
+
+
+@contextmanager
+def sampled(engine: Engine, service: str, folder: Path) -> Iterator[None]:
+    """Samples while the service is loaded, into stacks.txt; sampler.txt has py-spy's output."""
+    run, loaded = engine.run, threading.Event()
+    container = run.container(service)
+
+    def work() -> None:
+        try:
+            # To py-spy, a process that waits for a CPU looks busy: give the service precedence over other programs.
+            docker("update", "--cpu-shares", "262144", container)
+            if not loaded.wait(CONNECTS_S):
+                stacks, cpus = folder / "stacks.txt", run.setting("LOADGEN_CPUS")
+                said = sample(container, run.project, SECONDS, stacks, cpus=cpus)
+                save(folder / "sampler.txt", said)
+        except (DockerError, OSError) as error:
+            save(folder / "sampler.txt", f"{error}\n")
+
+    sampler = threading.Thread(target=work, daemon=True)
+    sampler.start()
+    try:
+        yield
+    finally:
+        loaded.set()
+        docker("rm", "--force", f"{run.project}-sampler", check=False)
+        sampler.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

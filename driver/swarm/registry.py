@@ -1,0 +1,170 @@
+"""Distributes images to the nodes of a swarm, by digest, through the swarm's own registry or the user's.
+
+The swarm's registry has its own network and publishes no port. A relay on each node listens on 127.0.0.1, which engines
+trust without TLS, and forwards to the registry over that network.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from driver.compose import project_compose, setting
+from driver.docker import CONFINED, DockerError, docker
+from driver.failure import RUN, Failure, warn
+from driver.machines.image_copies import TRANSFER_S, copy_images, has_image, need_same
+from driver.machines.node import Node
+from driver.swarm.stack import REGISTRY, loses, stack
+from driver.swarm.members import Swarm, answer
+from driver.together import together
+
+STACK = "bench"
+IMAGE = "bench/registry"
+RELAY = "bench-relay"
+PORT = 5000
+OF_STACK = f"label=com.docker.stack.namespace={STACK}"
+
+
+def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:
+    """Pushes local images to the registry, and pulls them on each node."""
+    references = list(_push_images(root, swarm, images).items())
+    together(partial(_pull_images, references), swarm.machines())
+
+
+def start(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
+    """Starts the swarm's registry, unless the user has one, and then these services."""
+    ours: tuple[str, ...] = ()
+    if not setting(root, "BENCH_REGISTRY"):
+        ours = (REGISTRY,)
+        nodes = swarm.machines()
+        if not nodes:
+            raise Failure(RUN, "no node of the swarm has a role: scripts/swarm.sh label NODE ROLE")
+        copy_tools(root, nodes)
+        _deploy(root, swarm, ours, {})
+        together(_start_relay, nodes)
+    if services:
+        references = _push_images(root, swarm, [f"bench/{name}" for name in services])
+        _deploy(root, swarm, (*ours, *services), references)
+        _await_stack(swarm)
+
+
+def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
+    """Builds the image of registry, relays and node checks, and copies it to all nodes."""
+    project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY, timeout=TRANSFER_S)
+    together(_copy_tools, nodes)
+
+
+def remove(swarm: Swarm) -> None:
+    """Removes relays and the stack; Failure if some of it remains.
+
+    It retries, as managers may fail and a stack takes time to end, and networks that remain would block the next one.
+    """
+    for node in swarm.machines():
+        answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
+    left: list[str] | None = None
+    for _ in range(100):
+        answer("stack", "rm", STACK, context=swarm.manager, timeout=60)
+        left = _left_of_stack(swarm)
+        if left == []:
+            return
+        time.sleep(0.3)
+    raise Failure(RUN, f"of the stack {STACK} there is still: {', '.join(left or ())}")
+
+
+def _copy_tools(node: Node) -> None:
+    copy_images(node.context, [IMAGE])
+
+
+def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str, str]:
+    """Pushes images; their references with a digest.
+
+    A support node's engine pushes to the swarm's registry; this machine's engine pushes to the user's.
+    """
+    prefix, pusher = setting(root, "BENCH_REGISTRY"), ""
+    if not prefix:
+        supports = swarm.machines("support")
+        if not supports:
+            raise Failure(RUN, "no node that supports can be used: scripts/swarm.sh check")
+        prefix, pusher = f"127.0.0.1:{PORT}", supports[0].context
+        copy_images(pusher, images)
+    references = {}
+    for image in images:
+        repository = f"{prefix}/{image.partition(':')[0]}"
+        tag = f"{repository}:{docker('image', 'inspect', '--format', '{{.Id}}', image).out[7:23]}"
+        docker("tag", image, tag, context=pusher)
+        try:
+            docker("push", "--quiet", tag, context=pusher, timeout=TRANSFER_S)
+        except DockerError as error:
+            raise Failure(RUN, f"the registry does not take {image}: {error}") from error
+        digests = docker("image", "inspect", "--format", "{{json .RepoDigests}}", tag, context=pusher).out
+        references[image] = next(one for one in json.loads(digests) if one.startswith(f"{repository}@"))
+    return references
+
+
+def _pull_images(references: Sequence[tuple[str, str]], node: Node) -> None:
+    """Pulls pushed images on a node, and tags them with their local names."""
+    for image, reference in references:
+        if has_image(node.context, image, image):
+            continue
+        try:
+            docker("pull", "--quiet", reference, context=node.context, timeout=TRANSFER_S)
+        except DockerError as error:
+            raise Failure(RUN, f"context {node.context} does not get {image} as {reference}: {error}") from error
+        need_same(node.context, image, reference)
+        docker("tag", reference, image, context=node.context)
+
+
+def _deploy(root: Path, swarm: Swarm, names: Sequence[str], images: Mapping[str, str]) -> None:
+    compose = json.loads(project_compose(root, "--profile", "*", "config", "--format", "json", *names).out)
+    made = json.dumps(stack(compose, names, swarm.nodes, images)).encode()
+    for name, lost in loses(compose, names).items():
+        warn(f"{name}: a service of a swarm has no {', '.join(lost)}")
+    words = ("stack", "deploy", "--resolve-image", "never", "--compose-file", "-", STACK)
+    try:
+        docker(*words, context=swarm.manager, stdin=made)
+    except DockerError as error:
+        raise Failure(RUN, f"the swarm takes no stack: {error}") from error
+
+
+def _await_stack(swarm: Swarm) -> None:
+    for _ in range(300):
+        up = docker("stack", "services", "--format", "{{.Replicas}}", STACK, context=swarm.manager).out
+        if up.strip() and "0/1" not in up:
+            return
+        time.sleep(0.3)
+    how = f"docker --context {swarm.manager} stack ps --no-trunc {STACK}"
+    raise Failure(RUN, f"the swarm has not started all of its stack: {how}")
+
+
+def _start_relay(node: Node) -> None:
+    """Starts a node's relay, and waits until the registry answers through it."""
+    if answer("inspect", "--format", "{{.State.Running}}", RELAY, context=node.context) != "true":
+        answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
+        docker(
+            *("run", "--detach", "--name", RELAY, "--network", f"{STACK}_images", "--restart", "unless-stopped"),
+            *("--publish", f"127.0.0.1:{PORT}:5000", "--init", *CONFINED, "--memory", "128m"),
+            *(IMAGE, "socat", "TCP-LISTEN:5000,fork,reuseaddr", "TCP:registry:5000"),
+            context=node.context,
+        )
+    for _ in range(100):
+        if answer("exec", RELAY, "bash", "-c", "</dev/tcp/registry/5000", context=node.context) is not None:
+            return
+        time.sleep(0.3)
+    raise Failure(RUN, f"node {node.name} does not reach the registry: scripts/swarm.sh check says why")
+
+
+def _left_of_stack(swarm: Swarm) -> list[str] | None:
+    """Services, secrets and networks of the stack that remain; None if the manager does not answer."""
+    left: list[str] = []
+    for what in ("service", "secret"):
+        words = answer(what, "ls", "--filter", OF_STACK, "--format", what + " {{.Name}}", context=swarm.manager)
+        if words is None:
+            return None
+        left += words.splitlines()
+    for context in swarm.contexts:
+        words = answer("network", "ls", "--filter", OF_STACK, "--format", "network {{.Name}}", context=context)
+        left += [f"{line} ({context})" for line in (words or "").splitlines()]
+    return left

@@ -1,0 +1,176 @@
+"""What is measured next: when a loop begins, how it ends, and how far the run is, on a terminal and in a log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from loop_engine import LoopEngine, loop, outcomes
+from loop_runs import make_loop, solo
+
+from driver.failure import Failure
+from driver.steps import next as verb
+from driver.steps.next import next_step
+
+Capture = pytest.CaptureFixture[str]
+FIRST = "[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, "
+UP_S = 1000
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopEngine:
+    make_loop(tmp_path, [solo("aiohttp", 1), solo("tornado", 2)], [3000, 9999])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(verb, "PROC", tmp_path)
+    up(tmp_path, UP_S)
+    for name in ("BENCH_QUIET", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    began(monkeypatch, UP_S)
+    return LoopEngine(tmp_path)
+
+
+def up(root: Path, seconds: float) -> None:
+    """For so long the machine is up."""
+    (root / "uptime").write_text(f"{seconds:.2f} 5.00\n")
+
+
+def began(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    """The script began then."""
+    monkeypatch.setenv("BENCH_BEGAN", f"{seconds}00")
+
+
+def asked(engine: LoopEngine) -> list[str]:
+    return [call.removeprefix("bench next a-run --elapsed ") for call in engine.calls("bench")]
+
+
+def test_the_planner_is_asked_once_between_two_loads_and_a_loop_begins_once(
+    engine: LoopEngine, tmp_path: Path, capsys: Capture
+) -> None:
+    engine.when["start"] = lambda: up(tmp_path, UP_S + 7.98)
+    assert loop(engine) == 3
+    assert asked(engine) == ["0 --begin", "7", "7"]
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(FIRST) and second.startswith("[2/2] tornado-py313-debian json wrk c64: invalid: ")
+    # Nothing that was asked before is known to another call of the script, and of this one nothing is left.
+    assert sorted(path.name for path in (tmp_path / "results/a-run").iterdir()) == [
+        *("host.json", "plan.jsonl", "raw", "run.json")
+    ]
+    assert loop(engine) == 3
+    assert asked(engine)[3:] == ["7 --begin"] and capsys.readouterr().err == ""
+
+
+def test_a_loop_that_was_killed_is_begun_again_by_the_next_call(
+    engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (next_step(engine, "60"), next_step_is_asked(engine)) == (0, "0 --begin --max-time 60")
+    up(tmp_path, UP_S + 100)
+    began(monkeypatch, UP_S + 100)
+    assert loop(engine) == 3
+    assert asked(engine)[1] == "0 --begin" and [outcome for outcome, _ in outcomes(tmp_path)] == ["measured"] * 2
+
+
+def next_step_is_asked(engine: LoopEngine) -> str:
+    return asked(engine)[-1]
+
+
+def test_on_pairs_of_nodes_it_is_said_how_much_faster_that_was(
+    engine: LoopEngine, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "results/a-run/lanes.tsv").write_text("1\t198.18.0.0/25\t0\n2\t198.18.0.128/25\t0\n")
+    engine.said = {"next": (3, ""), "lanes-speed-up": (0, "1.9 times as fast")}
+    assert next_step(engine) == 3
+    assert asked(engine)[0] == "0 --begin --lanes 2" and capsys.readouterr().err == "1.9 times as fast\n"
+
+
+def test_a_planner_that_fails_stops_the_run_and_the_step_that_had_ended_is_kept(
+    engine: LoopEngine, tmp_path: Path
+) -> None:
+    for status in (1, 2, 125, 137):
+        engine.said = {"next": (status, "bench: the plan cannot be read")}
+        with pytest.raises(Failure, match="the next step cannot be decided: bench: the plan cannot be read"):
+            loop(engine)
+    engine.said = {}
+    engine.when["stop"] = lambda: engine.said.update(next=(2, "no"))
+    with pytest.raises(Failure):
+        loop(engine)
+    engine.said, engine.when = {}, {}
+    (tmp_path / "results/a-run/loop-call.txt").unlink()
+    assert loop(engine) == 3
+    assert len(engine.calls("start")) == 2
+
+
+def test_a_planner_that_was_killed_with_the_load_generator_begins_again_three_times(engine: LoopEngine) -> None:
+    engine.said, engine.dead = {"next": (137, "")}, {"loadgen"}
+    engine.when["bench"] = lambda: engine.said.clear() if len(engine.calls("bench")) == 3 else None
+    assert next_step(engine) == 0
+    assert asked(engine) == ["0 --begin"] * 3
+    engine.said, engine.when = {"next": (137, "")}, {}
+    with pytest.raises(Failure, match="the next step cannot be decided"):
+        next_step(engine)
+    # Two times before, the third time now.
+    assert asked(engine)[3:] == ["0", "0 --begin"]
+
+
+def test_the_time_is_up_is_one_line_and_what_is_measured_stays(
+    engine: LoopEngine, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
+    monkeypatch.setenv("BENCH_QUIET", "1")
+    assert loop(engine, "60") == 4
+    said = "the time is up (--max-time): the report says what is open; --resume a-run goes on\n"
+    assert capsys.readouterr().err == said
+    assert outcomes(tmp_path) == [("measured", "")] and len(engine.calls("start")) == 1
+
+
+def test_without_the_moment_when_the_script_began_nothing_is_decided(
+    engine: LoopEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BENCH_BEGAN")
+    with pytest.raises(Failure, match="BENCH_BEGAN"):
+        next_step(engine)
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    monkeypatch.setattr(sys.stderr, "fileno", lambda: 2)
+
+
+def test_on_a_terminal_one_line_is_drawn_in_place_and_stays_at_the_end(
+    engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    on_terminal(monkeypatch)
+    assert loop(engine) == 3
+    assert asked(engine)[0].endswith("--begin --columns 80 --colour")
+    drawn = capsys.readouterr().err
+    assert drawn.startswith(
+        "\r\033[K[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64\r\033[K[1/2] "
+    )
+    assert drawn.count("\n") == 1 and drawn.endswith("\n") and "\033[31m1 not valid\033[0m" in drawn
+
+
+def test_what_has_to_be_known_takes_the_lines_place(
+    engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    on_terminal(monkeypatch, 40)
+    monkeypatch.setenv("NO_COLOR", "1")
+    engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
+    assert loop(engine, "60") == 4
+    assert asked(engine)[1] == "61 --columns 40"
+    drawn = capsys.readouterr().err
+    assert max(map(len, drawn.partition("the time")[0].replace("\r", "").split("\033[K"))) == 39
+    assert "\r\033[Kthe time is up (--max-time)" in drawn and drawn.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["TERM", "BENCH_QUIET"])
+def test_a_terminal_that_cannot_draw_over_has_lines_and_a_quiet_one_nothing(
+    name: str, engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    on_terminal(monkeypatch)
+    monkeypatch.setenv(name, "dumb")
+    assert loop(engine) == 3
+    said = capsys.readouterr().err
+    assert said == "" if name == "BENCH_QUIET" else said.startswith(FIRST) and "\033" not in said
