@@ -163,7 +163,7 @@ class _Alone(_Made):
     def load(self) -> None:
         with self.sampling(self.engine, self.service, self.folder):
             if self.step.clients:
-                from driver.clients import load_by_clients
+                from driver.steps.clients import load_by_clients
 
                 self.statuses["run"] = load_by_clients(self.engine, self.step)
             else:
@@ -178,7 +178,7 @@ class _Alone(_Made):
 
     def at_the_end(self) -> dict[str, Any]:
         if self.step.clients and self.statuses.get("run") == 0:
-            from driver.clients import merge_clients
+            from driver.steps.clients import merge_clients
 
             self.statuses["run"] = merge_clients(self.engine, self.step)
         loaded_ns, alive = time_ns(), self.engine.is_running(self.service)
