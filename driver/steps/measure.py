@@ -23,7 +23,6 @@ from driver.lifecycle.room import need_room
 from driver.machines.node import nodes_of, read_lanes
 from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.run import Run, open_run
-from driver.steps.clients import load_by_clients, merge_clients
 
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
