@@ -38,7 +38,7 @@ VERBS = {
     "report": "driver.lifecycle.report",
     "sockets": "driver.services.sockets",
     "machines": "driver.machines.contexts",
-    "swarm": "driver.machines.swarm",
+    "swarm": "driver.swarm.verbs",
     "clean": "driver.cleanup.clean",
 }
 """Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last three."""

@@ -1,1 +1,1 @@
-"""Runs on several machines: nodes and their roles, images and files sent to them, lanes side by side."""
+"""Runs on several machines: chosen nodes, lanes in parallel, and files, images and counters over the network."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from driver.docker import client, docker, end, spawn
 from driver.failure import RUN, Failure
-from driver.machines.swarm_nodes import answer
+from driver.swarm.members import answer
 
 HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
 """Images that every run needs."""

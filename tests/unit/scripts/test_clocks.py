@@ -17,7 +17,7 @@ ALLOWED = {
     ("driver/cleanup/dead_runs.py", "how old a network is, whose time of day the engine has"): 1,
     ("driver/cleanup/clean.py", "how old a folder is"): 1,
     ("driver/cleanup/images.py", "how old an image is"): 1,
-    ("driver/machines/node_checks.py", "how far the clocks of nodes are apart"): 2,
+    ("driver/swarm/checks.py", "how far the clocks of nodes are apart"): 2,
     ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
     ("bench/load/ready.py", "when a service was ready, and warm"): 2,
     ("bench/load/save.py", "when a load began and ended"): 2,

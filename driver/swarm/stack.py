@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from driver.failure import USER, Failure
-from driver.machines.swarm_nodes import LABEL, SwarmNode, support_label
+from driver.swarm.members import LABEL, SwarmNode, support_label
 
 REGISTRY = "registry"
 NETWORK = "bench"

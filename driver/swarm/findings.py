@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from driver.machines.node import ROLES
-from driver.machines.swarm_nodes import LABEL, SEPARATOR, Swarm, SwarmNode
+from driver.swarm.members import LABEL, SEPARATOR, Swarm, SwarmNode
 
 SKEW_STOPS = 1.0
 """Seconds; with more, windows of two nodes cannot be matched."""
