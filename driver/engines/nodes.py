@@ -21,8 +21,8 @@ from driver.machines.counter_readers import asked_at, need_readers, read_at, rea
 from driver.machines.far_compose import CHECKER
 from driver.machines.far_loadgen import FarLoadgen
 from driver.machines.node import nodes_of, read_addresses, read_lanes, role_of, several
-from driver.swarm.members import answer, find_manager
 from driver.run import Run
+from driver.swarm.members import answer, find_manager
 
 APART = "apart"
 """In the folder of a lane: whether load generator and server are on two kernels, yes or no."""

@@ -13,7 +13,6 @@ from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, text_of
 from driver.machines import contexts
-from driver.swarm import registry
 from driver.machines.choice import Lane, chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.machines.counter_readers import ROLES as READ
 from driver.machines.counter_readers import start_reader
@@ -21,9 +20,10 @@ from driver.machines.far_compose import need_far_compose
 from driver.machines.far_loadgen import fill_volumes
 from driver.machines.image_copies import HARNESS, copy_images
 from driver.machines.node import EVER, LANES, Node, read_nodes, save_nodes, several
-from driver.swarm.stack import overlay_options
-from driver.swarm.members import answer, find_manager, read_swarm
 from driver.run import Run
+from driver.swarm import registry
+from driver.swarm.members import answer, find_manager, read_swarm
+from driver.swarm.stack import overlay_options
 from driver.together import together
 
 NETWORK_COST = "network-cost.txt"

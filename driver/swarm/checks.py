@@ -13,11 +13,11 @@ from pathlib import Path
 
 from driver.docker import CONFINED, DockerError, Done, docker
 from driver.failure import say, warn
-from driver.swarm.findings import Clock, Facts, Link, Port
 from driver.machines.image_copies import HARNESS
 from driver.machines.node import Node
-from driver.swarm.registry import IMAGE, copy_tools
+from driver.swarm.findings import Clock, Facts, Link, Port
 from driver.swarm.members import Swarm, answer
+from driver.swarm.registry import IMAGE, copy_tools
 from driver.together import together
 
 PING = re.compile(r"^rtt min/avg/max/mdev = [\d.]+/(?P<mean>[\d.]+)/", re.MULTILINE)

@@ -17,8 +17,8 @@ from driver.docker import CONFINED, DockerError, docker
 from driver.failure import RUN, Failure, warn
 from driver.machines.image_copies import TRANSFER_S, copy_images, has_image, need_same
 from driver.machines.node import Node
-from driver.swarm.stack import REGISTRY, loses, stack
 from driver.swarm.members import Swarm, answer
+from driver.swarm.stack import REGISTRY, loses, stack
 from driver.together import together
 
 STACK = "bench"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from driver.docker import DockerError, docker
 from driver.failure import USER, Failure, say
-from driver.swarm import registry
-from driver.swarm.findings import findings
-from driver.swarm.checks import check_nodes
-from driver.swarm.members import LABEL, Swarm, read_swarm, role_label
 from driver.run import ROOT
+from driver.swarm import registry
+from driver.swarm.checks import check_nodes
+from driver.swarm.findings import findings
+from driver.swarm.members import LABEL, Swarm, read_swarm, role_label
 
 
 def main(argv: list[str]) -> int:

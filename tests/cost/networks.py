@@ -17,9 +17,9 @@ from driver.docker import CONFINED, DockerError, docker
 from driver.failure import USER, Failure, say, warn
 from driver.machines.image_copies import copy_images
 from driver.machines.node import Node
+from driver.run import ROOT
 from driver.swarm.checks import remove_network
 from driver.swarm.members import Swarm, answer, read_swarm
-from driver.run import ROOT
 
 ROUNDS, SECONDS, PORT = 24, 1, 18080
 KINDS = ("bridge", "overlay", "host")

@@ -9,8 +9,8 @@ import pytest
 from swarm_facts import THREE, inspected, swarm
 
 from driver.docker import Done
-from driver.swarm.findings import Clock, Facts, Port, findings
 from driver.swarm.checks import clock_of, link_of
+from driver.swarm.findings import Clock, Facts, Port, findings
 
 
 def facts(nodes: tuple[dict[str, Any], ...] = THREE, *unreached: str, **found: Any) -> Facts:
