@@ -34,7 +34,6 @@ class Started:
     """The containers of a step, by service. Of one that did not start, `start_log` of the engine has the reason."""
 
     up: list[str] = field(default_factory=list)
-    pid: dict[str, int] = field(default_factory=dict)
     image_id: dict[str, str] = field(default_factory=dict)
     started_ns: dict[str, int | None] = field(default_factory=dict)
 

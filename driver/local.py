@@ -84,7 +84,6 @@ class LocalDocker:
                 return Started()
         return Started(
             [*up, *targets],
-            {name: facts[name].pid for name in up},
             {name: facts[name].image_id for name in up},
             {name: facts[name].started_ns for name in up},
         )

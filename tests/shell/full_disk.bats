@@ -11,7 +11,7 @@ setup() {
 	small=$(mktemp --directory --tmpdir=/dev/shm)
 	cd "$small" || return
 	export FAKE=$PWD
-	make_run a-run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
+	make_run <<<'plan = [solo("aiohttp", 1), solo("tornado", 2)]
 rates = [3000, 4000]'
 	sed -i 's|^echo "the end".*|BENCH_QUIET=1 python3 -m driver report a-run|; /report.md$/d' measure
 }

@@ -4,7 +4,7 @@
 PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 export PROJECT FAKE BENCH_DOCKER=$PROJECT/tests/support/fake_docker
 
-# make_run NAME <<<PYTHON: results/NAME and what loads leave, in the current folder; PYTHON sets `plan` and `rates`
+# make_run <<<PYTHON: results/a-run and what loads leave, in the current folder; PYTHON sets `plan` and `rates`
 # (tests/support/loop_runs.py).
 make_run() {
 	FAKE=$PWD
@@ -14,7 +14,6 @@ make_run() {
 		echo 'make_loop(Path(), plan, rates)'
 	} >make.py
 	PYTHONPATH=$PROJECT:$PROJECT/tests/support python3 make.py
-	[[ $1 == a-run ]] || mv results/a-run "results/$1"
 	cat >loop <<-'LOOP'
 		export BENCH_ROOT=$PWD BENCH_PROJECT=bench-a-run BENCH_ENGINE_KIND=docker PYTHONPATH=$PROJECT
 		BENCH_BEGAN=$(tr -d . </proc/uptime | cut -d' ' -f1) exec python3 -m driver hold a-run -- bash measure
@@ -22,7 +21,7 @@ make_run() {
 	cat >measure <<-'MEASURE'
 		set -Eeuo pipefail
 		echo "building 5 services" >&2
-		while python3 -m driver next a-run ${MAX_TIME:+--max-time "$MAX_TIME"} || { status=$? && false; }; do
+		while python3 -m driver next a-run || { status=$? && false; }; do
 			python3 -m driver measure a-run
 		done
 		((status == 3 || status == 4)) || exit "$status"
@@ -34,10 +33,7 @@ make_run() {
 # metas: folder and outcome of each measurement that is whole, in the order of their folders.
 metas() {
 	local file
-	for file in results/a-run/raw/r*/{*/*/*,blocks/*/*/*/*/*}/meta.json; do
+	for file in results/a-run/raw/r*/*/*/*/meta.json; do
 		[[ ! -e $file ]] || echo "${file%/meta.json} $(sed -E 's/.*"outcome": "([^"]*)".*/\1/' "$file")"
 	done | sed 's|^results/a-run/raw/||'
 }
-
-# calls: what was asked of docker, without looks at what runs.
-calls() { sed 's/bench-a-run-//; s/-1\b//' calls | grep -v '^inspect'; }

@@ -59,7 +59,7 @@ class LoopEngine:
                 f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
             )
         up = [name for name in services if name not in self.broken]
-        return Started(up, {}, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
+        return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
 
     def pin(self, services: Sequence[str]) -> None:
         self._note("pin", *services)
