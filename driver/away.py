@@ -70,7 +70,7 @@ class FarLoadgen:
     context: str
     container: str
 
-    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400) -> Done:
+    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """A command in it. One that works in a folder of the run finds its inputs there, and what it has written is
         here when it ends, whatever its status.
         """
@@ -79,7 +79,7 @@ class FarLoadgen:
                 self.send_inputs(folder)
             except DockerError as error:
                 return _not_done(log, f"the load generator does not get what it needs: {error}")
-        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=timeout)
+        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=86400)
         if folder and not self.bring_home(folder):
             return Done(RUN, done.out, done.err)
         return done

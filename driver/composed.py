@@ -55,11 +55,9 @@ class Composed:
         """Nothing can be frozen: the load tools end within their last turns."""
         return nullcontext()
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Here."""
-        return run(words, log=log, timeout=timeout, check=False)
+        return run(words, log=log, timeout=86400, check=False)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
         """There is one load generator."""
@@ -87,7 +85,7 @@ class Composed:
         """Its machine is this one."""
         return False
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
+    def on_host_network(self) -> AbstractContextManager[None]:
         """No server is loaded that already runs."""
         return nullcontext()
 

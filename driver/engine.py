@@ -76,9 +76,7 @@ class Engine(Protocol):
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator may ask for services to be frozen."""
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """A command in the load generator's container; its status is the caller's to judge.
 
         `folder`, below the run's folder: where it works, so that an engine whose load generator is on another machine
@@ -108,10 +106,8 @@ class Engine(Protocol):
     def answers_at_home(self, service: str) -> bool:
         """Whether it answers on its own machine, though it did not to the load generator's."""
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
-        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets, and
-        knows the addresses of the services beside them.
-        """
+    def on_host_network(self) -> AbstractContextManager[None]:
+        """While this is open, `in_loadgen` is a load generator in the host's network, which reaches targets."""
 
     def save_provenance(self, service: str) -> None:
         """What it is made of, in raw/services/NAME; Failure where its image is not the one that the run began with."""

@@ -24,6 +24,7 @@ GONE = "the Docker daemon does not answer any more: start it (systemctl start do
 LOADGEN = "loadgen"
 ONLINE_CPUS = Path("/sys/devices/system/cpu/online")
 AWAY_TRIES, AWAY_S = 40, 0.5
+LONGEST_S = 86400
 FACTS = "|".join(
     (
         *('{{index .Config.Labels "com.docker.compose.service"}}', "{{.Id}}", "{{.Image}}", "{{.State.Pid}}"),
@@ -194,15 +195,13 @@ class LocalDocker:
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """As Engine has it."""
-        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=timeout, check=False)
+        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
         """As Engine has it."""
-        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=86400, check=False)
+        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
         """As Engine has it."""
@@ -237,9 +236,9 @@ class LocalDocker:
         return False
 
     @contextmanager
-    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
+    def on_host_network(self) -> Iterator[None]:
         """As Engine has it."""
-        self._to_host_network({name: one.address for name, one in self.facts(beside).items()})
+        self._to_host_network({})
         try:
             yield
         finally:

@@ -123,12 +123,10 @@ class Nodes(LocalDocker):
         """As Engine has it. Several machines share no pipes."""
         return nullcontext()
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """As Engine has it."""
         verifies = not self.on_swarm and "verify" in words
-        return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder, timeout=timeout)
+        return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
         """As Engine has it."""

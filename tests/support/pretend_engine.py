@@ -128,7 +128,7 @@ class PretendEngine(NotingEngine):
         return "nofile 1024\n"
 
     @contextmanager
-    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
+    def on_host_network(self) -> Iterator[None]:
         self._note("host-network begins")
         yield
         self._note("host-network ends")

@@ -119,7 +119,7 @@ def test_beside_a_service_it_knows_the_containers_address(engine: LocalDocker, d
     docker.says("run --detach", "no such image\n", status=1)
     assert engine.start(["a", "there"], loadgens=1, any_cpu=True, host_network=True).up == []
     with pytest.raises(DockerError, match="does not start in the host's network: no such image"):
-        engine.on_host_network(["a"]).__enter__()
+        engine.on_host_network().__enter__()
 
 
 def test_where_no_service_beside_a_target_starts_the_target_is_loaded(engine: LocalDocker, docker: Docker) -> None:
