@@ -28,9 +28,9 @@ NO_LATENCY = "measured in turns: the tool was stopped between turns, so its late
 class Turns:
     """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
 
-    To wait for the answers under way was given up `drains_cut` times. After `late` turns something came that the turn had not waited for. `end` says how the tool was
-    ended (see `bench.load.turns`); None in runs made before that was saved, whose tools counted responses from after
-    their turns. `missing` says why a container's CPU time is not known.
+    To wait for the answers under way was given up `drains_cut` times. After `late` turns something came that the turn
+    had not waited for. `end` says how the tool was ended (see `bench.load.turns`); None in runs made before that was
+    saved, whose tools counted responses from after their turns. `missing` says why a container's CPU time is not known.
     """
 
     count: int

@@ -164,7 +164,8 @@ def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
 def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
-    `found` are the differences at a look. A tier is the longest run of consecutive services without a `slower` against the first of the run.
+    `found` are the differences at a look.
+    A tier is the longest run of consecutive services without a `slower` against the first of the run.
     """
     if not fit.components:
         return ()

@@ -44,8 +44,8 @@ def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
 class NotingEngine:
     """Notes what it is asked, in a file, as that may be done side by side by processes.
 
-    `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone. `when` is done
-    then, and `fails` raises DockerError.
+    `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone. `when` says
+    what is done then, and `fails` what raises DockerError.
     """
 
     def __init__(self, run: Run, **services: Iterable[str]) -> None:
