@@ -27,7 +27,6 @@ VERBS = {
     "again": "cli.again:again_verb",
     "next": "cli.next:next_verb",
     "service-failed": "cli.services:service_failed_verb",
-    "service-stopped": "cli.services:service_stopped_verb",
     "retry": "cli.services:retry_verb",
     "nothing-measured": "cli.services:nothing_measured_verb",
     "turns": "cli.turns:turns_verb",

@@ -1,4 +1,4 @@
-"""Verbs on services for the loop on the host: `service-failed`, `service-stopped`, `retry`, `nothing-measured`."""
+"""Verbs on services for the loop on the host: `service-failed`, `retry`, `nothing-measured`."""
 
 from __future__ import annotations
 
@@ -36,15 +36,6 @@ def service_failed_verb(argv: Sequence[str]) -> int:
         failure |= {"outcome": OUT_OF_MEMORY, "detail": f"{KILLED}; {failure['outcome']}: {failure['detail']}"}
         write_file(path, json.dumps(failure, ensure_ascii=False) + "\n")
     print(f"{options.name}: {failure['outcome']}: {failure['detail']}")
-    return 0
-
-
-def service_stopped_verb(argv: Sequence[str]) -> int:
-    """`service-stopped RUN NAME STATUS TRIES BEGIN_NS END_NS`: record how a service ended when it was told to."""
-    if len(argv) != 6 or not all(word.isdecimal() for word in argv[2:]):
-        raise UserError("usage: python3 -m bench service-stopped RUN NAME STATUS TRIES BEGIN_NS END_NS")
-    values = dict(zip(("exit_status", "tries", "begin_ns", "end_ns"), map(int, argv[2:]), strict=True))
-    write_file(_folder(argv[0], argv[1]) / "stop.json", json.dumps(values) + "\n")
     return 0
 
 

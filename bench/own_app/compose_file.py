@@ -15,7 +15,6 @@ from bench.core.errors import UserError
 PREFIX = "own-"
 OURS = ("loadgen", "null", "bench")
 """Names that the run's own containers keep; its database and upstream give way to a service of the same name."""
-REPLACED = ("postgres", "upstream")
 KEPT = frozenset(
     {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
     | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}

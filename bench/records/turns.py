@@ -28,15 +28,13 @@ NO_LATENCY = "measured in turns: the tool was stopped between turns, so its late
 class Turns:
     """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
 
-    `drain_s` is the part in which no new requests were sent and the answers under way were waited for; it was given up
-    `drains_cut` times. After `late` turns something came that the turn had not waited for. `end` says how the tool was
-    ended (see `bench.load.turns`); None in runs made before that was saved, whose tools counted responses from after
-    their turns. `missing` says why a container's CPU time is not known.
+    To wait for the answers under way was given up `drains_cut` times. After `late` turns something came that the turn
+    had not waited for. `end` says how the tool was ended (see `bench.load.turns`); None in runs made before that was
+    saved, whose tools counted responses from after their turns. `missing` says why a container's CPU time is not known.
     """
 
     count: int
     seconds: float
-    drain_s: float
     drains_cut: int
     cpu_s: Mapping[str, float]
     host_ticks: tuple[int, ...]
@@ -81,7 +79,6 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
     return Turns(
         count=count,
         seconds=(load_ns + drain_ns) / 1e9,
-        drain_s=drain_ns / 1e9,
         drains_cut=cut,
         cpu_s={str(name): value / 1e9 for name, value in cpu_ns.items()},
         host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,

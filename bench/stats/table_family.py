@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bench.stats.estimates import ERRORS, Interval
+from bench.stats.estimates import ERRORS
 from bench.stats.table_fit import Contrast, TableFit
 
 TRUST = 0.5
@@ -48,21 +48,12 @@ def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int
     return dict.fromkeys(looks, 1 - alpha / len(looks))
 
 
-def family_intervals(fit: TableFit, level: float) -> Mapping[tuple[str, str], Interval]:
-    """The intervals of all differences i - j, both (i, j) and (j, i), on the logarithmic scale.
+def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
+    """Of every difference, one way: with the moderated error, and the half-width of its simultaneous interval.
 
-    All of them hold at once in at least `level` (0 to 1, e.g. what `look_levels` gives) of tables. Infinite where the
+    All of these hold at once in at least `level` (0 to 1, e.g. what `look_levels` gives) of tables. Infinite where the
     error is unknown; pairs that no chain of windows connects are not in it.
     """
-    found: dict[tuple[str, str], Interval] = {}
-    for (i, j), (contrast, half) in half_widths(fit, level).items():
-        low, high = contrast.estimate - half, contrast.estimate + half
-        found[i, j], found[j, i] = Interval(low, high, level), Interval(0.0 - high, 0.0 - low, level)
-    return found
-
-
-def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
-    """Of every difference, one way: with the moderated error, and the half-width of its simultaneous interval."""
     import numpy as np
 
     found: dict[tuple[str, str], tuple[Contrast, float]] = {}

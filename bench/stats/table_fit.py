@@ -73,8 +73,6 @@ class TableFit:
     - `effects`: of each service, logarithm; the mean of each component is 0.
     - `rounds`: those that tell of any difference; `windows`: how many windows do.
     - `weights`: of the windows that were wilder than the others, below 1.
-    - `shares`: [G, k], what each round adds to the errors of the effects: the squared standard error of (i - j) is the
-      sum over the rounds of (shares[:, i] - shares[:, j])**2.
     - `errors`, `dfs`: [k, k], standard error and degrees of freedom of every contrast; inf and 0 where unknown.
     - `factors`: [k, k], variance of every contrast if each observation of weight 1 had variance 1: the design alone.
     """
@@ -85,7 +83,6 @@ class TableFit:
     rounds: tuple[int, ...]
     windows: int
     weights: Mapping[int, float]
-    shares: Any = field(repr=False)
     errors: Any = field(repr=False)
     dfs: Any = field(repr=False)
     factors: Any = field(repr=False)
@@ -108,27 +105,6 @@ class TableFit:
         error, df = float(self.errors[one, other]), float(self.dfs[one, other])
         return Contrast(estimate, error, df) if df > 0 else Contrast(estimate, None, 0.0)
 
-    def own(self, service: str) -> Contrast:
-        """The service against the geometric mean of its component, with the error that this alone has.
-
-        A service whose errors are unknown against all others does not make the mean's error unknown.
-        """
-        import numpy as np
-
-        index, effect = self.services.index(service), self.effects[service]
-        part = [self.services.index(name) for name in self.component(service)]
-        told = [one for one in part if (self.dfs[one] > 0).any()]
-        others = [one for one in told if one != index]
-        if not others or not (self.dfs[index, others] > 0).all():
-            return Contrast(effect, None, 0.0)
-        shares = self.shares[:, index] - self.shares[:, told].mean(axis=1)
-        error = float(np.sqrt((shares**2).sum()))
-        return Contrast(
-            effect - float(np.mean([self.effects[self.services[one]] for one in told])),
-            error,
-            float(self.dfs[index, others].mean()),
-        )
-
 
 def fit_table(observations: Sequence[Observation]) -> TableFit:
     """Fit effects of windows and services by least squares.
@@ -146,7 +122,7 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
     rough = least_squares(data, weights)
     wild = window_weights(data, rough)
     fitted = least_squares(data, weights * wild[data.window]) if (wild < 1).any() else rough
-    shares, errors, dfs = clustered_errors(data, fitted)
+    errors, dfs = clustered_errors(data, fitted)
     diagonal = np.diag(fitted.inverse)
     return TableFit(
         services=services,
@@ -155,7 +131,6 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
         rounds=tuple(int(number) for number in data.round_names),
         windows=len(data.window_names),
         weights={int(data.window_names[index]): float(wild[index]) for index in np.flatnonzero(wild < 1)},
-        shares=shares,
         errors=errors,
         dfs=dfs,
         factors=diagonal[:, None] + diagonal - 2 * fitted.inverse,

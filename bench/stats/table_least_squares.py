@@ -86,8 +86,12 @@ def window_weights(data: Data, fitted: Fitted) -> Any:
     return np.where(known & (size > most) & (level > 0), most / np.maximum(size, LEAST_SPREAD), 1.0)
 
 
-def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any, Any]:
-    """Shares [G, k], standard errors [k, k] and degrees of freedom [k, k] of the contrasts."""
+def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:
+    """Standard errors [k, k] and degrees of freedom [k, k] of the contrasts.
+
+    `shares` [G, k] is what each round adds to the errors of the effects: the squared standard error of (i - j) is the
+    sum over the rounds of (shares[:, i] - shares[:, j])**2.
+    """
     import numpy as np
 
     count, rounds = data.count, len(data.round_names)
@@ -128,4 +132,4 @@ def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any, Any]:
         fine = ~unknown & (trace > 0) & (squared > LEAST_SPREAD**2 / max(rounds, 1))
         errors[index, fine] = np.sqrt(squared[fine])
         dfs[index, fine] = trace[fine] ** 2 / square[fine]
-    return shares, errors, dfs
+    return errors, dfs

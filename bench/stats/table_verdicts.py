@@ -72,8 +72,7 @@ class RankedService:
 
     `rank` counts from 1 (the fastest), `tier` too; services of a tier cannot be told apart from its best.
     `difference` with `low` and `high` is against the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
-    `own`, `own_low`, `own_high` are against the geometric mean of the ranked services, by the interval of this service
-    alone. A service that no chain of windows connects with the largest component has rank and tier None, and nan.
+    A service that no chain of windows connects with the largest component has rank and tier None, and nan.
     """
 
     rank: int | None
@@ -82,9 +81,6 @@ class RankedService:
     difference: float
     low: float
     high: float
-    own: float
-    own_low: float
-    own_high: float
 
 
 def _no_error(i: str, j: str) -> float:
@@ -165,10 +161,10 @@ def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     return fit.complete and all(one.decided for one in found.values())
 
 
-def rank(fit: TableFit, level: float, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
+def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
-    `found` are the differences at the same look, whose level is `level`.
+    `found` are the differences at a look.
     A tier is the longest run of consecutive services without a `slower` against the first of the run.
     """
     if not fit.components:
@@ -182,21 +178,9 @@ def rank(fit: TableFit, level: float, found: Mapping[tuple[str, str], Difference
         if number > 1:
             against = found[name, ordered[0]]
             difference, low, high = map(_ratio, (against.estimate, against.interval.low, against.interval.high))
-        own = fit.own(name)
-        alone = own.interval(level)
-        rows.append(
-            RankedService(
-                number,
-                name,
-                tier,
-                difference,
-                low,
-                high,
-                *map(_ratio, (own.estimate, alone.low, alone.high)),
-            )
-        )
+        rows.append(RankedService(number, name, tier, difference, low, high))
     lost = [name for part in fit.components[1:] for name in part]
-    return (*rows, *(RankedService(None, name, None, *[math.nan] * 6) for name in lost))
+    return (*rows, *(RankedService(None, name, None, *[math.nan] * 3) for name in lost))
 
 
 def _ratio(logarithm: float) -> float:

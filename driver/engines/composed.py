@@ -51,10 +51,8 @@ class Composed:
         """Nothing can be frozen: the load tools end within their last turns."""
         return nullcontext()
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
-        return run(words, log=log, timeout=timeout, check=False)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
+        return run(words, log=log, timeout=86400, check=False)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
         """There is one load generator."""
@@ -80,7 +78,7 @@ class Composed:
         """Never: there is one machine."""
         return False
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
+    def on_host_network(self) -> AbstractContextManager[None]:
         """Unused: `--target` does not exist here."""
         return nullcontext()
 

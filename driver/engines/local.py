@@ -25,6 +25,7 @@ GONE = "the Docker daemon does not answer any more: start it (systemctl start do
 LOADGEN = "loadgen"
 ONLINE_CPUS = Path("/sys/devices/system/cpu/online")
 AWAY_TRIES, AWAY_S = 40, 0.5
+LONGEST_S = 86400
 FACTS = "|".join(
     (
         *('{{index .Config.Labels "com.docker.compose.service"}}', "{{.Id}}", "{{.Image}}", "{{.State.Pid}}"),
@@ -82,7 +83,6 @@ class LocalDocker:
                 return Started()
         return Started(
             [*up, *targets],
-            {name: facts[name].pid for name in up},
             {name: facts[name].image_id for name in up},
             {name: facts[name].started_ns for name in up},
         )
@@ -185,13 +185,11 @@ class LocalDocker:
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
-        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=timeout, check=False)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
+        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=86400, check=False)
+        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
         if self.is_target(service):
@@ -221,8 +219,8 @@ class LocalDocker:
         return False
 
     @contextmanager
-    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
-        self._to_host_network({name: one.address for name, one in self.facts(beside).items()})
+    def on_host_network(self) -> Iterator[None]:
+        self._to_host_network({})
         try:
             yield
         finally:

@@ -97,11 +97,9 @@ class Nodes(LocalDocker):
         """None: the pipes do not reach another machine."""
         return nullcontext()
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         verifies = not self.on_swarm and "verify" in words
-        return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder, timeout=timeout)
+        return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder)
 
     def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
         return self._far(LOADGEN, "" if number == 1 else f"-{number}").do(words, log=log, folder=folder)

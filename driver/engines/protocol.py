@@ -35,7 +35,6 @@ class Started:
     """The containers of a step, by service. Why one did not start is in the engine's `start_log`."""
 
     up: list[str] = field(default_factory=list)
-    pid: dict[str, int] = field(default_factory=dict)
     image_id: dict[str, str] = field(default_factory=dict)
     started_ns: dict[str, int | None] = field(default_factory=dict)
 
@@ -79,9 +78,7 @@ class Engine(Protocol):
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator can have services frozen."""
 
-    def in_loadgen(
-        self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400
-    ) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Runs a command in the load generator's container; the caller checks its status.
 
         `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
@@ -112,10 +109,8 @@ class Engine(Protocol):
     def answers_at_home(self, service: str) -> bool:
         """Whether a service that did not answer the load generator answers on its own machine."""
 
-    def on_host_network(self, beside: Sequence[str] = ()) -> AbstractContextManager[None]:
-        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets and the
-        services `beside` them.
-        """
+    def on_host_network(self) -> AbstractContextManager[None]:
+        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets."""
 
     def save_provenance(self, service: str) -> None:
         """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""

@@ -70,14 +70,14 @@ class FarLoadgen:
     context: str
     container: str
 
-    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", timeout: float = 86400) -> Done:
+    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Runs a command in it. With a `folder`, sends its inputs first, and fetches its files whatever the status."""
         if folder:
             try:
                 self.send_inputs(folder)
             except DockerError as error:
                 return _not_done(log, f"the load generator does not get what it needs: {error}")
-        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=timeout)
+        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=86400)
         if folder and not self.bring_home(folder):
             return Done(RUN, done.out, done.err)
         return done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,9 +46,3 @@ def one_record(folder: Path) -> Record:
     assert build_verb([str(folder)]) == 0
     (record,) = load((folder / "records.jsonl").read_text().splitlines())
     return record
-
-
-def change_tool(folder: Path, client: int, changes: Mapping[str, Any]) -> None:
-    """Other facts in the tool.json of one of the run's load generators."""
-    (file,) = folder.glob(f"raw/r*/*/*/*/client-{client}/tool.json")
-    file.write_text(json.dumps(json.loads(file.read_text()) | dict(changes)))

@@ -5,48 +5,31 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from pretend_engine import NotingEngine
+
 from bench.__main__ import main
-from driver.docker import DockerError, Done
+from driver.docker import Done
 from driver.engines.protocol import Started, State
-from driver.run import Run, open_run
-from driver.steps.measure import measure_step
 from driver.steps.next import next_step
+from driver.steps.measure import measure_step
+from driver.run import open_run
 
 
-class LoopEngine:
-    """What it is asked is in the file `calls`, as some of it is done by processes.
-
-    `said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `ready`, `load` or
-    `next`. `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone.
-    `ended_now` is what all services need and has ended by now, and `fails` what raises DockerError.
+class LoopEngine(NotingEngine):
+    """`said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `ready`, `load`
+    or `next`. `ended_now` is what all services need and has ended by now.
     """
 
     def __init__(self, root: Path) -> None:
-        self.run: Run = open_run("a-run", root)
+        super().__init__(open_run("a-run", root))
         self.root = root
         self.said: dict[str, tuple[int, str]] = {}
-        self.broken, self.dead, self.silent, self.lost = set[str](), set[str](), set[str](), set[str]()
         self.ended_now: tuple[str, ...] = ()
-        self.fails: set[str] = set()
-        self.when: dict[str, Callable[[], object]] = {}
-
-    def calls(self, *first: str) -> list[str]:
-        """What was asked, of these alone if there are any."""
-        file = self.root / "calls"
-        lines = file.read_text().splitlines() if file.exists() else []
-        return [line for line in lines if not first or line.split()[0] in first]
-
-    def _note(self, what: str, *words: str) -> None:
-        with (self.root / "calls").open("a") as file:
-            file.write(" ".join((what, *words)) + "\n")
-        self.when.get(what, lambda: None)()
-        if what in self.fails:
-            raise DockerError(f"no {what}")
 
     def start(
         self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
@@ -59,7 +42,7 @@ class LoopEngine:
                 f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
             )
         up = [name for name in services if name not in self.broken]
-        return Started(up, {}, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
+        return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
 
     def pin(self, services: Sequence[str]) -> None:
         self._note("pin", *services)
@@ -123,20 +106,11 @@ class LoopEngine:
             shutil.copytree(self.root / "made" / place, self.run.folder / place)
         return Done(status, last, "")
 
-    def log(self, service: str) -> str:
-        return f"last words of {service}\n"
-
     def start_log(self, service: str) -> Path:
         return self.run.service_folder(service) / "start.log"
 
-    def stop(self, services: Sequence[str]) -> None:
-        self._note("stop", *services)
-
     def check(self, step_failed: bool = False) -> None:
         self._note("check", *["failed"] * step_failed)
-
-    def answers_at_home(self, service: str) -> bool:
-        return service in self.lost
 
     def revive(self) -> tuple[str, ...]:
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,49 +41,68 @@ def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
     return calls
 
 
-class PretendEngine:
+class NotingEngine:
     """Notes what it is asked, in a file, as that may be done side by side by processes.
 
-    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `silent` gives no answer, `lost`
-    gives it at home alone, `broken` does not start. `revived` is what has ended by each time that this is asked. `said`
-    is what Python says to a verb.
+    `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone. `when` says
+    what is done then, and `fails` what raises DockerError.
     """
 
-    def __init__(
-        self, run: Run, verifier: Mapping[str, Sequence[int]] | None = None, **services: Sequence[str]
-    ) -> None:
-        self.run, self.verifier, self.services = run, verifier or {}, services
-        self.revived: list[tuple[str, ...]] = []
-        self.said: dict[str, Done] = {}
-        self.refuses = ""
+    def __init__(self, run: Run, **services: Iterable[str]) -> None:
+        self.run = run
+        self.broken, self.dead, self.silent, self.lost = (
+            set(services.get(what, ())) for what in ("broken", "dead", "silent", "lost")
+        )
+        self.fails: set[str] = set()
+        self.when: dict[str, Callable[[], object]] = {}
 
     def calls(self, *first: str) -> list[str]:
         """What was asked, of these alone if there are any."""
-        file = self.run.folder / "calls"
+        file = self.run.root / "calls"
         lines = file.read_text().splitlines() if file.exists() else []
         return [line for line in lines if not first or line.split()[0] in first]
 
-    def _note(self, *words: str) -> None:
-        with (self.run.folder / "calls").open("a") as file:
-            file.write(" ".join(words) + "\n")
-
-    def _is(self, what: str, service: str) -> bool:
-        return service in self.services.get(what, ())
-
-    def start(self, services: Sequence[str], **options: Any) -> Started:
-        (service,) = services
-        self._note("start", service)
-        if self._is("broken", service):
-            raise DockerError("no such image")
-        return Started([service], started_ns={service: 5})
+    def _note(self, what: str, *words: str) -> None:
+        with (self.run.root / "calls").open("a") as file:
+            file.write(" ".join((what, *words)) + "\n")
+        self.when.get(what, lambda: None)()
+        if what in self.fails:
+            raise DockerError(f"no {what}")
 
     def stop(self, services: Sequence[str]) -> None:
         self._note("stop", *services)
 
+    def answers_at_home(self, service: str) -> bool:
+        return service in self.lost
+
+    def log(self, service: str) -> str:
+        return f"last words of {service}\n"
+
+
+class PretendEngine(NotingEngine):
+    """Of all that is done before a load.
+
+    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `revived` is what has ended by each
+    time that this is asked. `said` is what Python says to a verb.
+    """
+
+    def __init__(
+        self, run: Run, verifier: Mapping[str, Sequence[int]] | None = None, **services: Iterable[str]
+    ) -> None:
+        super().__init__(run, **services)
+        self.verifier = verifier or {}
+        self.revived: list[tuple[str, ...]] = []
+        self.said: dict[str, Done] = {}
+
+    def start(self, services: Sequence[str], **options: Any) -> Started:
+        (service,) = services
+        self._note("start", service)
+        if service in self.broken:
+            raise DockerError("no such image")
+        return Started([service], started_ns={service: 5})
+
     def save_provenance(self, service: str) -> None:
         self._note("provenance", service)
-        if self.refuses:
-            raise DockerError(self.refuses)
 
     def start_dependencies(self) -> None:
         self._note("dependencies")
@@ -95,11 +114,8 @@ class PretendEngine:
     def address(self, service: str) -> str:
         return f"{service}:8080"
 
-    def answers_at_home(self, service: str) -> bool:
-        return self._is("lost", service)
-
     def is_running(self, service: str) -> bool:
-        return not self._is("silent", service) and not self._is("lost", service)
+        return service not in self.silent | self.lost
 
     def state_lines(self, service: str, state: State | None = None) -> str:
         self._note("state", service)
@@ -111,11 +127,8 @@ class PretendEngine:
     def limits(self, service: str) -> str:
         return "nofile 1024\n"
 
-    def log(self, service: str) -> str:
-        return f"last words of {service}\n"
-
     @contextmanager
-    def on_host_network(self, beside: Sequence[str] = ()) -> Iterator[None]:
+    def on_host_network(self) -> Iterator[None]:
         self._note("host-network begins")
         yield
         self._note("host-network ends")

@@ -173,7 +173,7 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 
 def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
     table, look = measured.table, _look(measured)
-    ranked = {one.service: one for one in rank(look.fit, look.level, look.found)} if look.fit else {}
+    ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
     rows = [
         _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=look.rounds is not None)
         for service in table.services
@@ -240,7 +240,7 @@ def _cheapest(measured: TableRecords) -> Cheapest | None:
     look = _look(measured, Metric.CPU)
     if look.rounds is None or look.fit is None:
         return None
-    best = [one.service for one in rank(look.fit, look.level, look.found) if one.tier == 1]
+    best = [one.service for one in rank(look.fit, look.found) if one.tier == 1]
     costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
     means = [cost.mean for cost in costs if cost]
     if not best or len(means) < len(costs):

@@ -84,13 +84,9 @@ def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: pytest.CaptureFix
     assert path.read_text() == '{"outcome": "failed verification", "detail": "not ok - json"}'
 
 
-def test_how_a_service_ended(tmp_path: Path) -> None:
+def test_what_is_no_name_of_a_service_is_refused(tmp_path: Path) -> None:
     write_run(tmp_path, [entry("aiohttp")])
-    assert main(["service-stopped", str(tmp_path), NAME, "143", "1", "5", "9"]) == 0
-    stop = json.loads((tmp_path / "raw/services" / NAME / "stop.json").read_text())
-    assert stop == {"exit_status": 143, "tries": 1, "begin_ns": 5, "end_ns": 9}
-    assert main(["service-stopped", str(tmp_path), NAME, "x", "1", "5", "9"]) == 2
-    assert main(["service-stopped", str(tmp_path), "../..", "0", "1", "5", "9"]) == 2
+    assert main(["service-failed", str(tmp_path), "../..", "start"]) == 2
 
 
 def test_a_build_without_repeated_words_has_its_last_error() -> None:

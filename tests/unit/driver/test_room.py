@@ -1,7 +1,8 @@
-"""A run is stopped before it meets a full disk, on a real one."""
+"""A disk that is full, a real one: no step begins on it, and what it cuts is not believed."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loop_engine import LoopEngine, loop, outcomes
+from loop_runs import make_loop, solo
 from pretend_engine import made_run
 
 from driver.failure import RUN, Failure
@@ -23,15 +26,42 @@ def small() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+def fill_up(folder: Path, left: int) -> None:
+    """All of the disk but so many bytes is taken."""
+    space = os.statvfs(folder)
+    with (folder / "fill").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - left)
+
+
 def test_no_step_begins_on_a_disk_with_less_than_a_megabyte(small: Path) -> None:
     run = made_run(small, "a")
     need_room(run, RUN)
     before = sorted(run.folder.iterdir())
-    space = os.statvfs(small)
-    with (small / "fill").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - NEEDED + space.f_frsize)
+    fill_up(small, NEEDED - os.statvfs(small).f_frsize)
     with pytest.raises(Failure) as refused:
         need_room(run, RUN)
     words = "cannot write to results/a-run: No space left on device; free some space"
     assert (refused.value.status, refused.value.words) == (RUN, words)
     assert sorted(run.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("moment", ["start", "state", "exec", "stop", "bench"])
+def test_where_it_fills_up_in_a_step_no_half_file_counts_and_with_room_the_run_goes_on_to_its_end(
+    moment: str, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(small)
+    monkeypatch.setenv("BENCH_BEGAN", "0")
+    monkeypatch.setenv("BENCH_QUIET", "1")
+    make_loop(small, [solo("aiohttp", 1), solo("tornado", 2)], [3000, 4000])
+    engine = LoopEngine(small)
+    engine.when[moment] = lambda: fill_up(small, 0)
+    with pytest.raises((Failure, OSError), match="No space left on device"):
+        loop(engine)
+    (small / "fill").unlink()
+    engine.when.clear()
+    for file in (small / "results").rglob("meta.json"):
+        assert json.loads(file.read_text())["outcome"] == "measured"
+    monkeypatch.setenv("BENCH_BEGAN", "1")
+    assert loop(engine) == 3
+    assert outcomes(small) == [("measured", "")] * 2
+    assert not [path for path in (small / "results").rglob(".*.*") if path.is_file()]

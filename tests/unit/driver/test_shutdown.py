@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,8 @@ def test_one_that_does_not_end_by_itself_has_three_tries(
         ]
         * tries
     )
-    told = engine.calls("service-stopped")
-    assert told[-1] == f"service-stopped a-run a {statuses[tries - 1]} {tries} {80 + 20 * tries} {90 + 20 * tries}"
-    assert len(told) == tries
+    assert json.loads((engine.run.service_folder("a") / "stop.json").read_text()) == {
+        **{"exit_status": statuses[tries - 1], "tries": tries},
+        **{"begin_ns": 80 + 20 * tries, "end_ns": 90 + 20 * tries},
+    }
     assert engine.calls()[-1] == "stop a"

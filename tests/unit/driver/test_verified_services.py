@@ -136,8 +136,8 @@ def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_fin
 
 def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
     engine = PretendEngine(made_run(tmp_path, "a", "b"))
-    engine.refuses = "no such image: bench/a"
-    with pytest.raises(DockerError, match=r"^no such image: bench/a$"):
+    engine.fails = {"provenance"}
+    with pytest.raises(DockerError, match=r"^no provenance$"):
         verified(engine)
     assert engine.calls("start", "revive") == []
 

@@ -119,7 +119,6 @@ def test_a_difference_that_one_round_tells_has_no_error() -> None:
     assert (found.error, found.df) == (None, 0) and math.isfinite(found.estimate)
     assert found.interval(0.95).low == -math.inf
     assert others.error is not None and others.df > 3
-    assert fit.own("s03").error is None and fit.own("s00").error is not None
 
 
 def test_without_noise_nothing_is_known() -> None:
@@ -161,21 +160,11 @@ def test_a_wild_window_counts_less() -> None:
     assert abs(found.estimate - true.estimate) < abs(plain - true.estimate) / 3
 
 
-def test_a_services_own_error_is_against_the_mean_of_all() -> None:
-    seen = made(6)
-    fit = fit_table(seen)
-    values = np.array([rounds_of(seen, name) for name in fit.services])
-    against = values[2] - values.mean(axis=0)
-    own = fit.own("s02")
-    assert own.estimate == pytest.approx(against.mean())
-    assert own.error == pytest.approx(against.std(ddof=1) / math.sqrt(6))
-
-
 def test_no_observations_are_an_empty_table() -> None:
     fit = fit_table([])
     assert (fit.services, fit.components, fit.rounds, fit.windows) == ((), (), (), 0)
     alone = fit_table(window(1, 1, a=3.0))
-    assert alone.components == (("a",),) and alone.windows == 0 and alone.own("a").error is None
+    assert alone.components == (("a",),) and alone.windows == 0
 
 
 @pytest.mark.parametrize(
