@@ -6,10 +6,10 @@ from signal import SIGKILL, SIGTERM
 from threading import Thread
 from time import monotonic_ns, sleep
 
-from driver.services.contract import set_aside
 from driver.docker import docker
 from driver.engines.protocol import Engine
 from driver.files import save_json
+from driver.services.contract import set_aside
 from driver.services.ready import await_answer, started
 
 KILLED = 128 + SIGKILL

@@ -15,9 +15,9 @@ from pretend_engine import NotingEngine
 from bench.__main__ import main
 from driver.docker import Done
 from driver.engines.protocol import Started, State
-from driver.steps.next import next_step
-from driver.steps.measure import measure_step
 from driver.run import open_run
+from driver.steps.measure import measure_step
+from driver.steps.next import next_step
 
 
 class LoopEngine(NotingEngine):
