@@ -12,7 +12,7 @@ import traceback
 from importlib import import_module
 
 from driver.docker import DockerError, answers
-from driver.engines.choose import is_composed
+from driver.engines.engine import is_composed
 from driver.failure import (
     INTERRUPTED,
     NOTE,
@@ -37,9 +37,9 @@ VERBS = {
     "profile": "driver.steps.profile",
     "report": "driver.lifecycle.report",
     "sockets": "driver.services.sockets",
-    "machines": "driver.machines.contexts",
-    "swarm": "driver.swarm.verbs",
-    "clean": "driver.cleanup.clean",
+    "machines": "driver.nodes.contexts",
+    "swarm": "driver.nodes.verbs",
+    "clean": "driver.lifecycle.clean",
 }
 """Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last three."""
 

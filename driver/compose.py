@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from driver.docker import CONFINED, Done, docker
-from driver.engines import kind
+from driver.docker import CONFINED, Done, docker, engine_environment, results_user
 from driver.failure import USER, Failure
 from driver.files import save, text_of
 from driver.run import Run
@@ -63,7 +62,7 @@ def need_compose(run: Run) -> None:
 def environment(run: Run) -> dict[str, str]:
     """The run's settings without the variables of a user's environment file, whose values come from that file only."""
     own = run.host.own_app.variables if run.host.own_app else ()
-    return {name: value for name, value in {**run.settings, **kind.environment()}.items() if name not in own}
+    return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
 
 def in_tools(
@@ -80,7 +79,7 @@ def in_tools(
     if not re.fullmatch(r"[1-9][0-9]*", nofile):
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
     argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
-    argv += ["--ulimit", f"nofile={nofile}", "--user", kind.results_user(), "--workdir", "/bench", *CONFINED]
+    argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
     argv += ["--tmpfs", "/tmp:exec", "--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
     return docker(*argv, *docker_options, image, *words, **options)
 

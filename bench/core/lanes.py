@@ -1,4 +1,4 @@
-"""Where a run keeps the step of each lane; see driver/machines/lanes.py."""
+"""Where a run keeps the step of each lane; see driver/nodes/setup.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps of a round are made side by side, and on which lane (see driver/machines/choice.py).
+"""Which steps of a round are made side by side, and on which lane (see driver/nodes/choice.py).
 
 Pure. What is compared within a round stays on one lane. Lanes are drawn anew in each round, so that how fast a node is
 falls out of what is compared over several rounds.

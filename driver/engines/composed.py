@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from driver.docker import Done, run
-from driver.engines.protocol import Started, State
+from driver.engines.engine import Started, State
 from driver.run import Run
 
 NO_SOCKET = "null no Docker socket is mounted: the {} of other containers cannot be read\n"

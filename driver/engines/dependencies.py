@@ -85,6 +85,6 @@ def _up_without_dead_runs(engine: LocalDocker) -> bool:
     """Removes dead runs if the subnet is taken, and tries once more."""
     if not subnet_taken(engine.run):
         return False
-    from driver.cleanup.dead_runs import remove_dead_runs
+    from driver.lifecycle.leftovers import remove_dead_runs
 
     return remove_dead_runs() and _up(engine)

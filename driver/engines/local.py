@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 
 from driver import counters
-from driver.compose import FRESH, in_tools, run_compose
-from driver.docker import DockerError, Done, answers, docker
-from driver.engines import dependencies, freezer, host_loadgen, kind, provenance
-from driver.engines.protocol import Started, State
+from driver.compose import FRESH, TOOLS, in_tools, run_compose
+from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user
+from driver.engines import dependencies, freezer, provenance
+from driver.engines.engine import Started, State
 from driver.failure import RUN, Failure
-from driver.files import save
-from driver.machines.node import role_of
+from driver.files import last_line, save
+from driver.nodes.node import role_of
 from driver.run import Run
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
@@ -144,7 +144,7 @@ class LocalDocker:
 
     def pin(self, services: Sequence[str]) -> None:
         """Does nothing where the engine ignores CPU sets."""
-        if "no-cpuset" in kind.kinds():
+        if "no-cpuset" in kinds():
             return
         cpus = self.run.setting("SERVER_CPUS")
         self._each_context(self._ours(services), "update", "--cpuset-cpus", cpus, check=True)
@@ -159,7 +159,7 @@ class LocalDocker:
 
     def state_lines(self, service: str, state: State | None = None) -> str:
         if self.is_target(service):
-            return host_loadgen.STATE
+            return TARGET_STATE
         lines = self.counters_of(service, self.pid_of(service))
         if role_of(service) != "server":
             return lines
@@ -227,11 +227,11 @@ class LocalDocker:
             self._from_host_network()
 
     def _to_host_network(self, addresses: Mapping[str, str]) -> None:
-        host_loadgen.start_loadgen(self.run, addresses)
-        self._loadgen = host_loadgen.LOADGEN
+        _start_host_loadgen(self.run, addresses)
+        self._loadgen = HOST_LOADGEN
 
     def _from_host_network(self) -> None:
-        host_loadgen.stop_loadgen(self.run)
+        stop_host_loadgen(self.run)
         self._loadgen = LOADGEN
 
     def save_provenance(self, service: str) -> None:
@@ -341,3 +341,34 @@ def time_ns(text: str) -> int | None:
     day, clock, fraction, zone = found.groups()
     whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")
     return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])
+
+
+HOST_LOADGEN = "loadgen-host"
+TARGET_STATE = "null no counters: not a container of this project\n"
+"""The raw file of a target."""
+
+
+def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
+    """With the rights and limits of the regular load generator. `addresses`: of services that it must reach by name."""
+    stop_host_loadgen(run)
+    log = run.folder / "start-loadgen.log"
+    label = "com.docker.compose.project"
+    volumes = (f"{run.root}:/bench:ro", f"{run.root}/results:/bench/results", "/sys/fs/cgroup:/host/cgroup:ro")
+    argv = ["run", "--detach", "--name", run.container(HOST_LOADGEN), "--network", "host"]
+    argv += _each("--add-host", (f"{name}:{address}" for name, address in addresses.items()))
+    argv += ["--init", *CONFINED, "--tmpfs", "/tmp:mode=1777", "--memory", "2g"]
+    argv += ["--ulimit", f"nofile={run.setting('NOFILE')}", "--cpuset-cpus", run.setting("LOADGEN_CPUS")]
+    argv += ["--user", results_user(), "--workdir", "/bench"]
+    argv += _each("--label", (f"{label}={run.project}", f"{label}.working_dir={run.folder}"))
+    argv += _each("--volume", volumes)
+    if docker(*argv, TOOLS, "sleep", "infinity", log=log, check=False).status:
+        raise DockerError(f"the load generator does not start in the host's network: {last_line(log)}")
+
+
+def stop_host_loadgen(run: Run) -> None:
+    """Removes it, if there is one."""
+    docker("rm", "--force", "--volumes", run.container(HOST_LOADGEN), check=False)
+
+
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]

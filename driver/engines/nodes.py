@@ -12,17 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from driver.compose import FRESH, in_tools
-from driver.docker import Done, docker
+from driver.docker import Done, answer, docker
+from driver.engines.engine import Started
 from driver.engines.local import LOADGEN, Facts, LocalDocker
-from driver.engines.protocol import Started
 from driver.failure import RUN, Failure
 from driver.files import save, text_of
-from driver.machines.counter_readers import asked_at, need_readers, read_at, reader, tell_readers
-from driver.machines.far_compose import CHECKER
-from driver.machines.far_loadgen import FarLoadgen
-from driver.machines.node import nodes_of, read_addresses, read_lanes, role_of, several
+from driver.nodes.compose import CHECKER
+from driver.nodes.loadgen import FarLoadgen
+from driver.nodes.node import nodes_of, read_addresses, read_lanes, role_of, several
+from driver.nodes.readers import asked_at, need_readers, read_at, reader, tell_readers
+from driver.nodes.swarm import find_manager
 from driver.run import Run
-from driver.swarm.members import answer, find_manager
 
 APART = "apart"
 """In the folder of a lane: whether load generator and server are on two kernels, yes or no."""

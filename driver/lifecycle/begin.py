@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from driver.engines.choose import engine_of
-from driver.machines.setup import ready_nodes
+from driver.engines.engine import engine_of
+from driver.nodes.setup import ready_nodes
 from driver.run import open_run
 from driver.services.own_app import ready_own_app
 

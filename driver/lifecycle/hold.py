@@ -15,16 +15,23 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from driver.cleanup.leftovers import remove_left, remove_run
 from driver.compose import need_compose
-from driver.docker import spawn
-from driver.engines import kind
-from driver.engines.choose import is_composed
-from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
-from driver.lifecycle.guard import Guard
-from driver.lifecycle.room import need_room
-from driver.lifecycle.writer import become_writer, end_writers
-from driver.machines.node import several
+from driver.docker import engine_environment, kinds, spawn
+from driver.engines.engine import is_composed
+from driver.failure import (
+    INTERRUPTED,
+    NOTE,
+    SIGNALS,
+    USER,
+    Interrupted,
+    end_line,
+    go_on_with_line,
+    ignore_signals,
+    warn,
+)
+from driver.lifecycle.leftovers import remove_left, remove_run
+from driver.lifecycle.writer import become_writer, end_writers, need_room
+from driver.nodes.node import several
 from driver.run import Run, open_run
 
 HELD = "BENCH_HELD"
@@ -94,14 +101,14 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
 
 def _begin(run: Run, swarm: bool, resume: bool) -> None:
     """Chooses the machines and writes the resolved Compose file; on resume, removes what a killed call has left."""
-    kind.kinds()
+    kinds()
     machines = several(run)
     if machines == "contexts":
-        from driver.machines.contexts import need_machines
+        from driver.nodes.contexts import need_machines
 
         need_machines(run, resume)
     elif machines or swarm:
-        from driver.machines.setup import choose_nodes
+        from driver.nodes.setup import choose_nodes
 
         choose_nodes(run, resume)
     else:
@@ -112,7 +119,7 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
 
 def _environment(run: Run, note: str) -> dict[str, str]:
     """The environment of the script and all that it starts."""
-    known = {} if is_composed() else kind.environment()
+    known = {} if is_composed() else engine_environment()
     # Not by a wrapper of that name, such as pyenv's, which takes longer than Python itself.
     held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note, "BENCH_PYTHON": sys.executable}
     return {**os.environ, **run.settings, **known, **held}
@@ -129,3 +136,43 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             time.sleep(0.02)
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+
+
+class Guard:
+    """A process in its own session that reads a pipe from the holder.
+
+    No other process inherits the pipe's writing end. If it closes without a message, the holder was killed: the guard
+    then cleans up, and keeps the run's lock until it has.
+    """
+
+    def __init__(self, clean: Callable[[], None]) -> None:
+        """Forks; this process must not have threads yet."""
+        reader, self._writer = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(self._writer)
+            _stand(reader, clean)
+        os.close(reader)
+
+    def dismiss(self) -> None:
+        """The holder has cleaned up itself."""
+        with suppress(OSError):
+            os.write(self._writer, b"ended")
+        os.close(self._writer)
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _stand(reader: int, clean: Callable[[], None]) -> None:
+    """The guard process; never returns, as a fork must not go on as its parent."""
+    try:
+        os.setsid()
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        silent = os.open(os.devnull, os.O_WRONLY)
+        for place, file in ((0, reader), (1, silent), (2, silent)):
+            os.dup2(file, place)
+        if not os.read(0, 16):
+            clean()
+    finally:
+        os._exit(0)

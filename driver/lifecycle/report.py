@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from driver.engines.choose import engine_of, is_composed
-from driver.engines.protocol import Engine
+from driver.engines.engine import Engine, engine_of, is_composed
 from driver.failure import RUN, Failure, say
 from driver.run import open_run
 

@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from driver.docker import docker, end, spawn
-from driver.engines.choose import engine_of
-from driver.engines.protocol import Engine
+from driver.engines.engine import Engine, engine_of
 from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
 from driver.run import Run, open_run
 from driver.services.own_app import build_own_services
 from driver.services.ready import leave_out
-from driver.services.targets import check_targets
+from driver.services.verify import check_targets
 from driver.together import together
 
 AT_ONCE = 16

@@ -7,7 +7,7 @@ from math import ceil
 from time import monotonic
 
 from driver.docker import DockerError
-from driver.engines.protocol import Engine, Started
+from driver.engines.engine import Engine, Started
 from driver.failure import warn
 from driver.files import save
 from driver.run import Run

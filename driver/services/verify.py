@@ -7,20 +7,19 @@ import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from time import sleep, time_ns
+from signal import SIGKILL, SIGTERM
+from threading import Thread
+from time import monotonic_ns, sleep, time_ns
 
 from driver.counters import PROC
-from driver.engines.choose import engine_of
-from driver.engines.protocol import Engine
-from driver.failure import RUN, Failure
-from driver.files import save, text_of
-from driver.run import open_run
-from driver.services.contract import check_contract, is_set_aside, set_aside
-from driver.services.own_answers import check_own_answers
+from driver.docker import docker
+from driver.engines.engine import Engine, engine_of
+from driver.failure import RUN, USER, Failure, say, warn
+from driver.files import save, save_json, text_of
+from driver.run import Run, open_run
+from driver.services.own_app import check_own_answers
 from driver.services.ready import await_answer, leave_out, patience, save_end, started
-from driver.services.shutdown import end_under_load
 from driver.services.sockets import check_sockets
-from driver.services.targets import verify_targets
 from driver.together import together
 
 TRIES = 3
@@ -132,3 +131,111 @@ def save_idle(engine: Engine, service: str) -> None:
             break
         sleep(0.2)
     save(engine.run.service_folder(service) / "idle.txt", lines + engine.file_memory(service))
+
+
+ONLY_LATE = 3
+"""The verifier's exit status if all failures were late answers."""
+FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
+"""Files with the result of a verification."""
+
+
+def check_contract(engine: Engine, service: str, crowd: bool) -> None:
+    """Verifies a service. The verifier writes failure.json; without that file it was interrupted.
+
+    `crowd`: other services are verified at the same time.
+    """
+    run, facts = engine.run, engine.run.services[service]
+    folder, here = run.service_folder(service), f"raw/services/{service}"
+    claim = "--concurrent" if facts.concurrent else "--sequential"
+    words = [
+        *("python3", "-m", "bench", "verify", "--service", service, "--base-url", f"http://{service}:8080", claim),
+        *("--routes", ",".join(facts.routes), "--framework", facts.framework, "--database-host", "postgres"),
+        *("--database-password-file", "/run/secrets/database_password"),
+        *("--upstream-control", "http://upstream:8081", "--json", f"results/{run.name}/{here}/verify.json"),
+        *("--failure", f"results/{run.name}/{here}/failure.json"),
+    ]
+    done = engine.in_loadgen(words, log=folder / "verify.txt", folder=here)
+    if done.status == 0:
+        say(f"{service}: verified ({done.last_line})")
+    elif crowd and (done.status == ONLY_LATE or not run.failed(service)):
+        set_aside(run, service)
+    else:
+        save_end(engine, service)
+        leave_out(engine, service, "verification", str(done.status))
+
+
+def set_aside(run: Run, service: str) -> None:
+    """Moves the results away, as they may be the machine's fault: the service is verified once more, alone."""
+    say(f"{service}: too late, or cut; once more, alone, when the others are done")
+    folder = run.service_folder(service)
+    (folder / "beside").mkdir(parents=True, exist_ok=True)
+    for name in FOUND:
+        if (folder / name).exists():
+            (folder / name).replace(folder / "beside" / name)
+
+
+def is_set_aside(run: Run, service: str) -> bool:
+    """Whether `set_aside` was called for it."""
+    return (run.service_folder(service) / "beside").exists()
+
+
+KILLED = 128 + SIGKILL
+TRIES = 3
+"""As many as for other checks that depend on timing."""
+LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
+
+
+def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
+    """The check; a service that was killed while others were verified beside it gets another try, alone."""
+    if check_shutdown(engine, service) == KILLED and crowd:
+        set_aside(engine.run, service)
+
+
+def check_shutdown(engine: Engine, service: str) -> int:
+    """Sends SIGTERM during requests, one of which takes half a second, and SIGKILL after 10 s, like `docker stop`.
+
+    Writes stop.json; returns the service's exit status.
+    """
+    run, status = engine.run, 0
+    for number in range(1, TRIES + 1):
+        if number > 1 and not (started(engine, service) and await_answer(engine, service)):
+            break
+        load = ["sh", "-c", LOAD, f"http://{service}:8080"]
+        Thread(target=engine.in_loadgen, args=(load,), daemon=True).start()
+        sleep(0.5)
+        begin = monotonic_ns()
+        docker("stop", "--time", "10", run.container(service), check=False)
+        end = monotonic_ns()
+        status = int(docker("inspect", "--format", "{{.State.ExitCode}}", run.container(service)).out)
+        stopped = {"exit_status": status, "tries": number, "begin_ns": begin, "end_ns": end}
+        save_json(run.service_folder(service) / "stop.json", stopped)
+        if status in (0, 128 + SIGTERM):
+            break
+    engine.stop([service])
+    return status
+
+
+def check_targets(engine: Engine) -> None:
+    """Before the build: whether they answer; in a resumed run, whether as they did when it began."""
+    run = engine.run
+    if not run.host.targets:
+        return
+    with engine.on_host_network():
+        for service in run.host.targets:
+            log = run.service_folder(service) / "verify.txt"
+            done = engine.in_loadgen(["python3", "-m", "bench", "target-answers", run.name, service], log=log)
+            if done.status == USER:
+                raise Failure(USER, done.last_line.replace("bench: ", "", 1))
+            if done.status:
+                warn(done.last_line)
+
+
+def verify_targets(engine: Engine) -> None:
+    """In a run of a user's own app, they must give the same answers."""
+    run = engine.run
+    if not (run.host.own_app and run.host.targets):
+        return
+    with engine.on_host_network():
+        for service in run.host.targets:
+            if not run.failed(service):
+                check_own_answers(engine, service)

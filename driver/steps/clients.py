@@ -14,11 +14,11 @@ from time import time_ns
 
 from driver.compose import in_tools
 from driver.docker import DockerError, client, end, reach, spawn
-from driver.engines.protocol import Engine
+from driver.engines.engine import Engine
 from driver.files import last_line, save
-from driver.machines.far_loadgen import FarLoadgen
-from driver.machines.node import Node, nodes_of
 from driver.messages import Step
+from driver.nodes.loadgen import FarLoadgen
+from driver.nodes.node import Node, nodes_of
 from driver.together import together
 
 AHEAD_NS, AHEAD_ON_NODES_NS = 10**9, 3 * 10**9

@@ -15,13 +15,12 @@ from time import time_ns
 from typing import Any
 
 from driver.docker import DockerError
-from driver.engines.choose import engine_of
-from driver.engines.protocol import Engine, Started, State
+from driver.engines.engine import Engine, Started, State, engine_of
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
-from driver.lifecycle.room import need_room
-from driver.machines.node import nodes_of, read_lanes
+from driver.lifecycle.writer import need_room
 from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
+from driver.nodes.node import nodes_of, read_lanes
 from driver.run import Run, open_run
 
 DID_NOT_START = 10
@@ -34,7 +33,7 @@ def main(argv: list[str]) -> int:
     """`measure RUN`: the step that `next` has chosen, or one on each pair of nodes."""
     run = open_run(argv[0])
     if read_lanes(run):
-        from driver.machines.lanes import measure_wave
+        from driver.nodes.setup import measure_wave
 
         measure_wave(run)
     else:

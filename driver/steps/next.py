@@ -12,11 +12,10 @@ from contextlib import suppress
 
 from driver.counters import PROC
 from driver.docker import Done
-from driver.engines.choose import engine_of
-from driver.engines.protocol import Engine
+from driver.engines.engine import Engine, engine_of
 from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, say, warn
 from driver.files import save, text_of
-from driver.machines.node import read_lanes
+from driver.nodes.node import read_lanes
 from driver.run import Run, open_run
 
 STEP, FINISHED, TIME_IS_UP = 0, 3, 4

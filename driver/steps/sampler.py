@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from driver.docker import DockerError, docker
-from driver.engines.protocol import Engine
+from driver.engines.engine import Engine
 from driver.files import save
 
 RATE, SECONDS = 250, 5

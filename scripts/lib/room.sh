@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Whether results/ has room for a run, before anything is built; for each step driver/lifecycle/room.py finds that out. Only declares.
+# Whether results/ has room for a run, before anything is built; for each step driver/lifecycle/writer.py finds that out. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"

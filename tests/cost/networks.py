@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from driver.compose import setting
-from driver.docker import CONFINED, DockerError, docker
+from driver.docker import CONFINED, DockerError, answer, docker
 from driver.failure import USER, Failure, say, warn
-from driver.machines.image_copies import copy_images
-from driver.machines.node import Node
+from driver.nodes.check import remove_network
+from driver.nodes.images import copy_images
+from driver.nodes.node import Node
+from driver.nodes.swarm import Swarm, read_swarm
 from driver.run import ROOT
-from driver.swarm.checks import remove_network
-from driver.swarm.members import Swarm, answer, read_swarm
 
 ROUNDS, SECONDS, PORT = 24, 1, 18080
 KINDS = ("bridge", "overlay", "host")

@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run leaves its containers and networks",
-        "driver/cleanup/leftovers.py",
+        "driver/lifecycle/leftovers.py",
         "done = run_compose(run, *DOWN, check=False)",
         'done = run_compose(run, "ps", check=False)',
         ("tests/unit/driver/test_leftovers.py",),

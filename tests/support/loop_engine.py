@@ -14,7 +14,7 @@ from pretend_engine import NotingEngine
 
 from bench.__main__ import main
 from driver.docker import Done
-from driver.engines.protocol import Started, State
+from driver.engines.engine import Started, State
 from driver.run import open_run
 from driver.steps.measure import measure_step
 from driver.steps.next import next_step

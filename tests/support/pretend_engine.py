@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
-from driver.engines.protocol import Started, State
+from driver.engines.engine import Started, State
 from driver.messages import Host, OwnApp, Service
 from driver.run import Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driver.swarm.members import Swarm, nodes_of_inspect
+from driver.nodes.swarm import Swarm, nodes_of_inspect
 
 
 def inspected(name: str, label: str | None = None, **changed: Any) -> dict[str, Any]:

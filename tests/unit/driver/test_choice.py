@@ -7,8 +7,8 @@ import ipaddress
 import pytest
 
 from driver.failure import Failure
-from driver.machines.choice import chosen_lanes, chosen_nodes, lane_subnets, lanes_entry, of_largest_kinds
-from driver.machines.node import Node
+from driver.nodes.choice import chosen_lanes, chosen_nodes, lane_subnets, lanes_entry, of_largest_kinds
+from driver.nodes.node import Node
 
 SMALL, LARGE = "2 CPUs, 4.0 GiB, linux/x86_64", "8 CPUs, 16.0 GiB, linux/x86_64"
 KNOBS = {"DATABASE_CPUS": "1", "LOADGEN_CPUS": "1"}

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker
 
-from driver.cleanup import clean
-from driver.cleanup.clean import Left, find_folders, find_left, remove_all, size_words
-from driver.cleanup.images import KINDS, count, find_images
 from driver.docker import Done
 from driver.failure import Failure
+from driver.lifecycle import clean
+from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
 
 __all__ = ["docker"]
 

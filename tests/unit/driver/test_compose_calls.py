@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker, run
 
+from driver import docker as kind
 from driver.compose import environment, in_tools, need_compose, project_compose, resolved, run_compose
 from driver.docker import Done
-from driver.engines import kind
 from driver.engines.provenance import save_provenance
 from driver.failure import Failure
 from driver.messages import OwnApp, Service
@@ -89,7 +89,7 @@ HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
 def test_what_kind_of_engine_answers_is_asked_once(
     docker: Docker, monkeypatch: pytest.MonkeyPatch, components: str, facts: str, expected: set[str]
 ) -> None:
-    monkeypatch.setenv(kind.KNOWN, "")
+    monkeypatch.setenv(kind.KIND, "")
     monkeypatch.setattr(os, "getuid", lambda: 5)
     docker.says("version", status=1)
     assert kind.kinds() == frozenset()
@@ -97,7 +97,7 @@ def test_what_kind_of_engine_answers_is_asked_once(
     docker.says("info", facts, status=int(not facts))
     assert kind.kinds() == expected
     docker.calls.clear()
-    assert kind.environment().get("DOCKER_BUILDKIT") == ("0" if "podman" in expected else None)
+    assert kind.engine_environment().get("DOCKER_BUILDKIT") == ("0" if "podman" in expected else None)
     assert kind.results_user() == ("0:0" if "rootless" in expected else f"5:{os.getgid()}")
     assert docker.calls == []
 

@@ -11,8 +11,8 @@ from pretend_engine import made_run
 
 from driver.docker import Done
 from driver.failure import Failure
-from driver.machines import contexts
-from driver.machines.contexts import (
+from driver.nodes import contexts
+from driver.nodes.contexts import (
     FIRST_PORT,
     LAST_PORT,
     Machine,
@@ -24,7 +24,7 @@ from driver.machines.contexts import (
     place_run,
     published_address,
 )
-from driver.machines.node import Node, nodes_of, read_addresses, several
+from driver.nodes.node import Node, nodes_of, read_addresses, several
 
 SERVER = Machine("one", "ID-1", "node-1", "4 CPUs, 8.0 GiB, linux/x86_64", 4)
 LOADGEN = Machine("ssh://root@two", "ID-2", "node-2", "2 CPUs, 4.0 GiB, linux/x86_64", 2)

@@ -95,7 +95,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
         removed.append(True)
         return True
 
-    monkeypatch.setattr("driver.cleanup.dead_runs.remove_dead_runs", remove_dead_runs)
+    monkeypatch.setattr("driver.lifecycle.leftovers.remove_dead_runs", remove_dead_runs)
     docker.says("network ls", "p_bench\nbridge\nother\n")
     docker.says("network inspect p_bench bridge other", networks(other="198.18.1.0/24"))
     docker.says(COMPOSE, "no such image\n", status=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from driver.failure import Failure
-from driver.machines.far_compose import contexts_compose, lane_compose, several_compose
+from driver.nodes.compose import contexts_compose, lane_compose, several_compose
 
 ADDRESS = "198.18.83.1"
 

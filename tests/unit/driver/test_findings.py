@@ -9,8 +9,7 @@ import pytest
 from swarm_facts import THREE, inspected, swarm
 
 from driver.docker import Done
-from driver.swarm.checks import clock_of, link_of
-from driver.swarm.findings import Clock, Facts, Port, findings
+from driver.nodes.check import Clock, Facts, Port, clock_of, findings, link_of
 
 
 def facts(nodes: tuple[dict[str, Any], ...] = THREE, *unreached: str, **found: Any) -> Facts:

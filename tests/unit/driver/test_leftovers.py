@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from docker_calls import Docker, docker, run
 
-from driver.cleanup import leftovers
-from driver.cleanup.dead_runs import remove_dead_runs
-from driver.cleanup.leftovers import remove_left, remove_run
 from driver.docker import Done
+from driver.lifecycle import leftovers
+from driver.lifecycle.leftovers import remove_dead_runs, remove_left, remove_run
 from driver.run import Run
 
 __all__ = ["docker", "run"]

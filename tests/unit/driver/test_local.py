@@ -11,10 +11,9 @@ from places import ROOT
 from driver import counters
 from driver.docker import DockerError, Done
 from driver.engines import local
-from driver.engines.choose import engine_of
 from driver.engines.composed import Composed
+from driver.engines.engine import State, engine_of
 from driver.engines.local import LocalDocker, time_ns
-from driver.engines.protocol import State
 from driver.failure import Failure
 from driver.run import Run
 

@@ -16,11 +16,11 @@ from pretend_engine import made_run, pretend_docker
 
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, Failure
-from driver.machines import counter_readers, far_loadgen, lanes, setup
-from driver.machines.choice import Lane
-from driver.machines.far_loadgen import FarLoadgen
-from driver.machines.node import LanePart, Node, save_nodes
 from driver.messages import STEP, Step, as_json
+from driver.nodes import loadgen, readers, setup
+from driver.nodes.choice import Lane
+from driver.nodes.loadgen import FarLoadgen
+from driver.nodes.node import LanePart, Node, save_nodes
 from driver.run import Run
 from driver.together import together
 
@@ -70,9 +70,9 @@ def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[s
             f"{engine.run.project} {engine.nodes['server'].name} {context} {subnet}"
         )
 
-    monkeypatch.setattr(lanes, "measure_step", step)
+    monkeypatch.setattr(setup, "measure_step", step)
     try:
-        lanes.measure_wave(run)
+        setup.measure_wave(run)
     finally:
         seen = [path.read_text() for path in sorted(run.folder.rglob("seen"))]
         (run.folder / "all").write_text("\n".join(sorted(seen)))
@@ -117,7 +117,7 @@ def test_a_database_that_is_gone_is_the_lost_nodes_fault_where_there_is_one(
         f"case $* in *Running*bench-a-run-loadgen-1*Labels*) ;; *Labels*) exit 1 ;; *) echo {state} ;; esac",
     )
     with pytest.raises(Failure, match=words):
-        lanes.measure_wave(run)
+        setup.measure_wave(run)
 
 
 def test_a_load_generator_that_does_not_reach_the_counters_ends_the_run_before_it_loads_unless_a_node_is_lost(
@@ -149,7 +149,7 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     (engine.run.lane_folder / "apart").write_text("yes\n")
     assert engine.counters_of("a", 7) == "cgroup v2\napart yes\n"
     assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
-    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.machines.counter_readers"
+    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.nodes.readers"
     assert calls.read_text().splitlines() == [
         f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 7",
         f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
@@ -157,10 +157,10 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
 
 
 def test_what_a_reader_says_of_its_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert counter_readers.main(["counters", str(os.getpid())]) == 0
+    assert readers.main(["counters", str(os.getpid())]) == 0
     lines = dict(line.partition(" ")[::2] for line in capsys.readouterr().out.splitlines())
     assert int(lines["host_cpus"]) == os.sysconf("SC_NPROCESSORS_ONLN") and "proc_stat_cpu" in lines
-    counter_readers.main(["boot-id"])
+    readers.main(["boot-id"])
     assert re.fullmatch(r"[0-9a-f-]{36}", capsys.readouterr().out)
 
 
@@ -205,10 +205,10 @@ def test_a_load_generator_gets_its_lanes_files_under_their_names_and_knees_with_
         (lane.lane_folder / name).write_text("of lane 2")
     sent = ["raw/r01/b", "step.jsonl", "step.json", "containers.tsv", "run.json", "plan.jsonl"]
     rest = ["raw/r01/b/services/a.txt", "raw/r01/c.spoiled-1"]
-    assert names(far_loadgen.inputs(lane, "raw/r01/b")) == [*sent, *rest]
+    assert names(loadgen.inputs(lane, "raw/r01/b")) == [*sent, *rest]
     write_step(lane, knee=True)
-    assert names(far_loadgen.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
-    with tarfile.open(fileobj=io.BytesIO(far_loadgen.inputs(lane, "raw/r01/b"))) as tar:
+    assert names(loadgen.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
+    with tarfile.open(fileobj=io.BytesIO(loadgen.inputs(lane, "raw/r01/b"))) as tar:
         step = tar.extractfile("step.json")
         assert step and json.loads(step.read())["host"]["id"] == "step-2"
 
@@ -264,7 +264,7 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
     (run.folder / "lanes.tsv").unlink()
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'container ls'*) echo id-${*: -1} ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
-    lanes.remove_lanes(run)
+    setup.remove_lanes(run)
     removed = [line.split() for line in calls.read_text().splitlines() if " rm " in line]
     found = {(words[1], words[5].rpartition("=")[2]) for words in removed}
     assert found == {

@@ -12,7 +12,9 @@ from driver.docker import Done
 from driver.failure import Failure
 from driver.lifecycle import begin
 from driver.messages import OwnApp
-from driver.services import own_answers, own_app, targets
+from driver.services import own_app
+from driver.services import own_app as own_answers
+from driver.services import verify as targets
 
 APP = OwnApp("main:app", "/shop", before="./load rows")
 COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "

@@ -15,7 +15,7 @@ from loop_runs import make_loop, solo
 from pretend_engine import made_run
 
 from driver.failure import RUN, Failure
-from driver.lifecycle.room import NEEDED, need_room
+from driver.lifecycle.writer import NEEDED, need_room
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver.services import shutdown
+from driver.services import verify as shutdown
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from swarm_facts import THREE, inspected
 
 from driver.failure import Failure
-from driver.swarm.members import nodes_of_inspect
-from driver.swarm.stack import loses, overlay_options, stack
+from driver.nodes.stack import loses, overlay_options, stack
+from driver.nodes.swarm import nodes_of_inspect
 
 HARDENED: dict[str, Any] = {
     "build": {"context": "/x"},

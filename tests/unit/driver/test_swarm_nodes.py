@@ -6,7 +6,7 @@ import pytest
 from swarm_facts import THREE, inspected, swarm
 
 from driver.failure import Failure
-from driver.swarm.members import nodes_of_inspect, role_label
+from driver.nodes.swarm import nodes_of_inspect, role_label
 
 
 def test_a_node_is_read() -> None:

@@ -9,9 +9,10 @@ import pytest
 from pretend_engine import PretendEngine, made_run
 
 from driver.docker import DockerError, Done
-from driver.engines.protocol import State
+from driver.engines.engine import State
 from driver.failure import Failure
-from driver.services import shutdown, sockets, verify
+from driver.services import sockets, verify
+from driver.services import verify as shutdown
 
 
 def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> PretendEngine:

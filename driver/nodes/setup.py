@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
-from driver.compose import project_compose
-from driver.docker import DockerError, docker
+from driver.compose import FILE, project_compose
+from driver.docker import DockerError, answer, docker
 from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, text_of
-from driver.machines import contexts
-from driver.machines.choice import Lane, chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
-from driver.machines.counter_readers import ROLES as READ
-from driver.machines.counter_readers import start_reader
-from driver.machines.far_compose import need_far_compose
-from driver.machines.far_loadgen import fill_volumes
-from driver.machines.image_copies import HARNESS, copy_images
-from driver.machines.node import EVER, LANES, Node, read_nodes, save_nodes, several
+from driver.messages import STEP
+from driver.nodes import contexts
+from driver.nodes.choice import Lane, chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
+from driver.nodes.compose import lane_compose, need_far_compose
+from driver.nodes.images import HARNESS, copy_images, send_images, start_registry
+from driver.nodes.loadgen import fill_volumes
+from driver.nodes.node import EVER, LANES, Node, read_lanes, read_nodes, save_nodes, several
+from driver.nodes.readers import ROLES as READ
+from driver.nodes.readers import start_reader
+from driver.nodes.stack import overlay_options
+from driver.nodes.swarm import find_manager, read_swarm
 from driver.run import Run
-from driver.swarm import registry
-from driver.swarm.members import answer, find_manager, read_swarm
-from driver.swarm.stack import overlay_options
+from driver.steps.measure import measure_step
 from driver.together import together
 
 NETWORK_COST = "network-cost.txt"
@@ -86,11 +88,10 @@ def ready_nodes(run: Run) -> None:
     images = sorted({*HARNESS, *services})
     if engine.on_swarm:
         swarm = read_swarm()
-        registry.start(run.root, swarm)
-        registry.send_images(run.root, swarm, images)
+        start_registry(run.root, swarm)
+        send_images(run.root, swarm, images)
         make_network(engine.run)
         fill_nodes(engine)
-        from driver.machines.lanes import ready_lanes
 
         ready_lanes(run)
     else:
@@ -159,3 +160,43 @@ def _ids(run: Run, kind: str, context: str) -> list[str]:
     return (
         answer(*words, "--filter", f"label=com.docker.compose.project={run.project}", context=context) or ""
     ).split()
+
+
+def ready_lanes(run: Run) -> None:
+    """Prepares all lanes but the first, which is the run."""
+    count = len(read_lanes(run))
+    together(lambda number: _ready_lane(run.on_lane(number)), range(2, count + 1), max(1, count))
+
+
+def _ready_lane(run: Run) -> None:
+    compose = json.loads((run.folder / FILE).read_text())
+    made = lane_compose(compose, run.project, read_lanes(run)[run.lane - 1].database_cpus)
+    save(run.lane_folder / FILE, json.dumps(made, indent=1) + "\n")
+    engine = Nodes(run)
+    make_network(engine.run)
+    fill_nodes(engine)
+    engine.start_dependencies()
+
+
+def measure_wave(run: Run) -> None:
+    """Measures a step on each lane that has one. If one fails as a whole (a lost node), the others finish first."""
+    lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
+    asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
+    together(_measure_lane, asked, max(1, len(asked)))
+
+
+def _measure_lane(run: Run) -> None:
+    engine = Nodes(run)
+    if not engine.know_dependencies():
+        engine.check()
+        names = " ".join(node.name for node in engine.nodes.values())
+        raise Failure(RUN, f"the database, upstream or load generator of nodes {names} is gone")
+    measure_step(engine)
+
+
+def remove_lanes(run: Run) -> None:
+    """Removes the lanes that any call of the run had, except the first, which is removed as the run itself."""
+    numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
+    lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
+    with suppress(Failure, DockerError):
+        together(remove_from_nodes, lanes, max(1, len(lanes)))

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from driver.docker import DockerError, docker
 from driver.failure import USER, Failure, say
+from driver.nodes.check import check_nodes, findings
+from driver.nodes.images import remove_registry, send_images, start_registry
+from driver.nodes.swarm import LABEL, Swarm, read_swarm, role_label
 from driver.run import ROOT
-from driver.swarm import registry
-from driver.swarm.checks import check_nodes
-from driver.swarm.findings import findings
-from driver.swarm.members import LABEL, Swarm, read_swarm, role_label
 
 
 def main(argv: list[str]) -> int:
@@ -30,11 +29,11 @@ def main(argv: list[str]) -> int:
         print(*found, sep="\n")
         return 1 if any(finding.kind == "stop" for finding in found) else 0
     elif verb == "up":
-        registry.start(root, swarm, words)
+        start_registry(root, swarm, words)
     elif verb == "send":
-        registry.send_images(root, swarm, words)
+        send_images(root, swarm, words)
     else:
-        registry.remove(swarm)
+        remove_registry(swarm)
     return 0
 
 

@@ -6,6 +6,7 @@ There are three: this machine's Docker (driver/engines/local.py), several machin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from driver.docker import Done
+from driver.nodes.node import NODES
 from driver.run import Run
 
 
@@ -126,3 +128,23 @@ class Engine(Protocol):
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""
+
+
+def is_composed() -> bool:
+    """Whether `docker-compose up bench` has started all containers."""
+    return os.environ.get("BENCH_ENGINE") == "composed"
+
+
+def engine_of(run: Run) -> Engine:
+    """The environment says whether this is `docker-compose up bench`; a run on several machines has a file of them."""
+    if is_composed():
+        from driver.engines.composed import Composed
+
+        return Composed(run)
+    if (run.lane_folder / NODES).exists():
+        from driver.engines.nodes import Nodes
+
+        return Nodes(run)
+    from driver.engines.local import LocalDocker
+
+    return LocalDocker(run)

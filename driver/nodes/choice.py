@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from driver.failure import USER, Failure
-from driver.machines.node import ROLES, LanePart, Node
+from driver.nodes.node import ROLES, LanePart, Node
 
 PAIRED = ("server", "loadgen")
 LONGEST_PREFIX = 27

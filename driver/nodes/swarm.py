@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from driver.docker import DockerError, docker
+from driver.docker import answer, docker
 from driver.failure import RUN, USER, Failure, warn
-from driver.machines.node import ROLES, Node
+from driver.nodes.node import ROLES, Node
 from driver.together import together
 
 LABEL = "bench.role"
@@ -117,14 +117,6 @@ def find_manager() -> str | None:
         time.sleep(3)
     warn("no manager of the swarm answers")
     return None
-
-
-def answer(*words: str, context: str, timeout: float = 20) -> str | None:
-    """The output of a command on an engine; None if it fails."""
-    try:
-        return docker(*words, context=context, timeout=timeout).out.strip()
-    except DockerError:
-        return None
 
 
 def nodes_of_inspect(inspected: Sequence[Mapping[str, Any]], contexts: Mapping[str, str]) -> tuple[SwarmNode, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from driver.failure import USER, Failure
-from driver.swarm.members import LABEL, SwarmNode, support_label
+from driver.nodes.swarm import LABEL, SwarmNode, support_label
 
 REGISTRY = "registry"
 NETWORK = "bench"

@@ -9,7 +9,7 @@ from typing import Any
 from driver.compose import FILE, resolved
 from driver.failure import USER, Failure
 from driver.files import save, text_of
-from driver.machines.node import read_addresses
+from driver.nodes.node import read_addresses
 from driver.run import Run
 
 NETWORK = "bench"

@@ -14,8 +14,8 @@ from pathlib import Path
 from driver.docker import CONFINED, DockerError, Done, client, docker, end, reach, spawn
 from driver.failure import RUN, Failure, warn
 from driver.files import save
-from driver.machines.node import ADDRESSES, Node
 from driver.messages import STEP, read, step_of
+from driver.nodes.node import ADDRESSES, Node
 from driver.run import Run
 
 VOLUMES = ("source", "results", "secrets")

@@ -1,25 +1,65 @@
-"""Distributes images to the nodes of a swarm, by digest, through the swarm's own registry or the user's.
+"""Brings images from this machine's engine to other machines: directly, or through a registry in a swarm.
 
 The swarm's registry has its own network and publishes no port. A relay on each node listens on 127.0.0.1, which engines
-trust without TLS, and forwards to the registry over that network.
+trust without TLS, and forwards to the registry over that network. Nodes pull by digest.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from driver.compose import project_compose, setting
-from driver.docker import CONFINED, DockerError, docker
+from driver.docker import CONFINED, DockerError, answer, client, docker, end, spawn
 from driver.failure import RUN, Failure, warn
-from driver.machines.image_copies import TRANSFER_S, copy_images, has_image, need_same
-from driver.machines.node import Node
-from driver.swarm.members import Swarm, answer
-from driver.swarm.stack import REGISTRY, loses, stack
+from driver.nodes.node import Node
+from driver.nodes.stack import REGISTRY, loses, stack
+from driver.nodes.swarm import Swarm
 from driver.together import together
+
+HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
+"""Images that every run needs."""
+SAME_IMAGE = (
+    "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
+    "{{.Config.User}} {{.Config.WorkingDir}}"
+)
+"""What makes two images the same; ids may differ between engines."""
+TRANSFER_S = 6 * 3600.0
+
+
+def has_image(context: str, image: str, reference: str) -> bool:
+    """Whether `reference` on that engine is the same as `image` here."""
+    here = answer("image", "inspect", "--format", SAME_IMAGE, image, context="")
+    return here is not None and here == _image_there(context, reference)
+
+
+def copy_images(context: str, images: Sequence[str]) -> None:
+    """Copies those that the engine lacks, in one stream."""
+    lacks = [image for image in images if not has_image(context, image, image)]
+    if not lacks:
+        return
+    saving = spawn([client(), "save", *lacks], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        docker("load", "--quiet", context=context, stdin=saving.stdout, timeout=TRANSFER_S)
+    finally:
+        end(saving)
+    for image in lacks:
+        need_same(context, image, image)
+
+
+def need_same(context: str, image: str, reference: str) -> None:
+    """Failure if the image there is not the one here."""
+    if not has_image(context, image, reference):
+        raise Failure(RUN, f"context {context} gets another {image} than the one that is here")
+
+
+def _image_there(context: str, reference: str) -> str | None:
+    return answer("image", "inspect", "--format", SAME_IMAGE, reference, context=context, timeout=60)
+
 
 STACK = "bench"
 IMAGE = "bench/registry"
@@ -34,7 +74,7 @@ def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:
     together(partial(_pull_images, references), swarm.machines())
 
 
-def start(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
+def start_registry(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
     """Starts the swarm's registry, unless the user has one, and then these services."""
     ours: tuple[str, ...] = ()
     if not setting(root, "BENCH_REGISTRY"):
@@ -57,7 +97,7 @@ def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
     together(_copy_tools, nodes)
 
 
-def remove(swarm: Swarm) -> None:
+def remove_registry(swarm: Swarm) -> None:
     """Removes relays and the stack; Failure if some of it remains.
 
     It retries, as managers may fail and a stack takes time to end, and networks that remain would block the next one.

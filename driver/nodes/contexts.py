@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
-from driver.docker import CONFINED, DockerError, docker
+from driver.docker import CONFINED, DockerError, answer, docker
 from driver.failure import USER, Failure, say
 from driver.files import save
-from driver.machines.far_compose import OUTER, need_far_compose
-from driver.machines.node import ADDRESSES, NODES, ROLES, Node, nodes_of, read_addresses, read_nodes, save_nodes
+from driver.nodes.compose import OUTER, need_far_compose
+from driver.nodes.node import ADDRESSES, NODES, ROLES, Node, nodes_of, read_addresses, read_nodes, save_nodes
+from driver.nodes.swarm import kind_of
 from driver.run import Run, open_run
-from driver.swarm.members import answer, kind_of
 
 READERS = ("counters-server", "counters-support")
 FIRST_PORT, LAST_PORT = 21000, 32767

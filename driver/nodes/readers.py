@@ -14,7 +14,7 @@ from driver import counters
 from driver.docker import CONFINED, DockerError, docker
 from driver.failure import RUN, Failure
 from driver.files import text_of
-from driver.machines.node import Node, nodes_of, read_addresses
+from driver.nodes.node import Node, nodes_of, read_addresses
 from driver.run import Run
 
 PORT = 7070
@@ -41,7 +41,7 @@ READINGS: dict[str, Callable[[int], str]] = {
 
 def read_at(run: Run, node: Node, what: str, pid: int = 0) -> str:
     """One of READINGS, read on that machine."""
-    words = ("env", "CGROUP_ROOT=/host/cgroup", "python3", "-m", "driver.machines.counter_readers", what, str(pid))
+    words = ("env", "CGROUP_ROOT=/host/cgroup", "python3", "-m", "driver.nodes.readers", what, str(pid))
     return docker("exec", reader(run, node), *words, context=node.context).out
 
 

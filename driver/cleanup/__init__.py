@@ -1,1 +1,0 @@
-"""What runs leave behind with Docker, and its removal."""
