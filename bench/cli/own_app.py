@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.contract.client import Client, NoAnswer, Request
-from bench.contract.outcomes import Outcome
-from bench.contract.verify import Result, failure_text
+from bench.contract.verify import Outcome, Result, failure_text
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file

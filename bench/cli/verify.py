@@ -11,12 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.contract import results
-from bench.contract.client import Client
-from bench.contract.clock import Clock, SystemClock
-from bench.contract.dependencies import HttpUpstream, PostgresDatabase
-from bench.contract.routes import ROUTES, needs
-from bench.contract.target import Target
-from bench.contract.template import find_template
+from bench.contract.answers import ROUTES, find_template, needs
+from bench.contract.checks import Target
+from bench.contract.client import Client, Clock
+from bench.contract.dependencies import Database, Upstream
 from bench.contract.verify import verify
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
@@ -34,7 +32,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     Exit status: 0 all checks passed; 1 a check failed; 2 the command or the harness is at fault; 3 checks failed, and
     every one only because an answer took too long, so that another try on an idle machine may pass.
     """
-    options = _parse_verify(argv, clock or SystemClock())
+    options = _parse_verify(argv, clock or Clock())
     try:
         with _sigterm_interrupts(), ExitStack() as stack:
             target = _target(options, stack)
@@ -160,7 +158,7 @@ def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
         host, _, port = options.database_host.partition(":")
         try:
             password = options.database_password_file.read_text(encoding="utf-8").rstrip("\n")
-            database = PostgresDatabase(host, int(port or 5432), password)
+            database = Database(host, int(port or 5432), password)
         except OSError as error:
             raise UserError(f"cannot read the password: {error}; fix --database-password-file") from error
         except ValueError as error:
@@ -169,7 +167,7 @@ def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
         target.database = database
     if options.upstream_control:
         try:
-            target.upstream = HttpUpstream(options.upstream_control, options.client.address())
+            target.upstream = Upstream(options.upstream_control, options.client.address())
         except ValueError as error:
             raise UserError(f"--upstream-control: {error}") from error
         target.upstream.count()

@@ -1,14 +1,98 @@
-"""The right answer of each route: an answer goes in, `Mismatch` is raised when it is wrong. No I/O."""
+"""The routes of the HTTP contract: the request for each, and the right answer. `Mismatch` is raised by a wrong one."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Literal, NoReturn
 
-from bench.contract.client import Answer
-from bench.contract.expect import Mismatch, brief, expect
-from bench.contract.fortunes import read_fortunes
-from bench.contract.routes import ECHO_SAMPLE, SAMPLE
+from bench.contract.client import Answer, Request
+
+ROUTES = {
+    "root": "/",
+    "delay": "/?duration={n}",
+    "plaintext": "/plaintext",
+    "json": "/json",
+    "simple-json": "/simple_json",
+    "http-route-example": "/http-route-example",
+    "simple-request": "/simple_request/{n}",
+    "create-data": "/create_data/{n}",
+    "db-raw": "/raw/db",
+    "db-orm": "/orm/db",
+    "queries-raw": "/raw/queries/{n}",
+    "queries-orm": "/orm/queries/{n}",
+    "updates-raw": "/raw/updates/{n}",
+    "updates-orm": "/orm/updates/{n}",
+    "fortunes-raw": "/raw/fortunes",
+    "fortunes-orm": "/orm/fortunes",
+    "echo": "/echo",
+}
+"""Path by route id; `{n}` stands for a number in the request."""
+
+SAMPLE = {"delay": 20, "simple-request": 20} | dict.fromkeys(
+    ("create-data", "queries-raw", "queries-orm", "updates-raw", "updates-orm"), 3
+)
+"""n of each route that has one, for checks that need no particular number."""
+
+ECHO_SAMPLE = b'{"name":"echo","nested":{"list":[1,2.5,null,true]},"text":"\xe3\x82\xa8\xe3\x82\xb3\xe3\x83\xbc"}'
+
+
+def path_of(route: str, n: int | str | None = None) -> str:
+    """The path of a route with n filled in (None: the sample), which may be no number at all."""
+    return ROUTES[route].replace("{n}", str(SAMPLE.get(route, "") if n is None else n))
+
+
+def request_of(route: str, n: int | None = None, body: bytes = ECHO_SAMPLE) -> Request:
+    """The request for a route; only echo has a body."""
+    if route == "echo":
+        return Request(path_of(route), "POST", body)
+    return Request(path_of(route, n))
+
+
+def needs(route: str) -> Literal["database", "upstream"] | None:
+    """What a route depends on."""
+    if route == "simple-request":
+        return "upstream"
+    return "database" if route == "create-data" or route.endswith(("-raw", "-orm")) else None
+
+
+class Mismatch(Exception):
+    """An answer is not what the contract says."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__(f"expected {expected}, got {got}")
+        self.expected = expected
+        self.got = got
+
+
+class TooLate(Mismatch):
+    """An answer was right, but took too long in every try; a busy machine may be the reason."""
+
+
+def expect(holds: bool, expected: str, got: object) -> None:
+    """Raise `Mismatch` unless the condition holds."""
+    if not holds:
+        raise Mismatch(expected, str(got))
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Add what was requested to the text of a mismatch."""
+    try:
+        yield
+    except Mismatch as mismatch:
+        raise type(mismatch)(f"{mismatch.expected} for {what}", mismatch.got) from None
+
+
+def brief(value: object) -> str:
+    """A value on one line of limited length."""
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 120 else f"{text[:100]}... ({len(text)} characters)"
+
 
 REQUIRED_HEADERS = ("Content-Type", "Date", "Server")
 ADDITIONAL_FORTUNE = (0, "Additional fortune added at request time.")
@@ -21,15 +105,14 @@ MOST_DELAY_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The right answer to one request; `check_body` raises `Mismatch` for a wrong body."""
+    """The right answer to one request, with status 200; `check_body` raises `Mismatch` for a wrong body."""
 
-    status: int
     media_type: str
     check_body: Callable[[bytes], None]
 
     def check(self, answer: Answer) -> None:
         """Raise `Mismatch` unless status, content type and body are right."""
-        expect(answer.status == self.status, f"status {self.status}", status_of(answer))
+        expect(answer.status == 200, "status 200", status_of(answer))
         check_content_type(answer, self.media_type)
         self.check_body(answer.body)
 
@@ -102,11 +185,11 @@ def _text(wanted: str) -> Expected:
     def check(body: bytes) -> None:
         expect(body == wanted.encode(), f"body {wanted!r}", brief(body.decode("utf-8", "backslashreplace")))
 
-    return Expected(200, "text/plain", check)
+    return Expected("text/plain", check)
 
 
 def _json(check: Callable[[Any], None]) -> Expected:
-    return Expected(200, "application/json", lambda body: check(strict_json(body)))
+    return Expected("application/json", lambda body: check(strict_json(body)))
 
 
 def _value(wanted: Any) -> Expected:
@@ -167,7 +250,7 @@ def _fortunes() -> Expected:
         messages = [message for _, message in rows]
         expect(messages == sorted(messages), "rows sorted by message", f"the order {[number for number, _ in rows]}")
 
-    return Expected(200, "text/html", check)
+    return Expected("text/html", check)
 
 
 _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
@@ -189,3 +272,76 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "fortunes-orm": lambda n, body: _fortunes(),
     "echo": lambda n, body: _echoed(body),
 }
+
+
+_ID = re.compile(r"\s*[0-9]{1,9}\s*")
+
+
+def read_fortunes(page: bytes) -> list[tuple[int, str]]:
+    """(id, message) of each row; `Mismatch` when the page has no such table."""
+    table = _Table()
+    try:
+        table.feed(page.decode("utf-8"))
+        table.close()
+    except ValueError as error:
+        raise Mismatch("HTML in UTF-8", str(error)) from None
+    expect("script" not in table.tags, "the script tag escaped", "a script element in the page")
+    expect({"html", "table"} <= table.tags, "an HTML page with a table", brief(page))
+    for row in table.rows:
+        expect(len(row) == 2 and bool(_ID.fullmatch(row[0])), "rows of id and message", brief(row))
+    return [(int(number), message) for number, message in table.rows]
+
+
+class _Table(HTMLParser):
+    """Collects the text of each `td`, by `tr`; a row of `th` alone is a heading and left out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.rows: list[list[str]] = []
+        self._row: list[str] = []
+        self._in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self._row = []
+        elif tag == "td":
+            if not self._row:
+                self.rows.append(self._row)
+            self._row.append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "tr"):
+            self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell:
+            self._row[-1] += data
+
+
+FRAMEWORKS = Path("services/frameworks")
+_STATEMENT = re.compile(r"\{%.*?%\}|^[ \t]*%.*$", re.MULTILINE)
+"""A statement, in the syntax of Jinja2, Django and Tornado, or in Bottle's."""
+
+
+def find_template(framework: str, folder: Path = FRAMEWORKS) -> str:
+    """The text of the framework's template of fortunes; empty where there is none."""
+    found = sorted((folder / framework).rglob("fortunes.*"))
+    return found[0].read_text(encoding="utf-8") if found else ""
+
+
+def check_rendered(page: bytes, template: str) -> None:
+    """Raise `Mismatch` unless the page starts and ends as the template does before and after its statements."""
+    parts = [_spaced(part) for part in _STATEMENT.split(template)]
+    expect(len(parts) > 1, "a template with a loop in the app's folder", "none")
+    before, after = parts[0], parts[-1]
+    text = _spaced(page.decode("utf-8", "backslashreplace"))
+    expect(text.startswith(before), f"a page that starts as its template, {brief(before)}", brief(text))
+    expect(text.endswith(after), f"a page that ends as its template, {brief(after)}", brief(text[-100:]))
+
+
+def _spaced(text: str) -> str:
+    """With each run of white space as one space, to which some engines reduce it."""
+    return " ".join(text.split())

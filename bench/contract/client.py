@@ -3,13 +3,37 @@
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from bench.contract.clock import Clock, SystemClock
+
+class Clock:
+    """The time that the verifier measures and waits by. Tests replace it with a simulated one."""
+
+    def monotonic_ns(self) -> int:
+        """Nanoseconds since some fixed point."""
+        return time.monotonic_ns()
+
+    def now(self) -> datetime:
+        """The current date and time, in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    def call_later(self, seconds: float, function: Callable[[], None]) -> Callable[[], None]:
+        """Call `function` after some seconds, from any thread. What is returned cancels that."""
+        timer = threading.Timer(seconds, function)
+        timer.daemon = True
+        timer.start()
+        return timer.cancel
+
 
 MAX_BODY = 4 * 1024 * 1024
 """Longest body that is read, in bytes: a hundred times the contract's longest answer."""
@@ -109,7 +133,7 @@ class Client:
 
     base_url: str
     timeout: float = 10.0
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=Clock)
     _host: str = field(init=False)
     _port: int = field(init=False)
     _address: str | None = field(init=False, default=None)

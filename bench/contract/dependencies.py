@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import psycopg
 
@@ -30,51 +30,8 @@ class Statements:
         return Statements(self.selects - other.selects, self.selected - other.selected, self.changed - other.changed)
 
 
-class Database(Protocol):
-    """The verifier's own view of the tables."""
-
-    def world(self) -> dict[int, int]:
-        """`randomNumber` by id."""
-
-    def fortunes(self) -> list[tuple[int, str]]:
-        """The stored (id, message) rows."""
-
-    def data_rows(self) -> int:
-        """Number of rows in the table that `/create_data` adds to."""
-
-    def newest_data(self, count: int) -> int:
-        """How many transactions wrote the newest `count` rows of that table."""
-
-    def statements(self) -> Statements:
-        """The counters, which include the caller's own queries."""
-
-    @contextmanager
-    def lock(self, exclusive: bool) -> Iterator[None]:
-        """Keep other verifiers from changing the tables (shared) or from using them at all (exclusive)."""
-
-
-class Upstream(Protocol):
-    """Upstream's control port, for one service."""
-
-    def count(self) -> int:
-        """Number of requests from the service so far."""
-
-    def set_mode(self, mode: Mode) -> None:
-        """Choose how it answers the service from now on."""
-
-
-@contextmanager
-def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
-    """Upstream in another mode, restored at the end whatever happens."""
-    try:
-        upstream.set_mode(mode)
-        yield
-    finally:
-        upstream.set_mode("ok")
-
-
-class PostgresDatabase:
-    """`Database` over one connection; errors of the connection become `UserError`."""
+class Database:
+    """The verifier's own view of the tables, over one connection; errors of the connection become `UserError`."""
 
     def __init__(self, host: str, port: int, password: str) -> None:
         self._where = f"{host}:{port}"
@@ -103,7 +60,7 @@ class PostgresDatabase:
         return self._rows("SELECT id, message FROM fortune")
 
     def data_rows(self) -> int:
-        """Number of rows in the table `data`."""
+        """Number of rows in `data`, the table that `/create_data` adds to."""
         return self._one("SELECT count(*) FROM data")
 
     def newest_data(self, count: int) -> int:
@@ -112,7 +69,7 @@ class PostgresDatabase:
         return self._one(f"SELECT count(DISTINCT xmin::text) FROM ({newest}) AS newest", count)
 
     def statements(self) -> Statements:
-        """The counters for World in `pg_stat_statements`."""
+        """The counters for World in `pg_stat_statements`, which include the caller's own queries."""
         [row] = self._rows(
             r"""
             SELECT coalesce(sum(calls) FILTER (WHERE query ~* '^\s*select'), 0)::bigint,
@@ -127,7 +84,7 @@ class PostgresDatabase:
 
     @contextmanager
     def lock(self, exclusive: bool) -> Iterator[None]:
-        """Wait for the advisory lock, and hold it."""
+        """Keep other verifiers from changing the tables (shared) or from using them at all (exclusive)."""
         suffix = "" if exclusive else "_shared"
         self._one(f"SELECT count(pg_advisory_lock{suffix}(%s))", _LOCK_KEY)
         try:
@@ -159,8 +116,8 @@ class PostgresDatabase:
             ) from error
 
 
-class HttpUpstream:
-    """`Upstream` over its control port; `address` is the IP address of the service."""
+class Upstream:
+    """Upstream's control port, for the service with this IP address."""
 
     def __init__(self, control_url: str, address: str) -> None:
         self._client = Client(control_url, timeout=5)
@@ -168,7 +125,7 @@ class HttpUpstream:
         self._address = address
 
     def count(self) -> int:
-        """Number of requests so far."""
+        """Number of requests from the service so far."""
         body = self._ask(Request(f"/count?of={self._address}"))
         try:
             return int(json.loads(body)["requests"])
@@ -178,7 +135,7 @@ class HttpUpstream:
             ) from error
 
     def set_mode(self, mode: Mode) -> None:
-        """Choose how it answers from now on."""
+        """Choose how it answers the service from now on."""
         self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
 
     def _ask(self, request: Request) -> bytes:
@@ -189,3 +146,13 @@ class HttpUpstream:
         if answer.status != 200:
             raise UserError(f"{self._url}{request.path}: status {answer.status}; fix --upstream-control")
         return answer.body
+
+
+@contextmanager
+def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
+    """Upstream in another mode, restored at the end whatever happens."""
+    try:
+        upstream.set_mode(mode)
+        yield
+    finally:
+        upstream.set_mode("ok")

@@ -6,12 +6,34 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import groupby
 
-from bench.contract.checks import CHECKS, Check
+from bench.contract.answers import Mismatch, TooLate, needs
+from bench.contract.checks import CHECKS, Check, Target
 from bench.contract.client import NoAnswer, TimedOut
-from bench.contract.expect import Mismatch, TooLate
-from bench.contract.outcomes import Outcome
-from bench.contract.routes import needs
-from bench.contract.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`expected` and `got` are None where the check passed.
+
+    Not part of the JSON: `late`, it failed only because an answer took too long, which may be the machine's fault;
+    `answered`, there was one.
+    """
+
+    route: str
+    check: str
+    ok: bool
+    expected: str | None
+    got: str | None
+    seconds: float
+    late: bool = False
+    answered: bool = True
+
+    def line(self) -> str:
+        """The outcome as it is printed."""
+        if self.ok:
+            return f"ok - {self.route} {self.check}"
+        return f"not ok - {self.route} {self.check}: expected {self.expected}, got {self.got}"
+
 
 SCHEMA = 1
 MOST_TIMEOUTS = 3
@@ -83,14 +105,13 @@ def verify(
     target: Target,
     routes: Sequence[str],
     missing: dict[str, str],
-    tell: Callable[[str], None] = print,
-    checks: Sequence[Check] = CHECKS,
+    tell: Callable[[str], None],
 ) -> Result:
     """Run the checks of these routes except the `missing` ones. Raises `UserError` for the harness's own faults."""
     offered = [route for route in routes if route not in missing]
     for route, reason in missing.items():
         tell(f"skip - {route}: {reason}")
-    wanted = [(check, route) for route in offered for check in checks if check.applies(route, target, offered)]
+    wanted = [(check, route) for route in offered for check in CHECKS if check.applies(route, target, offered)]
     # Checks that keep other verifiers out come together, so that these wait once.
     wanted.sort(key=lambda pair: (pair[0].last, pair[0].alone))
     if target.upstream and "simple-request" in offered:

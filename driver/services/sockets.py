@@ -32,7 +32,7 @@ def read_sockets(run: Run, container: str) -> str:
 
 
 def check_sockets(engine: Engine, service: str) -> None:
-    """Saves a service's socket options, to compare with services/listeners.toml (bench/contract/listeners.py)."""
+    """Saves a service's socket options, to compare with services/listeners.toml (bench/contract/results.py)."""
     words = read_sockets(engine.run, engine.run.container(service))
     save(engine.run.service_folder(service) / "sockets.json", words)
 

@@ -104,7 +104,7 @@ MUTANTS = (
     Mutant(
         "an answer's status is not checked against the contract",
         "bench/contract/answers.py",
-        "expect(answer.status == self.status,",
+        "expect(answer.status == 200,",
         "expect(True,",
         ("tests/unit/contract",),
     ),

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from fake_app import FakeApp, Refused
 from simulated_clock import SimulatedClock
 
-from bench.contract.clock import Clock
+from bench.contract.client import Clock
 
 
 class _Server(ThreadingHTTPServer):

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qs, unquote
 
 from fake_dependencies import ADDITIONAL, FORTUNES, FORTUNES_TEMPLATE, FakeDatabase, FakeUpstream
 
-from bench.contract.clock import Clock
+from bench.contract.client import Clock
 
 
 class Refused(Exception):

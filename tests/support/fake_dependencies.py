@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bench.contract.dependencies import Mode, Statements
+from bench.contract.dependencies import Database, Mode, Statements, Upstream
 
 FORTUNES = [(n, f"fortune {n}") for n in range(1, 9)] + [
     (9, "Ünïcode — dash"),
@@ -28,7 +28,7 @@ FORTUNES_TEMPLATE = """<!DOCTYPE html>
 ADDITIONAL = (0, "Additional fortune added at request time.")
 
 
-class FakeDatabase:
+class FakeDatabase(Database):
     """World, Fortune, data and their counters.
 
     The verifier may read what others change only while it keeps them out: an AssertionError otherwise.
@@ -93,7 +93,7 @@ class FakeDatabase:
             self.held = None
 
 
-class FakeUpstream:
+class FakeUpstream(Upstream):
     """Upstream and its control port."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-from bench.contract.client import Answer, Client, Request
+from bench.contract.client import Answer, Client, Clock, Request
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STUCK_AFTER = 60
@@ -16,8 +16,8 @@ class Abandoned(ConnectionError):
     """Raised in who sleeps past a timer: the client has given up, and nobody waits for the answer."""
 
 
-class SimulatedClock:
-    """A `Clock` for a client and a server in one process.
+class SimulatedClock(Clock):
+    """The clock of a client and a server in one process.
 
     Sleeping takes no time. Time moves on when as many sleep as requests are in flight: one, or as many as
     `in_flight` says, so that concurrent requests wait concurrently however their threads are scheduled.

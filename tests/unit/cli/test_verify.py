@@ -17,9 +17,9 @@ from fake_dependencies import FakeUpstream
 from places import ROOT
 
 from bench.cli.verify import verify_verb
-from bench.contract.clock import SystemClock
+from bench.contract.answers import ROUTES
+from bench.contract.client import Clock
 from bench.contract.dependencies import upstream_mode
-from bench.contract.routes import ROUTES
 from bench.core.errors import UserError
 
 
@@ -159,7 +159,7 @@ def test_upstream_is_restored_whatever_happens() -> None:
     assert upstream.modes == ["hang", "ok"]
 
 
-class HangingClock(SystemClock):
+class HangingClock(Clock):
     """Real waits, but one of more than a second does not end before the test does."""
 
     def __init__(self) -> None:

@@ -12,11 +12,9 @@ from fake import FakeService
 from fake_dependencies import FakeDatabase, FakeUpstream
 from simulated_clock import SimulatedClient, SimulatedClock
 
-from bench.contract.answers import check_headers, expected
+from bench.contract.answers import ROUTES, Mismatch, check_headers, expected
+from bench.contract.checks import Target
 from bench.contract.client import Client, NoAnswer, Request, TimedOut
-from bench.contract.expect import Mismatch
-from bench.contract.routes import ROUTES
-from bench.contract.target import Target
 from bench.contract.verify import MOST_TIMEOUTS, Result, verify
 
 TIMEOUT = 30

@@ -8,11 +8,9 @@ from fake import FakeService
 from fake_dependencies import FORTUNES_TEMPLATE
 from simulated_clock import SimulatedClient
 
-from bench.contract.checks import CHECKS
-from bench.contract.outcomes import Outcome
-from bench.contract.routes import ROUTES
-from bench.contract.target import Target
-from bench.contract.verify import Result, verify
+from bench.contract.answers import ROUTES
+from bench.contract.checks import CHECKS, Target
+from bench.contract.verify import Outcome, Result, verify
 
 ANSWER = "Status, content type and body"
 HEADERS = "Content-Type, Date, Server and a body length"

@@ -9,9 +9,9 @@ import pytest
 from places import ROOT
 
 from bench.cli.verify import summary_verb
-from bench.contract.listeners import Skipped, compare
-from bench.contract.outcomes import Outcome
+from bench.contract.results import Skipped, compare
 from bench.contract.sockets import OPTIONS
+from bench.contract.verify import Outcome
 from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
 from bench.matrix.load import load_matrix

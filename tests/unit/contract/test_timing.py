@@ -9,12 +9,10 @@ import pytest
 from fake import FakeService
 from simulated_clock import SimulatedClient, SimulatedClock
 
-from bench.contract.checks import Check, delay, every_route, upstream
-from bench.contract.checks.base import final_count
-from bench.contract.client import Client, Request, TimedOut
-from bench.contract.clock import SystemClock
-from bench.contract.expect import Mismatch, TooLate
-from bench.contract.target import Target
+from bench.contract import checks
+from bench.contract.answers import Mismatch, TooLate
+from bench.contract.checks import Check, Target, final_count
+from bench.contract.client import Client, Clock, Request, TimedOut
 
 
 def run(check: Check, takes: Callable[[float], float]) -> None:
@@ -28,10 +26,10 @@ def run(check: Check, takes: Callable[[float], float]) -> None:
 
 # check, milliseconds requested, the least and the most that are right
 BOUNDS = [
-    (delay.waits, 200, 200, 350),
-    (delay.concurrent_waits, 500, 500, 900),
-    (upstream.waited_for, 150, 150, 350),
-    (upstream.hangs, 2050, 0, 3550),
+    (checks.waits, 200, 200, 350),
+    (checks.concurrent_waits, 500, 500, 900),
+    (checks.waited_for, 150, 150, 350),
+    (checks.hangs, 2050, 0, 3550),
 ]
 
 
@@ -53,9 +51,9 @@ def test_bounds_are_exact(check: Check, asked: int, least: int, most: int) -> No
 
 
 def test_the_default_of_upstream_is_waited_for_exactly() -> None:
-    run(upstream.waited_for, lambda ms: ms)
+    run(checks.waited_for, lambda ms: ms)
     with pytest.raises(Mismatch, match=r"at least 0\.1 s, got 0\.099 s"):
-        run(upstream.waited_for, lambda ms: 99 if ms == 100 else ms)
+        run(checks.waited_for, lambda ms: 99 if ms == 100 else ms)
 
 
 def in_turn(*tries: float) -> Callable[[float], float]:
@@ -64,14 +62,14 @@ def in_turn(*tries: float) -> Callable[[float], float]:
 
 
 def test_one_of_five_tries_in_time_is_enough() -> None:
-    run(delay.waits, in_turn(900, 900, 900, 900, 300))
+    run(checks.waits, in_turn(900, 900, 900, 900, 300))
     with pytest.raises(TooLate, match=r"got 0\.700 s in the last of 5 tries"):
-        run(delay.waits, in_turn(900, 900, 900, 900, 700, 300))
+        run(checks.waits, in_turn(900, 900, 900, 900, 700, 300))
 
 
 def test_one_early_try_is_too_many() -> None:
     with pytest.raises(Mismatch, match=r"at least 0\.2 s, got 0\.1990 s"):
-        run(delay.waits, in_turn(900, 900, 199))
+        run(checks.waits, in_turn(900, 900, 199))
 
 
 @pytest.mark.parametrize(("late_by", "counted"), [(0, 8), (0.98, 8), (1.2, 0)])
@@ -108,7 +106,7 @@ def test_a_real_delay_changes_no_simulated_time() -> None:
     with FakeService() as service:
         service.app.takes = lambda ms: time.sleep(1) or ms
         client = SimulatedClient(service.url, 30, service.clock)
-        delay.waits.function(Target(client), "delay")
+        checks.waits.function(Target(client), "delay")
         assert service.clock.monotonic_ns() == 200_000_000
 
 
@@ -119,21 +117,21 @@ def test_a_date_is_not_wrong_because_the_clock_was_set(hours: int) -> None:
         target.ask_first("json")
         told = service.clock.now
         service.clock.now = lambda: told() + timedelta(hours=hours)  # type: ignore[method-assign]
-        every_route.date_advances.function(target, "json")
+        checks.date_advances.function(target, "json")
         service.app.lie = "Date stands still"
         with pytest.raises(Mismatch):
-            every_route.date_advances.function(target, "json")
+            checks.date_advances.function(target, "json")
 
 
 def test_the_real_clock_waits_at_least_as_long_as_told() -> None:
-    clock = SystemClock()
+    clock = Clock()
     begin = clock.monotonic_ns()
     clock.sleep(0.01)
     assert clock.monotonic_ns() - begin >= 10_000_000
 
 
 def test_the_real_clock_ends_what_hangs() -> None:
-    class Hanging(SystemClock):
+    class Hanging(Clock):
         ended = threading.Event()
 
         def sleep(self, seconds: float) -> None:
@@ -148,7 +146,7 @@ def test_the_real_clock_ends_what_hangs() -> None:
 def test_a_cancelled_timer_does_not_fire() -> None:
     fired: list[str] = []
     last = threading.Event()
-    clock = SystemClock()
+    clock = Clock()
     clock.call_later(0.01, lambda: fired.append("cancelled"))()
     clock.call_later(0.05, last.set)
     assert last.wait(60)
