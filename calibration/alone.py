@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles, variance
 
 from bench.analysis.tables.observations import BUSY
-from bench.analysis.tables.turn_bias import turn_bias
+from bench.analysis.tables.planned import turn_bias
 from bench.core.errors import UserError
 from bench.core.files import mapping
 from bench.core.formats import listed

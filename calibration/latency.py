@@ -14,11 +14,11 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.cell import confirmed
 from bench.core.formats import milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
-from bench.words.knee import doubts
+from bench.words.cells import doubts
 
 LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""

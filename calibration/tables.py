@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.runs.facts import read_facts
+from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER

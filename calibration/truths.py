@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.analysis.runs.facts import read_facts
+from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import number

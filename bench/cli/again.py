@@ -18,7 +18,7 @@ from bench.matrix.settings import SETTINGS
 from bench.plan.again import chooses_the_same, repeated
 from bench.run.folder import find_run
 from bench.run.reader import read_service
-from bench.words.runs.since_then import Layers, Now, Then, since_then
+from bench.words.runs import Layers, Now, Then, since_then
 
 MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}

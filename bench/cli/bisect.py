@@ -13,7 +13,7 @@ from bench.render.pr_comment import Comparison, rows_of
 from bench.run.folder import find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import service_names
-from bench.words.runs.bisection import commit_words, contrast_words, whole_difference
+from bench.words.runs import commit_words, contrast_words, whole_difference
 
 
 def bisect_verb(argv: Sequence[str]) -> int:

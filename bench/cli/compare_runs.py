@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.analysis.runs.comparison import compare_runs
-from bench.analysis.runs.compatibility import compatibility_of
+from bench.analysis.runs.compatibility import compatibility_of, read_facts
 from bench.analysis.runs.differences import lines
-from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.run.folder import RESULTS, find_run
-from bench.words.runs.compatibility import compatibility_lines
+from bench.words.runs import compatibility_lines
 
 
 def compatibility_verb(argv: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bench.core.errors import UserError
 from bench.run.reader import read_run
-from bench.words.runs.side_by_side import speed_up_words
+from bench.words.setup import speed_up_words
 
 
 def lanes_speed_up_verb(argv: Sequence[str]) -> int:

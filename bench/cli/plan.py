@@ -45,7 +45,7 @@ from bench.plan.touched import refs_facts
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.words.runs.expectations import Wanted, expectations
+from bench.words.advice import Wanted, expectations
 
 UNKNOWN = HostState()
 # Estimates for the time before the first measurement, in seconds for each service.

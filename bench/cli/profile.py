@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.profiles.one_service import cpu_shares, package_shares
+from bench.analysis.profiles.stacks import cpu_shares, package_shares
 from bench.core.errors import UserError, unknown
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix

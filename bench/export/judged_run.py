@@ -13,7 +13,7 @@ from bench.core.files import write_file
 from bench.records.record import Record, dump
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
-from bench.words.tables.told import ToldRanking, tell
+from bench.words.told import ToldRanking, tell
 
 
 def judge_run(

@@ -11,8 +11,7 @@ from typing import Any
 from jinja2 import Environment
 
 from bench.analysis.runs.comparison import ComparedRun, RunComparison
-from bench.analysis.runs.differences import DIFFERS, CellDifference, CellFigure, Drift, count_words
-from bench.analysis.runs.samples import GOODPUT, PER_CORE
+from bench.analysis.runs.differences import DIFFERS, GOODPUT, PER_CORE, CellDifference, CellFigure, Drift, count_words
 from bench.analysis.runs.trends import CHANGED, Trend
 from bench.core.formats import NOTHING, number, percent, plural
 from bench.core.templates import environment
@@ -21,7 +20,7 @@ from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.change_points import LEAST_RUNS
 from bench.stats.estimates import percent_of
 from bench.stats.table_verdicts import MARGIN
-from bench.words.runs.compatibility import difference_words
+from bench.words.runs import difference_words
 
 NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
 UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}

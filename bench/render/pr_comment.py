@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.differences import INVALID
-from bench.analysis.runs.pairs import pairs_of
+from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
@@ -23,8 +23,8 @@ from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, Comment, Policy, c
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
-from bench.words.tables.refs import against
-from bench.words.tables.remarks import note_of
+from bench.words.answers import against
+from bench.words.remarks import note_of
 
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""

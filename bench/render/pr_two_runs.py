@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.analysis.cells.cell import Cell, Context, cells_of
-from bench.analysis.runs.compatibility import Compatibility, compatibility_of
+from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.runs.differences import INVALID
-from bench.analysis.runs.facts import read_facts
 from bench.core.errors import UserError
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, WHY_NO_VERDICT, Comment, Policy, code, more_words, text_of
 from bench.stats.table_verdicts import SLOWER
 from bench.words.cells import rate_words, state_words
-from bench.words.runs.compatibility import difference_words
+from bench.words.runs import difference_words
 
 
 def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:

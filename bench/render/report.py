@@ -13,10 +13,10 @@ from jinja2 import Template
 
 from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import Key, Latencies
-from bench.analysis.coordinates import places_of
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import explanations
-from bench.analysis.reference_results import reference_results
+from bench.analysis.published import reference_results
+from bench.analysis.services import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
@@ -43,15 +43,18 @@ from bench.render.tables.why import NOTE as WHY_NOTE
 from bench.render.tables.why import not_sampled, reasons
 from bench.render.tables.wrk_latency import wrk_latency
 from bench.run.reader import Run, ServiceFacts
-from bench.words.conclusions import by_question, conclusions
-from bench.words.runs.advice import advice
-from bench.words.runs.already_running import already_running
-from bench.words.runs.machines import loadgen_words, machines_words, network_cost
-from bench.words.runs.own_app import own_app_answers
-from bench.words.runs.package_facts import package_facts
-from bench.words.runs.side_by_side import side_by_side
-from bench.words.tables.refs import against
-from bench.words.tables.told import ToldRanking
+from bench.words.advice import advice
+from bench.words.answers import against
+from bench.words.setup import (
+    already_running,
+    loadgen_words,
+    machines_words,
+    network_cost,
+    own_app_answers,
+    package_facts,
+    side_by_side,
+)
+from bench.words.told import ToldRanking, by_question, conclusions
 
 KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
     {

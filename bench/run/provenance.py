@@ -83,8 +83,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "judge": (
         *(f"bench/{name}" for name in ("parse", "records", "stats", "tools", "validity")),
         "bench/analysis/causes.py",
-        *(f"bench/analysis/cells/{name}.py" for name in ("cell", "knee", "latency")),
-        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "metric", "observations", "planned")),
+        *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
+        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "planned", "ranking")),
     ),
 }
 """What affects a figure: how raw output is produced, and how it is judged. Code that only shows figures is left out."""

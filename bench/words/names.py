@@ -1,14 +1,99 @@
-"""Short names of services: what they differ in."""
+"""Names of scenarios, services and settings for a reader who has not seen the matrix, and what services differ in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
-from bench.analysis.coordinates import Coordinates, Places, differing
+from bench.analysis.services import Coordinates, Places, differing
+from bench.analysis.tables.planned import WaitsFor, wait_of
+from bench.core.formats import joined, listed
 from bench.matrix.knobs import REF
 from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
-from bench.words.settings import setting_words
+
+BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
+"""Apps without a framework, by the name that the matrix has for them."""
+_FRAMEWORKS = BARE | {
+    "flask": "Flask",
+    "bottle": "Bottle",
+    "falcon": "Falcon",
+    "falcon-asgi": "Falcon (ASGI)",
+    "pyramid": "Pyramid",
+    "django": "Django",
+    "django-asgi": "Django (ASGI)",
+    "cherrypy": "CherryPy",
+    "starlette": "Starlette",
+    "fastapi": "FastAPI",
+    "litestar": "Litestar",
+    "quart": "Quart",
+    "blacksheep": "BlackSheep",
+    "sanic": "Sanic",
+    "robyn": "Robyn",
+    "tornado": "Tornado",
+}
+
+
+def framework_words(name: str) -> str:
+    """A framework as prose spells it; an app without one is a bare app."""
+    return _FRAMEWORKS.get(name, name)
+
+
+def wait_words(scenario: str) -> str:
+    """What every answer has to wait for: `20 ms`, `an upstream`, `the database`; empty if nothing."""
+    wait = wait_of(scenario)
+    if wait is None:
+        return ""
+    if wait.on is WaitsFor.TIMER:
+        return f"{wait.ms} ms"
+    if wait.on is WaitsFor.UPSTREAM:
+        return f"an upstream that takes {wait.ms} ms" if int(wait.ms) else "an upstream"
+    return "the database"
+
+
+def explained(scenario: str) -> str:
+    """`delay-20 (every answer waits for 20 ms)`; the name alone where nothing is waited for."""
+    waits = wait_words(scenario)
+    return f"{scenario} (every answer waits for {waits})" if waits else scenario
+
+
+_COUNTED = {"WORKERS": "worker", "THREADS": "thread", "DB_POOL_TOTAL": "database connection"}
+_WORDS = {
+    "CPU_QUOTA": "a quota of {} CPU",
+    "MEMORY": "{} of memory",
+    "BACKLOG": "a backlog of {}",
+    "KEEPALIVE": "{} s of keep-alive",
+}
+_ASKED = {"CPU_QUOTA": "Which CPU quota", "MEMORY": "How much memory", "KEEPALIVE": "How long a keep-alive"}
+
+
+def setting_words(settings: Mapping[str, str]) -> str:
+    """`4 workers and 2 threads`; settings of which no more is known are `NAME=VALUE`."""
+    return joined([_one(name, value) for name, value in settings.items()])
+
+
+def _one(name: str, value: str) -> str:
+    if name in _COUNTED:
+        return f"{value} {_COUNTED[name]}{'' if value == '1' else 's'}"
+    if name in _WORDS:
+        plural = "s" if name == "CPU_QUOTA" and value != "1" else ""
+        return f"{_WORDS[name].format(value)}{plural}"
+    return f"{name}={value}"
+
+
+def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
+    """`How many threads for gunicorn-gthread-flask with 2 workers`, of services that differ in settings alone."""
+    names = list(dict.fromkeys(name for settings in given for name in settings))
+    varied = [name for name in names if len({settings.get(name) for settings in given}) > 1]
+    same = {name: value for name, value in given[0].items() if name not in varied}
+    if len(varied) != 1:
+        asked = f"Which {joined(varied)}"
+    elif varied[0] in _COUNTED:
+        asked = f"How many {_COUNTED[varied[0]]}s"
+    else:
+        asked = _ASKED.get(varied[0], f"Which {varied[0]}")
+    return f"{asked} for {stack}" + (f" with {setting_words(same)}" if same else "")
 
 
 def labels_of(services: Sequence[str], places: Places) -> dict[str, str]:
@@ -39,3 +124,75 @@ def coordinate_words(place: Coordinates, name: str) -> str:
     if name == "package":
         return place.package.replace("==", " ") if place.package else "the locked version"
     return str(getattr(place, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the coordinate in which its services differ."""
+
+    words: str
+    by: str
+
+    def label(self, name: str, place: Coordinates) -> str:
+        """A service's name within the question."""
+        if self.by == "server":
+            return place.server
+        if self.by == "python":
+            return f"Python {place.python}"
+        if self.by == "settings" and place.settings:
+            return f"{place.server} with {setting_words(settings_of(place.settings))}"
+        return str(getattr(place, self.by, None) or name)
+
+
+def question(a: str, b: str, places: Places) -> Question:
+    """What two services differ in."""
+    one, other = places.get(a), places.get(b)
+    if one is None or other is None:
+        return Question("Which service?", "name")
+    differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
+    context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
+    version = f" with {one.package}" if one.package else ""
+    given = settings_of(one.settings)
+    if differs == {"settings"}:
+        asked = setting_question(one.stack, [given, settings_of(other.settings)])
+        return Question(f"{asked}?{context}", "settings")
+    words = {
+        ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
+        ("framework",): f"Which framework on {one.server}?{context}",
+        ("framework", "server"): f"Which server and framework?{context}",
+        ("python",): f"Which Python for {one.stack}{version}? ({one.base})",
+        ("base",): f"Which base image for {one.stack}{version}? (Python {one.python})",
+        ("package",): f"Which package version for {one.stack}?{context}",
+    }
+    key = tuple(sorted(differs))
+    if key not in words:
+        return Question("Which service?", "name")
+    with_settings = f" with {setting_words(given)}?" if given else "?"
+    return Question(words[key].replace("?", with_settings, 1), "stack" if len(key) > 1 else key[0])
+
+
+def table_question(services: Sequence[str], places: Places) -> str:
+    """What the ranking answers."""
+    topics = {question(a, b, places) for a, b in combinations(services, 2)}
+    if len(topics) == 1 and (topic := topics.pop()).by != "name":
+        return topic.words
+    known = [places[name] for name in services if name in places and places[name].python != UNKNOWN]
+    differs = differing(services, places)
+    if not known or not differs:
+        return "Which service?"
+    if differs == {"settings"}:
+        asked = setting_question(known[0].stack, [settings_of(place.settings) for place in known])
+        return f"{asked}? (Python {known[0].python}, {known[0].base})"
+    words = {"server": "server", "framework": "framework", "python": "Python", "base": "base image"}
+    words["settings"] = "setting"
+    listed_words = [words.get(name, "package version") for name in Coordinates.__slots__ if name in differs]
+    same = [*([f"Python {known[0].python}"] * ("python" not in differs)), *([known[0].base] * ("base" not in differs))]
+    return f"Which {listed(listed_words)}?" + (f" ({', '.join(same)})" if same else "")
+
+
+def _which(a: str, b: str) -> str:
+    """Servers of one family differ in their worker model or another option."""
+    family = a.partition("-")[0]
+    if family != b.partition("-")[0]:
+        return "Which server"
+    return f"Which {family} worker model" if family == "gunicorn" else f"Which variant of {family}"

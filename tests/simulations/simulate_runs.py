@@ -13,8 +13,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from bench.analysis.runs.differences import run_differences
-from bench.analysis.runs.samples import GOODPUT, Key, Sample, Samples
+from bench.analysis.runs.differences import GOODPUT, Key, Sample, Samples, run_differences
 from bench.analysis.runs.trends import CHANGED, Trend, trends_of
 from bench.stats.change_points import LEAST_RUNS
 

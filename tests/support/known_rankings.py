@@ -9,10 +9,9 @@ from typing import Any
 
 from turns_runs import ranking_of
 
-from bench.analysis.coordinates import Coordinates
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.words.tables.answers import sentences
+from bench.analysis.services import Coordinates
+from bench.analysis.tables.ranking import Contrast, Metric, Ranking
+from bench.words.answers import sentences
 
 SURE = 0.01
 """Half-width of the intervals, as a logarithm."""

@@ -18,14 +18,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Contrast, Figure, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
 from bench.export.judged_run import judge_run
 from bench.records.record import Record
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import report_content
-from bench.words.tables.told import ToldRanking
+from bench.words.told import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
 JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}

@@ -14,7 +14,7 @@ from bench.analysis.tables.ranking import Ranking
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import markdown, report_content
 from bench.run.reader import read_run, read_service
-from bench.words.tables.told import ToldRanking, tell
+from bench.words.told import ToldRanking, tell
 
 TURN_S = 4.0
 LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"

@@ -1,19 +1,20 @@
-"""The records of one cell over the rounds, and the difference between two cells."""
+"""The records of one cell over the rounds: its figures, its difference from another cell, its knee, its limits."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_KNEES, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.cells.latency import Key, Latencies
-from bench.analysis.reference_results import ReferenceComparison
+from bench.analysis.published import ReferenceComparison
 from bench.core.groups import grouped
 from bench.matrix.service import stack_name
 from bench.records.record import MEASURED, Record
+from bench.validity.bound_cells import BOUND_AFTER, cell_key, is_bound
 
 FigureOf = Callable[[Record], float | None]
 """Reads one figure of a record."""
@@ -147,3 +148,50 @@ def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> fl
         return None
     found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
     return None if found is None else found[0].ratio(found[1], metric)
+
+
+def confirmed(records: Sequence[Record]) -> tuple[Record | None, int, int]:
+    """(the record that found the knee, number of later rounds in which it held, number of later rounds) of one cell."""
+    found, later = knee_of(records)
+    return found, sum(found is not None and has_held(record, found) for record in later), len(later)
+
+
+def knee_of(records: Sequence[Record]) -> tuple[Record | None, Sequence[Record]]:
+    """(the record that found the knee, the records of later rounds)."""
+    found = next((record for record in records if record.knee_rate is not None), None)
+    return found, [record for record in records if found is not None and record.round > found.round]
+
+
+def has_held(record: Record, found: Record) -> bool:
+    """Whether a later round confirms the knee that was found."""
+    return record.knee_rate == found.knee_rate and not causes_beside(record, HARMLESS_TO_KNEES)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A tool that was the limit of closed loops of these services in every round.
+
+    `ended`: some of them were not measured on for that. `others`: the tools that could load all of them; empty if one
+    of them was loaded by none.
+    """
+
+    tool: str
+    services: tuple[str, ...]
+    ended: bool
+    others: tuple[str, ...]
+
+
+def bound_tools(records: Iterable[Record]) -> Iterator[BoundTool]:
+    """Each such tool of a run, in the order of its records."""
+    every = [record for record in records if record.outcome == MEASURED and record.rate is None]
+    cells = grouped((record for record in every if record.mode == "solo"), cell_key).values()
+    bound = grouped((cell for cell in cells if all(map(is_bound, cell))), lambda cell: cell[0].tool)
+    loaded = {(r.service, r.scenario): r.tool for r in every if r.mode in ("solo", "turns") and r.valid}
+    for tool, found in bound.items():
+        others = {loaded.get((measured[0].service, measured[0].scenario), "") for measured in found}
+        yield BoundTool(
+            tool,
+            tuple(dict.fromkeys(measured[0].service for measured in found)),
+            any(len(measured) == BOUND_AFTER for measured in found),
+            () if "" in others else tuple(sorted(others)),
+        )

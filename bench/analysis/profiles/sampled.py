@@ -15,9 +15,8 @@ from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
 from bench.analysis.profiles.stacks import Stack, parse_parts, self_counts
-from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import causes_against, is_thin
-from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import mapping, read_bytes
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import parse_list

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.runs.compatibility import Compatibility, compatibility_of
-from bench.analysis.runs.differences import CellDifference, Drift, drifts_of, run_differences
-from bench.analysis.runs.facts import RunFacts, read_facts
-from bench.analysis.runs.samples import Samples, samples_of
+from bench.analysis.runs.compatibility import Compatibility, RunFacts, compatibility_of, read_facts
+from bench.analysis.runs.differences import CellDifference, Drift, Samples, drifts_of, run_differences, samples_of
 from bench.analysis.runs.trends import Trend, trends_of
 from bench.core.errors import UserError
 from bench.records.record import MEASURED

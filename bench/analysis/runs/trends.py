@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
-from bench.analysis.runs.differences import CellFigure, figure_of
-from bench.analysis.runs.samples import Key, Line, Sample, Samples
+from bench.analysis.runs.differences import CellFigure, Key, Line, Sample, Samples, figure_of
 from bench.stats.change_points import LEAST_RUNS, ChangePoints, search, within
 from bench.stats.estimates import ERRORS, percent_of
 from bench.stats.table_verdicts import MARGIN

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import (
     TableRecords,
     by_table,
@@ -24,7 +23,7 @@ from bench.analysis.tables.observations import (
     observations,
 )
 from bench.analysis.tables.planned import tables_of
-from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, RankedRow, Ranking
+from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, Metric, RankedRow, Ranking
 from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
 from bench.records.record import MEASURED, Record

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bench.analysis.coordinates import Places
+from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Ranking
 from bench.stats.table_verdicts import TURNED
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
-from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.planned import PlannedTable
-from bench.analysis.tables.ranking import Figure
+from bench.analysis.tables.ranking import Figure, Metric
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.table_fit import Observation

@@ -1,4 +1,4 @@
-"""What is worth knowing of a service of a table in turns beside its figures: findings, which `bench.words` words."""
+"""What is worth knowing of a service of a table in turns beside its figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.observations import (
     BUSY,
     TableRecords,
@@ -16,11 +15,22 @@ from bench.analysis.tables.observations import (
     limited_services,
     value_of,
 )
-from bench.analysis.tables.ranking import ByLoadgen, Figure, Idles, LeftOut, NoFigure, Remark, Throttled, Unranked
-from bench.analysis.tables.worker_spread import spread_of
+from bench.analysis.tables.ranking import (
+    ByLoadgen,
+    Figure,
+    Idles,
+    LeftOut,
+    Metric,
+    NoFigure,
+    Remark,
+    Spread,
+    Throttled,
+    Unranked,
+)
+from bench.core.files import mapping
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import settings_of
-from bench.records.record import Record
+from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import RankedService
 from bench.validity.run_rules import BOUND
 
@@ -83,3 +93,31 @@ def _idles(records: Sequence[Record]) -> Iterator[Idles]:
     if busy < BUSY:
         each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
         yield Idles(busy, fmean(each) if each else None)
+
+
+LEAST_S = 0.1
+"""Ten clock ticks: of less CPU time, shares would mean nothing."""
+
+
+def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
+    """How many worker processes the service of a record was started with."""
+    text = settings_of(record.settings).get("WORKERS") or str(mapping(knobs).get("WORKERS") or "1")
+    return int(text) if text.isascii() and text.isdigit() else 1
+
+
+def spread_of(records: Iterable[Record], knobs: Mapping[str, Any]) -> Spread | None:
+    """The spread in the records of one service; None if it has one worker, or too little CPU time was counted.
+
+    A service has other processes too (a parent, an init): its workers are as many as were asked for, those that used
+    most CPU time. A worker that did nothing counts with nothing.
+    """
+    found: list[list[float]] = []
+    for record in records:
+        workers = workers_of(record, knobs)
+        used = [*(record.process_cpu_s or ())][:workers]
+        if record.outcome == MEASURED and workers > 1 and sum(used) >= LEAST_S:
+            used += [0.0] * (workers - len(used))
+            found.append([one / sum(used) for one in used])
+    if not found or len({len(shares) for shares in found}) > 1:
+        return None
+    return Spread(tuple(fmean(shares) for shares in zip(*found, strict=True)))

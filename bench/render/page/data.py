@@ -13,8 +13,7 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
-from bench.analysis.cells.cell import Cell, natural
-from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.cell import Cell, confirmed, natural
 from bench.analysis.cells.latency import Key, Latencies, key_of
 from bench.analysis.tables.ranking import RankedRow
 from bench.core.files import as_object, items, mapping, read_bytes
@@ -28,7 +27,7 @@ from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
-from bench.words.tables.told import ToldRanking
+from bench.words.told import ToldRanking
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""

@@ -26,7 +26,7 @@ from bench.render.page.rankings import rankings_of
 from bench.render.page.text import rounded, short
 from bench.render.page.windows import WindowDetails
 from bench.run.reader import Run, ServiceFacts
-from bench.words.tables.told import ToldRanking
+from bench.words.told import ToldRanking
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")

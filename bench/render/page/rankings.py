@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import RankedRow
+from bench.analysis.tables.ranking import Metric, RankedRow
 from bench.core.formats import NOTHING, number
 from bench.render.table import Table
-from bench.words.tables.picture import (
+from bench.words.picture import (
     against_words,
     caption_words,
     certainty_words,
@@ -27,7 +26,7 @@ from bench.words.tables.picture import (
     seen_words,
     span_words,
 )
-from bench.words.tables.told import ToldRanking
+from bench.words.told import ToldRanking
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again of an only table; the others open below them."""

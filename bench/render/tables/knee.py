@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.cells.cell import Cell, Context, cells_of
-from bench.analysis.cells.knee import confirmed
+from bench.analysis.cells.cell import Cell, Context, cells_of, confirmed
 from bench.analysis.cells.latency import key_of
 from bench.core.formats import NOTHING, milliseconds, number, share
 from bench.core.groups import grouped
@@ -14,7 +13,7 @@ from bench.plan.levels import SEARCHED
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
 from bench.render.table import Table
-from bench.words.knee import doubts
+from bench.words.cells import doubts
 
 NOTE = (
     "The knee is the highest rate at which p99 stays within the limit, with at most 0.1 % errors and at least 99 % of"

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from bench.analysis.coordinates import Places
 from bench.analysis.runs.differences import CellFigure
 from bench.analysis.runs.trends import CHANGED, Trend, TrendChange
-from bench.analysis.tables.gaps import Gaps
+from bench.analysis.services import Places
 from bench.analysis.tables.ladder import Ladder, ladders, verdict_of
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.analysis.tables.ranking import Gaps, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, percent, percent_range
 from bench.render.table import Table
 from bench.render.tables.ranking import figure_words
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.table_verdicts import FASTER, SLOWER
-from bench.words.scenarios import explained
-from bench.words.tables.told import ToldRanking
+from bench.words.names import explained
+from bench.words.told import ToldRanking
 
 REMARKS = "remarks"
 NOTE = "A step is the release as a speed against the one above it in the table, with its simultaneous interval."

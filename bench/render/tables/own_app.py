@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.runs.own_app import own_app_of, price_of, service_of, workers_of
+from bench.analysis.services import own_app_of, price_of, service_of, worker_count
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.records.record import Record
 from bench.render.table import Table
 from bench.render.tables.costs import MB
 from bench.run.reader import ServiceFacts
-from bench.words.runs.own_app import request_words
+from bench.words.setup import request_words
 
 COLUMNS = ("tier", "server", "worker model", "workers", "Python", "requests/s", "requests/s per core")
 COSTS = ("CPU seconds per million requests", "idle memory", "memory under load", "start-up")
@@ -59,7 +59,7 @@ def _row(
         str(row.tier or NOTHING),
         str(entry.get("server", row.service)),
         str(entry.get("model") or NOTHING),
-        NOTHING if entry.get("url") else workers_of(facts),
+        NOTHING if entry.get("url") else worker_count(facts),
         str(entry.get("python") or NOTHING),
         NOTHING if row.goodput is None else number(row.goodput.mean),
         NOTHING if not cpu else number(1e6 / cpu),

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bench.analysis.cells.cell import Context
-from bench.analysis.tables.remarks import throttled
-from bench.analysis.tables.worker_spread import spread_of
+from bench.analysis.tables.remarks import spread_of, throttled
 from bench.core.formats import NOTHING
 from bench.core.groups import grouped
 from bench.records.record import Record
 from bench.render.table import Table
-from bench.words.tables.remarks import spread_words, throttled_words
+from bench.words.remarks import spread_words, throttled_words
 
 NOTES = (
     "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.analysis.reference_results import ReferenceComparison
-from bench.analysis.tables.published_ratios import Beside, published_beside
+from bench.analysis.published import Beside, ReferenceComparison, published_beside
 from bench.core.formats import NOTHING
 from bench.render.table import Table
-from bench.words.tables.published import SIGNS
-from bench.words.tables.told import ToldRanking
+from bench.words.remarks import SIGNS
+from bench.words.told import ToldRanking
 
 COLUMNS = ("load", "service", "published", "here, requests/s", "here, by the table's metric", "sign")
 

@@ -9,9 +9,9 @@ from bench.core.formats import NOTHING, number, percent, percent_range, plural, 
 from bench.render.table import Table
 from bench.render.tables.costs import MB
 from bench.stats.table_verdicts import NOT_ENOUGH
-from bench.words.scenarios import explained
-from bench.words.tables.picture import estimate_words, seen_words
-from bench.words.tables.told import ToldRanking, systematic_words
+from bench.words.names import explained
+from bench.words.picture import estimate_words, seen_words
+from bench.words.told import ToldRanking, systematic_words
 
 NOTE = (
     "The services of a table get the CPU in turns: each is alone while it is loaded,"

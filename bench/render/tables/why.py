@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Ranking
-from bench.analysis.waits import wait_of
+from bench.analysis.tables.planned import wait_of
+from bench.analysis.tables.ranking import Metric, Ranking
 from bench.core.formats import number
 from bench.render.table import Table
-from bench.words.tables.told import ToldRanking
+from bench.words.told import ToldRanking
 
 NOTE = (
     "CPU time by function (self time), of the service's own container: its share of py-spy's samples of running"

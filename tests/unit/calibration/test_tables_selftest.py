@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from turns_runs import facts_of, measured, service_of, table
 
-from bench.analysis.runs.facts import RunFacts
+from bench.analysis.runs.compatibility import RunFacts
 from bench.core.errors import UserError
 from bench.run.folder import find_run
 from calibration.command import judge_verb

@@ -14,14 +14,14 @@ from make_run import entry
 from places import ROOT
 from turns_runs import facts_of, record, table
 
-from bench.analysis.runs.facts import RunFacts
+from bench.analysis.runs.compatibility import RunFacts
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
 from bench.records.record import Cause, Record
-from bench.words.tables.remarks import note_of
+from bench.words.remarks import note_of
 from calibration.command import judge_verb
 from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
 

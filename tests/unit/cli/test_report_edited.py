@@ -16,13 +16,12 @@ from edited_run import write_run_of_each_kind
 from fuzz import as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
 
-from bench.analysis.runs.compatibility import compatibility_of
-from bench.analysis.runs.facts import read_facts
+from bench.analysis.runs.compatibility import compatibility_of, read_facts
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.records.record import Record, load
 from bench.run.reader import read_raw, read_run
-from bench.words.runs.compatibility import compatibility_lines
+from bench.words.runs import compatibility_lines
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from make_run import output_of, write_measurement, write_run
 from bench.export.judged_run import judge_run
 from bench.render.report import markdown, report_content
 from bench.validity.bound_cells import BOUND_AFTER
-from bench.words.runs.advice import advice
+from bench.words.advice import advice
 
 Capture = pytest.CaptureFixture[str]
 ROUNDS = 4

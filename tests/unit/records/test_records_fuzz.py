@@ -17,7 +17,7 @@ from fuzz import as_bytes, damaged_json, fuzz
 from hypothesis import strategies as st
 
 from bench.__main__ import main
-from bench.analysis.runs.facts import read_facts
+from bench.analysis.runs.compatibility import read_facts
 from bench.core.errors import UserError
 from bench.records.file import read_records
 from bench.records.record import SCHEMA, BadRecord, dump, from_line, load

@@ -12,8 +12,7 @@ from compared_runs import build_failed, in_turns
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Contrast, NoFigure, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow, Ranking
 from bench.cli.report import build_verb
 from bench.render.comment_parts import MOST_BYTES, Policy, code, parse_policy
 from bench.render.pr_comment import Comparison, verdict_comment

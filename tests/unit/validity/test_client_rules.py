@@ -10,8 +10,7 @@ import pytest
 from client_runs import one_record, write_clients
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.analysis.runs.compatibility import compatibility_of
-from bench.analysis.runs.facts import RunFacts
+from bench.analysis.runs.compatibility import RunFacts, compatibility_of
 from bench.records.record import Record
 
 SECOND = 10**9

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.analysis.coordinates import Coordinates
+from bench.analysis.services import Coordinates
 from bench.records.record import MEASURED, Record
-from bench.words.conclusions import MOST_QUESTIONS, Conclusion, by_question, conclusions
-from bench.words.questions import question
+from bench.words.names import question
+from bench.words.told import MOST_QUESTIONS, Conclusion, by_question, conclusions
 
 PLACES = {
     "sync": Coordinates("gunicorn-sync", "flask", "3.13", "debian", None),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.profiles.one_service import cpu_shares, package_shares
+from bench.analysis.profiles.stacks import cpu_shares, package_shares
 from bench.cli.profile import profile_compose_verb, profile_verb
 from bench.core.errors import UserError
 

@@ -12,7 +12,7 @@ from bench.analysis.runs.bisection import judge
 from bench.analysis.tables.ranking import Contrast
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-from bench.words.runs.bisection import commit_words, whole_difference
+from bench.words.runs import commit_words, whole_difference
 
 WHOLE = -0.36  # half of it is -0.2, as differences multiply: 0.8 * 0.8 = 0.64
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from simulate_runs import NULL, compared, key, made_up, sample
 
-from bench.analysis.runs.differences import DIFFERS, LEAST_ROUNDS, CellDifference, Shift, run_differences
-from bench.analysis.runs.samples import Samples
+from bench.analysis.runs.differences import DIFFERS, LEAST_ROUNDS, CellDifference, Samples, Shift, run_differences
 from bench.stats.table_verdicts import MARGIN
 
 TEN = log(1.1)

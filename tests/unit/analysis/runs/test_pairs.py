@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.analysis.runs.pairs import pairs_of
+from bench.analysis.services import pairs_of
 
 
 def service(stack: str, package: str | None = None, **place: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from make_run import output_of, write_measurement, write_run
 from bench.__main__ import main
 from bench.analysis.runs.side_by_side import SpeedUp, speed_up
 from bench.run.reader import read_run
-from bench.words.runs.side_by_side import side_by_side
+from bench.words.setup import side_by_side
 
 MINUTE = 60 * 10**9
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from simulate_runs import NULL, any_change, changed, history, key, made_up, sample
 
-from bench.analysis.runs.samples import Samples
+from bench.analysis.runs.differences import Samples
 from bench.analysis.runs.trends import CHANGED, MAYBE_HOST, NO_CHANGE, SMALL, TOO_FEW, trends_of
 from bench.stats.change_points import LEAST_PART, LEAST_RUNS, _noise, search, within
 

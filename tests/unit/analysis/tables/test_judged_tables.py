@@ -15,16 +15,15 @@ from make_run import write_run
 from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
 
 from bench.analysis.tables.judge import judge_tables, settled_tables, uncredited
-from bench.analysis.tables.metric import Metric
 from bench.analysis.tables.planned import PlannedTable, tables_of
-from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, NoFigure, RankedRow, Ranking, Unranked
+from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, Metric, NoFigure, RankedRow, Ranking, Unranked
 from bench.export.judged_run import judge_run, verdict_lines
 from bench.plan.interim_looks import table_looks
 from bench.records.record import Cause, Record
 from bench.stats.estimates import Interval
 from bench.stats.table_fit import TableFit
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Difference, differences
-from bench.words.tables.told import bias_words, credit_words
+from bench.words.told import bias_words, credit_words
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}

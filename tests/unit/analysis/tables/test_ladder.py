@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from known_rankings import place, ranking, sentences_of
 
-from bench.analysis.coordinates import Coordinates
+from bench.analysis.services import Coordinates
 from bench.analysis.tables.ladder import ladders
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Figure, NoFigure, Ranking
+from bench.analysis.tables.ranking import Figure, Metric, NoFigure, Ranking
 from bench.render.tables.ladder import ladder_tables
-from bench.words.tables.told import told_ranking
+from bench.words.told import told_ranking
 
 SPEEDS = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 from known_rankings import place
 from turns_runs import ranking_of, service_of
 
-from bench.analysis.reference_results import reference_results
-from bench.analysis.tables.published_ratios import Sign, along_axes, published_beside
+from bench.analysis.published import Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
 from bench.render.tables.published import published_table
-from bench.words.tables.published import along_sentence, published_sentence
-from bench.words.tables.told import told_ranking
+from bench.words.remarks import along_sentence, published_sentence
+from bench.words.told import told_ranking
 
 GEVENT = "gunicorn-gevent-flask"
 STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, "aiohttp", "bjoern-wsgi")}

@@ -11,9 +11,9 @@ from turns_runs import facts_of, measured, record, report_of, table
 
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import RankedRow
-from bench.analysis.tables.worker_spread import spread_of
+from bench.analysis.tables.remarks import spread_of
 from bench.records.record import Record, from_line, to_line
-from bench.words.tables.remarks import note_of, spread_words
+from bench.words.remarks import note_of, spread_words
 
 TWO = {"WORKERS": "2"}
 QUOTA = "CPU_QUOTA=0.5"

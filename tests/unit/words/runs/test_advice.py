@@ -8,7 +8,7 @@ import pytest
 from turns_runs import measured, ranking_of
 
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.words.runs.advice import advice
+from bench.words.advice import advice
 
 FACTS = {"run": "RUN", "expected": ["Other programs use 34 % of the CPUs: stop them."]}
 SPEEDS = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}

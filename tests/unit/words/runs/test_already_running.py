@@ -19,8 +19,7 @@ from bench.drive.steps import Step
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
-from bench.words.runs.already_running import already_running
-from bench.words.runs.own_app import choice_words, server_words
+from bench.words.setup import already_running, choice_words, server_words
 
 NAME = "target-127.0.0.1-8000"
 RUNNING = {"service": NAME, "server": NAME, "framework": NAME, "python": UNKNOWN, "base": UNKNOWN, "host_network": True}

@@ -11,7 +11,7 @@ from bench.analysis.runs.host_state import HostState, cpu_shares
 from bench.cli.arguments import parse_selection
 from bench.cli.host_state import host_state
 from bench.cli.plan import list_verb, plan_of, wanted_of
-from bench.words.runs.expectations import Wanted, expectations
+from bench.words.advice import Wanted, expectations
 
 WANTED = Wanted(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
 QUIET = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)

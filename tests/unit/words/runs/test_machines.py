@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.words.runs.machines import machines_words
+from bench.words.setup import machines_words
 
 
 def test_where_what_was_and_what_isolation_differs() -> None:

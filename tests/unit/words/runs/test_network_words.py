@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench.run.reader import Run
-from bench.words.runs.machines import FILE, network_cost
+from bench.words.setup import FILE, network_cost
 
 SAID = "2026-11-23, from two to one\nhost: 51,545 requests/s\noverlay: 0.97 of the host's (0.95 to 0.99)\n"
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from turns_runs import ranking_of, service_of
 
-from bench.analysis.runs.own_app import price_of
+from bench.analysis.services import price_of
 from bench.records.record import Cause
 from bench.render.tables.own_app import own_app_tables
 from bench.run.reader import ServiceFacts
-from bench.words.runs.own_app import own_app_answers, request_words
+from bench.words.setup import own_app_answers, request_words
 
 TARGETS = [
     {"scenario": "page", "request": "GET /", "weight": 3},

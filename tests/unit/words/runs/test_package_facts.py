@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.run.reader import ServiceFacts
-from bench.words.runs.package_facts import package_facts
+from bench.words.setup import package_facts
 
 
 def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from bench.matrix.pins import Pins
 from bench.run.reader import ServiceFacts
-from bench.words.runs.since_then import Now, Then, since_then
+from bench.words.runs import Now, Then, since_then
 
 HARNESS = {"version": "v1", "hash": "a", "commit": "a" * 40, "images": {"bench/loadgen:latest": "sha256:1"}}
 HOST = {"cpu": "A CPU", "kernel": "6.1", "memory_bytes": 8 << 30}

@@ -10,18 +10,14 @@ import pytest
 from known_rankings import place, ranking, sentences_of
 from turns_runs import facts_of, measured, service_of, table, told_tables
 
-from bench.analysis.coordinates import Coordinates
-from bench.analysis.tables.gaps import Gap
-from bench.analysis.tables.metric import Metric
+from bench.analysis.services import Coordinates
 from bench.analysis.tables.observations import connections_kept
-from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.analysis.tables.ranking import Contrast, Gap, Metric, Ranking
 from bench.records.record import Record
-from bench.words.conclusions import conclusions
-from bench.words.names import labels_of
-from bench.words.questions import table_question
-from bench.words.scenarios import explained
-from bench.words.tables.order import Order, factor_words, interval_words, is_factor
-from bench.words.tables.refs import ref_sentences
+from bench.words.answers import ref_sentences
+from bench.words.names import explained, labels_of, table_question
+from bench.words.order import Order, factor_words, interval_words, is_factor
+from bench.words.told import conclusions
 
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
 

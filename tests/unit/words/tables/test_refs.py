@@ -7,12 +7,10 @@ from typing import Any
 
 from known_rankings import place, ranking
 
-from bench.analysis.coordinates import Coordinates
-from bench.analysis.runs.pairs import pairs_of
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import NoFigure, Ranking, Unranked
+from bench.analysis.services import Coordinates, pairs_of
+from bench.analysis.tables.ranking import Metric, NoFigure, Ranking, Unranked
+from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.names import labels_of
-from bench.words.tables.refs import against, ref_question, ref_sentences
 
 SYNC = place("gunicorn-sync", settings="REF=sync")
 GEVENT = place("gunicorn-gevent", settings="REF=gevent")

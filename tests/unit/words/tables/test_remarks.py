@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, NoFigure, Remark, Throttled, Unranked
-from bench.analysis.tables.worker_spread import Spread
+from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, NoFigure, Remark, Spread, Throttled, Unranked
 from bench.records.record import Cause
-from bench.words.tables.remarks import remark_words
+from bench.words.remarks import remark_words
 
 
 @pytest.mark.parametrize(

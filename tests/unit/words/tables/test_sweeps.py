@@ -7,13 +7,10 @@ from collections.abc import Mapping
 import pytest
 from known_rankings import place, ranking, sentences_of
 
-from bench.analysis.coordinates import Coordinates
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Ranking
-from bench.words.names import labels_of
-from bench.words.questions import table_question
-from bench.words.settings import setting_words
-from bench.words.tables.quotas import limits_words
+from bench.analysis.services import Coordinates
+from bench.analysis.tables.ranking import Metric, Ranking
+from bench.words.names import labels_of, setting_words, table_question
+from bench.words.remarks import limits_words
 
 REQUESTS = Metric.GOODPUT
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from turns_runs import told_of
 
-from bench.words.tables.undecided import MOST, beside_words
+from bench.words.remarks import MOST_UNDECIDED, beside_words
 
 ALIKE = {"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}
 
@@ -31,6 +31,6 @@ def test_of_many_pairs_the_others_are_one_line() -> None:
     contrasts = tuple(replace(one, smallest_visible=0.02 + 0.001 * place) for place, one in enumerate(found.contrasts))
     many = replace(found, contrasts=contrasts * 4)
     lines = [*beside_words(many, told.name)]
-    assert len(lines) == MOST + 1
+    assert len(lines) == MOST_UNDECIDED + 1
     assert "more pairs have no called difference: 2" in lines[-1] and " to " in lines[-1]
     assert [*beside_words(replace(many, look=None), told.name)] == []

@@ -1,29 +1,29 @@
-"""Everything that is said of a ranking: its question, its sentences, the names and notes of its rows."""
+"""Everything that is said of the rankings of a run, and the conclusions at the top of its report.
+
+If a run has no verdict on a question, its sentence says so: figures of windows measured alone never become a
+conclusion. report.md and the page print the same sentences.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
-from bench.analysis.coordinates import Places, places_of
-from bench.analysis.reference_results import ReferenceComparison, reference_results
-from bench.analysis.runs.pairs import pairs_of
-from bench.analysis.tables.published_ratios import along_axes, published_beside
+from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
+from bench.analysis.services import Places, coordinates_of, pairs_of, places_of
+from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
-from bench.analysis.tables.turn_bias import TurnBias
 from bench.core.files import mapping
 from bench.core.formats import listed, number
+from bench.core.groups import grouped
 from bench.plan.measurement import Pair
-from bench.records.record import Record
-from bench.words.names import labels_of
-from bench.words.questions import table_question
-from bench.words.tables.answers import sentences
-from bench.words.tables.published import along_sentence, published_sentence
-from bench.words.tables.quotas import limits_words
-from bench.words.tables.refs import ref_question, ref_sentences
-from bench.words.tables.remarks import note_of
-from bench.words.tables.undecided import beside_words
+from bench.records.record import MEASURED, Record
+from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.words.answers import ref_question, ref_sentences, sentences
+from bench.words.names import Question, explained, labels_of, question, table_question
+from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
 
 LEAST_CREDIT = 0.01
 """From here on it is said that services may have lost requests to other programs."""
@@ -121,3 +121,74 @@ def bias_words(bias: TurnBias | None) -> str:
     where = "a machine with this CPU" if bias.here else f"another machine, {bias.cpu}"
     share = f"{100 * bias.share:.0f} % (measured on {where})"
     return f"Taking turns can bias ratios of unlike servers by up to {share}; their intervals include it."
+
+
+MOST_QUESTIONS = 6
+"""How many of the questions without a verdict are listed."""
+MOST_LISTED = 8
+"""The most services that are named of each."""
+ALONE = (
+    "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
+    " Without --mode, services are measured in turns and ranked."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """`sentence` answers `question` under the load `where`, which is empty if it is about all loads.
+
+    `decided` is whether it is based on a verdict; `more` has the sentences after the one on the whole table.
+    """
+
+    question: str
+    where: str
+    sentence: str
+    decided: bool
+    more: tuple[str, ...] = ()
+
+
+def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
+    """A conclusion for every table of the run, in the order of the plan; without tables, the questions left open."""
+    if rankings:
+        return tuple(map(_of_table, rankings))
+    every = list(records)
+    places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
+    return tuple(
+        _without_verdicts(
+            places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
+        )
+    )
+
+
+def _of_table(told: ToldRanking) -> Conclusion:
+    scenario, tool, level = told.ranking.table
+    decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
+    where = f"{explained(scenario)} under {tool} {level}"
+    return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
+
+
+def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
+    """The conclusions grouped by question, in the order of the first of each."""
+    groups = grouped(found, lambda conclusion: conclusion.question)
+    return tuple((words, tuple(group)) for words, group in groups.items())
+
+
+def _without_verdicts(places: Places, measured: Iterable[str]) -> Iterable[Conclusion]:
+    """The questions that a run of solo windows raises; none of them has a verdict."""
+    topics: dict[Question, dict[str, None]] = {}
+    services = [name for name in dict.fromkeys(measured) if name in places]
+    for a, b in combinations(services, 2):
+        found = question(a, b, places)
+        topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
+    # Services that differ in more than one thing only make a question if there is no narrower one.
+    narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
+    topics = narrow or topics
+    if not services:
+        return
+    lead = ALONE if len(services) > 1 else "No verdict: only one service was measured."
+    if len(topics) > MOST_QUESTIONS:
+        lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
+    yield Conclusion("", "", lead, False)
+    for found, names in list(topics.items())[:MOST_QUESTIONS]:
+        labels = listed([found.label(name, places[name]) for name in names], MOST_LISTED, MOST_LISTED)
+        yield Conclusion(found.words, "", f"No verdict on {labels}.", False)

@@ -1,4 +1,4 @@
-"""The order of services in words, from the verdicts on every two of them.
+"""The order of a table's services in words, from the verdicts on every two of them; releases and varied settings too.
 
 A difference of half as much again or more is a factor (`1.9 times`), else percent. Services that the verdicts do not
 tell apart are said to be so, with how far they may be apart.
@@ -7,11 +7,14 @@ tell apart are said to be so, with how far they may be apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from itertools import combinations
 
-from bench.analysis.tables.gaps import Gap, Gaps
-from bench.analysis.tables.metric import Metric
+from bench.analysis.tables.ladder import Ladder, verdict_of
+from bench.analysis.tables.ranking import Gap, Gaps, Metric
 from bench.core.formats import listed, plural, size, size_number
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+from bench.words.names import setting_words
 
 FACTOR = 1.5
 """A ratio from this on is told as a factor."""
@@ -147,3 +150,138 @@ def _digits(factor: float, width: float) -> int:
     if factor >= 9.95:
         return 0 if width >= 1 else 1
     return 1 if width >= 0.1 else 2
+
+
+def ladder_sentence(told: Order, ladder: Ladder) -> str:
+    """The steps that are real, and the one from the first to the last, in words without the full stop."""
+    real, alike, open_ = [], [], 0
+    for a, b in ladder.steps:
+        words = _step(told, ladder, a, b)
+        verdict = verdict_of(told.ranking, ladder.services[a], ladder.services[b])
+        if words:
+            real.append(words)
+        elif verdict == NO_DIFFERENCE:
+            alike.append((a, b))
+        else:
+            open_ += 1
+    last = len(ladder.services) - 1
+    parts = real or ["no step from one release to the next is shown to be real"]
+    if alike:
+        steps = "no other step" if real and not open_ else plural(len(alike), "step")
+        shows = "shows" if steps == "no other step" or len(alike) == 1 else "show"
+        what = "a difference" if steps == "no other step" else "no difference"
+        parts.append(f"{steps} {shows} {what}{_step_at_most(told, ladder, alike)}")
+    if open_:
+        parts.append(f"of {plural(open_, 'step')} there is {NOT_ENOUGH}")
+    whole = _step(told, ladder, 0, last) or f"{ladder.versions[last]} and {ladder.versions[0]} cannot be told apart"
+    name = f"{ladder.package} from {ladder.versions[0]} to {ladder.versions[last]}"
+    return f"{name}: {'; '.join([*parts, f'in all, {whole}'])}"
+
+
+def _step(told: Order, ladder: Ladder, a: int, b: int) -> str:
+    """`23.0.0 is slower than 22.0.0: it needs 3 % more CPU per request (2 to 4 %)`; empty where it is not real."""
+    old, new = (ladder.versions[at] for at in (a, b))
+    verdict = verdict_of(told.ranking, ladder.services[a], ladder.services[b])
+    if verdict not in (FASTER, SLOWER):
+        return ""
+    ends = (ladder.services[a], ladder.services[b])
+    gap = told.gap(*(ends if verdict == SLOWER else reversed(ends)))
+    if gap is None:
+        return ""
+    if told.ranking.metric is Metric.CPU:
+        more, subject = f"needs {much_cpu(gap)} {CPU} ({interval_words(gap)})", SLOWER
+    else:
+        requests = much(gap, REQUESTS).removesuffix(" than").removesuffix(" as")
+        more, subject = f"served {requests} ({interval_words(gap)})", FASTER
+    return f"{new} is {verdict} than {old}{': it' if verdict == subject else ', which'} {more}"
+
+
+def _step_at_most(told: Order, ladder: Ladder, steps: Sequence[tuple[int, int]]) -> str:
+    """` (at most 1.1 %)`: the farthest that the intervals of these steps reach."""
+    most = told.farthest((ladder.services[a], ladder.services[b]) for a, b in steps)
+    return "" if most is None else f" (at most {size(most)})"
+
+
+Settings = Mapping[str, str]
+"""Of one service: values by knob."""
+
+
+def in_order(services: Sequence[str], knob: str, settings: Mapping[str, Settings]) -> list[str] | None:
+    """The services from the smallest value of a knob to the largest; None where a value is no number."""
+    try:
+        values = {name: Decimal(settings[name][knob]) for name in services}
+    except InvalidOperation:
+        return None
+    return sorted(services, key=lambda name: values[name])
+
+
+def sweep_sentence(told: Order, services: Sequence[str], knob: str, settings: Mapping[str, Settings], who: str) -> str:
+    """The sentence on one service with rising values of a knob, without its full stop; `who` names the service.
+
+    More stop helping at the smallest value that no larger one is shown to be faster than.
+    """
+    words = {name: f"with {setting_words({knob: settings[name][knob]})}" for name in services}
+    if len(services) == 2:
+        return _pair(told, services, words, who)
+    enough = next(n for n, name in enumerate(services) if not any(_faster(told, x, name) for x in services[n + 1 :]))
+    best, above, below = services[enough], services[enough + 1 :], services[:enough]
+    worse = [name for name in above if _faster(told, best, name)]
+    parts = []
+    if below:
+        parts.append(_gain(told, best, below[0], words, who))
+    if not above:
+        return parts[0] + "; more were not measured" if parts else ""
+    more = [name for name in above if name not in worse]
+    subject = "it" if parts else who
+    if more:
+        parts.append(f"{_more(more, words)} {subject} is not shown to be faster{_at_most(told, best, more)}")
+        subject = "it"
+    for name in worse:
+        gap = told.gap(best, name)
+        assert gap is not None
+        if told.ranking.metric is Metric.CPU:
+            parts.append(f"{words[name]} {subject} needs {much(gap, CPU)} {words[best]} ({interval_words(gap)})")
+        else:
+            parts.append(f"{words[best]} {subject} served {much(gap, REQUESTS)} {words[name]} ({interval_words(gap)})")
+        subject = "it"
+    return "; ".join(parts)
+
+
+def _pair(told: Order, services: Sequence[str], words: Mapping[str, str], who: str) -> str:
+    one, other = services
+    if not told.apart(one, other):
+        return told.pair(one, other, {one: f"{who} {words[one]}", other: words[other]})
+    better, worse = (one, other) if _faster(told, one, other) else (other, one)
+    # The sentence begins with the one that has more of it: requests, or CPU time.
+    begins = worse if told.ranking.metric is Metric.CPU else better
+    return told.pair(
+        better, worse, {name: f"{words[name]} {who}" if name == begins else words[name] for name in services}
+    )
+
+
+def _faster(told: Order, one: str, other: str) -> bool:
+    gap = told.gap(one, other)
+    return gap is not None and gap.called and gap.value > 0
+
+
+def _gain(told: Order, best: str, first: str, words: Mapping[str, str], who: str) -> str:
+    """How much the value at which more stop helping is ahead of the smallest one."""
+    gap = told.gap(best, first)
+    if gap is None or not gap.called:
+        return f"{words[best]} {who} is faster than with a value between that and the smallest"
+    if told.ranking.metric is Metric.CPU:
+        return f"{words[first]} {who} needs {much(gap, CPU)} {words[best]} ({interval_words(gap)})"
+    return f"{words[best]} {who} served {much(gap, REQUESTS)} {words[first]} ({interval_words(gap)})"
+
+
+def _more(names: Sequence[str], words: Mapping[str, str]) -> str:
+    return listed([words[name] for name in names])
+
+
+def _at_most(told: Order, best: str, more: Sequence[str]) -> str:
+    """` (at most 3.1 % faster)`: the farthest that the intervals reach."""
+    gaps = [told.gap(name, best) for name in more]
+    bounds = [gap.bounds for gap in gaps if gap is not None and gap.bounds is not None]
+    if len(bounds) < len(more):
+        return ""
+    return f" (at most {size(max(0.0, *(high for _, high in bounds)))} faster)"

@@ -1,4 +1,4 @@
-"""What differs between a run and what its repetition finds now."""
+"""Two runs or two commits in words: what differs between them, and what a bisection says of one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.analysis.runs.compatibility import UNKNOWN, conditions
-from bench.analysis.runs.facts import RunFacts
+from bench.analysis.runs.bisection import Commit, judge
+from bench.analysis.runs.compatibility import UNKNOWN, Compatibility, Discrepancy, RunFacts, conditions
+from bench.analysis.tables.ranking import Contrast
+from bench.core.errors import UserError
 from bench.core.files import items, mapping
-from bench.core.formats import first_of
+from bench.core.formats import first_of, percent
 from bench.matrix.pins import Pins
 from bench.run.reader import ServiceFacts
+from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
+
+
+def difference_words(found: Discrepancy) -> str:
+    """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
+    why = f" ({found.why})" if found.why else ""
+    return f"{'incompatible' if found.forbids else 'noted'}: {found.name}: {found.one} vs {found.other}{why}"
+
+
+def compatibility_lines(found: Compatibility) -> list[str]:
+    """One line per difference, then the result."""
+    last = "comparable" if found.comparable else f"not comparable: {found.cause}"
+    return [*map(difference_words, found.differences), last]
+
 
 Layers = Mapping[str, Sequence[str]]
 SHOWN = 4
@@ -146,3 +162,32 @@ def _what(line: Mapping[str, Any]) -> tuple[str, ...]:
 def _listed(words: str, names: Sequence[str]) -> Iterator[str]:
     if names:
         yield f"{words}: {first_of(names, SHOWN)}"
+
+
+def whole_difference(contrast: Contrast | None, cause: str) -> float:
+    """The bad commit's difference from the good one; UserError where it was not shown to be slower.
+
+    `cause` is why one of them has no figure; empty if both have.
+    """
+    if cause:
+        raise UserError(f"good and bad cannot be compared: {cause}")
+    if contrast is None or contrast.verdict != SLOWER:
+        raise UserError(f"nothing to bisect: bad is not shown to be slower than good: {contrast_words(contrast)}")
+    return contrast.difference
+
+
+def commit_words(contrast: Contrast | None, cause: str, whole: float, good_failed: bool = False) -> str:
+    """`bad: slower, -4.8 %`: the verdict on a commit, and the figures that say so; `cause` as above."""
+    word = judge(contrast, bool(cause), whole, good_failed)
+    why = cause or contrast_words(contrast)
+    if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NOT_ENOUGH:
+        why += f", less than half of {percent(1 + whole)}"
+    return f"{word}: {why}"
+
+
+def contrast_words(contrast: Contrast | None) -> str:
+    """The verdict with its difference and interval."""
+    if contrast is None:
+        return NOT_ENOUGH
+    within = " ({} to {})".format(*(percent(1 + end) for end in contrast.interval)) if contrast.interval else ""
+    return f"{contrast.verdict}, {percent(1 + contrast.difference)}{within}"

@@ -1,6 +1,6 @@
 """What a table in turns says, in words: one sentence on its ranking, and one on each question that its services raise.
 
-Pure, and from the verdicts alone: what is not told apart is said to be so.
+Only verdicts are put into words: what is not told apart is said to be so.
 """
 
 from __future__ import annotations
@@ -9,20 +9,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
-from bench.analysis.coordinates import Coordinates, Places, differing
+from bench.analysis.services import Coordinates, Places, differing, ref_of
 from bench.analysis.tables.ladder import ladder_of
-from bench.analysis.tables.ranking import Ranking
+from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.core.files import mapping
 from bench.core.formats import listed
-from bench.plan.measurement import settings_of
-from bench.words.names import coordinate_words, label_of
-from bench.words.questions import Question, question
-from bench.words.scenarios import BARE, framework_words, wait_words
-from bench.words.settings import setting_words
-from bench.words.tables.ladders import ladder_sentence
-from bench.words.tables.order import Order
-from bench.words.tables.remarks import note_of
-from bench.words.tables.sweeps import in_order, sweep_sentence
+from bench.matrix.knobs import REF
+from bench.plan.measurement import Pair, settings_of
+from bench.words.names import (
+    BARE,
+    Question,
+    coordinate_words,
+    framework_words,
+    label_of,
+    question,
+    setting_words,
+    wait_words,
+)
+from bench.words.order import Order, in_order, ladder_sentence, sweep_sentence
+from bench.words.remarks import note_of
 
 MOST = 6
 """How many of the questions get a sentence."""
@@ -198,3 +205,69 @@ def _capital(words: str) -> str:
 
 
 _OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})
+
+
+MOST_PAIRS = 6
+"""Pairs that get a sentence."""
+
+
+def ref_question(pairs: Sequence[Pair], places: Places) -> str:
+    """What a table of two refs answers; empty for any other."""
+    known = [(places[a], places[b]) for a, b in pairs if a in places and b in places]
+    if not known:
+        return ""
+    base, head = known[0]
+    stacks = list(dict.fromkeys(place.stack for pair in known for place in pair))
+    same = f" ({', '.join(stacks)}; Python {base.python}, {base.base})" if len(stacks) <= 3 else ""
+    return f"{ref_of(head)} against {ref_of(base)}?{same}"
+
+
+def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tuple[str, ...]:
+    """A sentence for each pair of a table, then how many are left; none where it has no pairs."""
+    rows = {row.service: row for row in ranking.rows}
+    own = [pair for pair in pairs if rows.keys() >= set(pair) and places.keys() >= set(pair)]
+    several = len(own) > 1
+    found = []
+    for pair in own:
+        base, head = (places[name] for name in pair)
+        against = f"{ref_of(head)} against {ref_of(base)}"
+        if base.stack != head.stack:
+            against += f" ({head.stack} against {base.stack})"
+        elif several:
+            against = f"{base.stack}, {against}"
+        # Where one has no figure, that the other has nothing to be compared with is no news.
+        lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
+        why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
+        words = "; ".join(why) or _order(ranking, pair, {name: _ref_name(places[name], several) for name in pair})
+        if not why and base.server != head.server and only_gunicorn((base, head)):
+            words += under(ranking, (base, head))
+        found.append(f"{against}: {words}.")
+    more = (f"{len(found) - MOST_PAIRS} more are in verdicts.jsonl.",) if len(found) > MOST_PAIRS else ()
+    return (*found[:MOST_PAIRS], *more)
+
+
+def _why_lost(ref: str, row: RankedRow) -> str:
+    return f"{ref} {'cannot be compared' if row.windows else 'has no figure'} ({note_of(row)})"
+
+
+def _ref_name(place: Coordinates, several: bool) -> str:
+    """Of several pairs, a setting that was varied besides tells the services apart."""
+    varied = [f"{name}={value}" for name, value in settings_of(place.settings).items() if name != REF]
+    return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
+
+
+def _order(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:
+    ordered = [row.service for row in ranking.rows if row.service in pair]
+    return Order(ranking).order(ordered, names)
+
+
+def against(facts: Mapping[str, Any]) -> str:
+    """`WORKTREE (1a2b3c4 and uncommitted changes) against main (1a2b3c4)`; empty for a run without refs."""
+    refs = mapping(facts.get("refs"))
+    sides = [mapping(refs.get(which)) for which in ("head", "base")]
+    return " against ".join(map(_with_commit, sides)) if all(sides) else ""
+
+
+def _with_commit(side: Mapping[str, Any]) -> str:
+    commit = str(side.get("head") or "unknown")[:7]
+    return f"{side.get('ref')} ({f'{commit} and uncommitted changes' if side.get('dirty') else commit})"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from bench.analysis.tables.metric import Metric
-from bench.analysis.tables.ranking import Figure, RankedRow, Ranking
+from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, number, plural, size
 from bench.plan.levels import LEVEL
-from bench.words.scenarios import wait_words
-from bench.words.tables.order import FACTOR
-from bench.words.tables.told import ToldRanking, systematic_words
+from bench.words.names import wait_words
+from bench.words.order import FACTOR
+from bench.words.told import ToldRanking, systematic_words
 
 
 def load_words(ranking: Ranking) -> str:

@@ -1,0 +1,110 @@
+"""What run.json says of a run's services: what each is made of, which belong together, and a user's own app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.core.files import items, mapping
+from bench.core.groups import grouped
+from bench.matrix.knobs import REF
+from bench.matrix.service import stack_name
+from bench.plan.measurement import Pair, settings_of
+from bench.plan.running import UNKNOWN
+from bench.records.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """What a service is made of."""
+
+    server: str
+    framework: str
+    python: str
+    base: str
+    package: str | None
+    settings: str | None = None
+    """What --vary gave it: `WORKERS=2 THREADS=4`."""
+
+    @property
+    def stack(self) -> str:
+        """Server x framework."""
+        return stack_name(self.server, self.framework)
+
+
+Places = Mapping[str, Coordinates]
+"""By the name of the service."""
+
+
+def coordinates_of(record: Record) -> Coordinates:
+    """What the service of a record is made of."""
+    return Coordinates(**{name: getattr(record, name) for name in Coordinates.__slots__})
+
+
+def places_of(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Coordinates]:
+    """What each service of a run is made of, from run.json, else from its records."""
+    found = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
+    for name, entry in mapping(facts.get("services")).items():
+        words = {key: value for key, value in mapping(entry).items() if isinstance(value, str)}
+        if {"server", "framework", "python", "base"} <= words.keys():
+            server, framework, python, base = (words[key] for key in ("server", "framework", "python", "base"))
+            found[name] = Coordinates(server, framework, python, base, words.get("package"), words.get("settings"))
+    return found
+
+
+def differing(services: Iterable[str], places: Places) -> set[str]:
+    """The coordinates in which services differ, as far as these are known."""
+    known = [places[name] for name in services if name in places]
+    return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known} - {UNKNOWN}) > 1}
+
+
+SAME = ("stack", "python", "base", "settings")
+"""What a service and its base have in common."""
+
+
+def pairs_of(facts: Mapping[str, Any]) -> tuple[Pair, ...]:
+    """(base, head) of each service that a run has from two refs, or with several versions of a package."""
+    listed = facts.get("pairs") or mapping(facts.get("refs")).get("pairs")
+    found = map(items, items(listed) if listed else _of_packages(facts))
+    return tuple((str(pair[0]), str(pair[1])) for pair in found if len(pair) == 2)
+
+
+def _of_packages(facts: Mapping[str, Any]) -> list[list[str]]:
+    """Of a run whose plan does not have them yet."""
+    services = {name: mapping(entry) for name, entry in mapping(facts.get("services")).items()}
+    groups = grouped(services, lambda name: tuple(services[name].get(key) for key in SAME))
+    versions = [names for names in groups.values() if any(services[name].get("package") for name in names)]
+    return [[first, other] for first, *others in versions for other in others]
+
+
+def ref_of(place: Coordinates) -> str:
+    """The ref that a service is from; empty if it is none of two."""
+    return settings_of(place.settings).get(REF, "")
+
+
+Facts = Mapping[str, Any]
+"""run.json, or an entry of it."""
+SECONDS_PER_HOUR = 3600
+
+
+def own_app_of(facts: Facts) -> Facts:
+    """run.json's entry of the app; empty in a run of the matrix."""
+    return mapping(facts.get("own_app"))
+
+
+def service_of(facts: Facts, service: str) -> Facts:
+    """run.json's entry of a service."""
+    return mapping(mapping(facts.get("services")).get(service))
+
+
+def worker_count(facts: Facts) -> str:
+    """The number of worker processes of every service."""
+    return str(mapping(facts.get("knobs")).get("WORKERS") or "?")
+
+
+def price_of(app: Facts, cpu_us: float) -> float | None:
+    """What a million requests cost, in the unit of the price of a CPU hour; None where no price was given."""
+    price = app.get("cpu_hour_price")
+    # Microseconds of CPU per request are seconds per million of them.
+    return float(price) * cpu_us / SECONDS_PER_HOUR if isinstance(price, int | float) else None

@@ -1,0 +1,166 @@
+"""What is said beside a table's order: remarks on services, limits of the machine, published ratios, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, assert_never
+
+from bench.analysis.published import Along, Published, Sign
+from bench.analysis.services import Places
+from bench.analysis.tables.ranking import (
+    ByLoadgen,
+    Contrast,
+    Idles,
+    LeftOut,
+    NoFigure,
+    RankedRow,
+    Ranking,
+    Remark,
+    Spread,
+    Throttled,
+    Unranked,
+)
+from bench.core.formats import joined, listed, number, plural, size
+from bench.matrix.knobs import CPU_QUOTA
+from bench.plan.cpus import parse_list
+from bench.plan.measurement import settings_of
+from bench.records.record import Cause
+from bench.stats.table_verdicts import FASTER, SLOWER
+
+
+def note_of(row: RankedRow) -> str:
+    """All remarks on a service in one line; empty without any."""
+    return "; ".join(map(remark_words, row.remarks))
+
+
+def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each kind
+    """One remark."""
+    match remark:
+        case Unranked.ALONE:
+            return "there is nothing to compare it with"
+        case Unranked.APART:
+            return "it was never in one window with the others"
+        case NoFigure(why):
+            return _why_none(why)
+        case LeftOut(windows, every, cause):
+            return f"{windows} of {every} windows left out: {cause}"
+        case ByLoadgen(detail, lower_bound):
+            what = "at least as fast as shown" if lower_bound else "no requests/s"
+            return f"{what}: the load generator is the limit ({detail})"
+        case Idles(busy, response_s):
+            takes = "" if response_s is None else f": each response takes {1000 * response_s:.3g} ms"
+            return f"busy for {100 * busy:.0f} % of its turns{takes}, in which it mostly waits"
+        case Spread(shares):
+            return f"CPU time spread unevenly over its {len(shares)} workers: {spread_words(remark)}"
+        case Throttled():
+            return throttled_words(remark)
+        case _:
+            assert_never(remark)
+
+
+def spread_words(spread: Spread) -> str:
+    """`91 and 9 %`."""
+    return f"{joined([f'{100 * share:.0f}' for share in spread.shares])} %"
+
+
+def throttled_words(found: Throttled) -> str:
+    """How long a quota stopped a service."""
+    if found.seconds is None:
+        return f"throttling unknown: {found.unknown}"
+    return f"throttled for {number(found.seconds)} s a round" if found.seconds else "never throttled"
+
+
+def _why_none(why: Cause | str | None) -> str:
+    if why is None:
+        return "too few responses in every window"
+    return f"{why.cause}: {why.detail}" if isinstance(why, Cause) else why or "not measured"
+
+
+def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
+    """What the CPUs of the server allow, where services of a table differ in what could use more of them."""
+    every = [settings_of(places[name].settings) for name in services if name in places]
+    try:
+        cpus = len(parse_list(str(knobs.get("SERVER_CPUS"))))
+    except ValueError:
+        return
+    if cpus == 1 and any(len({own.get(knob) for own in every}) > 1 for knob in ("WORKERS", "THREADS")):
+        yield (
+            "The server has one CPU here, which all workers and threads of a service share: more of them can help where"
+            " requests wait, and cannot show what they would do on more CPUs."
+        )
+    quotas = [float(own[CPU_QUOTA]) for own in every if CPU_QUOTA in own]
+    if any(quota >= cpus for quota in quotas):
+        yield f"The server has {plural(cpus, 'CPU')} here: a quota of as much or more limits nothing."
+
+
+SIGNS = {
+    Sign.SAME: "the same sign",
+    Sign.OPPOSITE: "the opposite sign",
+    Sign.NOT_SHOWN: "no difference shown here",
+    Sign.NONE_THERE: "about equal there",
+}
+
+
+def published_sentence(found: Published, labels: Mapping[str, str]) -> str:
+    """Both lists of ratios in one line."""
+    there = listed([f"{labels[row.service]} {_ratio(row.published)}" for row in found.rows])
+    here = listed([_ratio(row.here) for row in found.rows])
+    base, signs = labels[found.base], _signs(found, labels)
+    return f"Published, relative to {base} in requests/s: {there}; here {here}: {signs}."
+
+
+def _signs(found: Published, labels: Mapping[str, str]) -> str:
+    if len(found.rows) == 1:
+        return SIGNS[found.rows[0].sign]
+    same = sum(row.sign is Sign.SAME for row in found.rows)
+    others = [f"{SIGNS[row.sign]} for {labels[row.service]}" for row in found.rows if row.sign is not Sign.SAME]
+    if not others:
+        return f"the same sign for all {same}"
+    return f"the same sign for {same} of {len(found.rows)}, {', '.join(others)}"
+
+
+def along_sentence(found: Along) -> str:
+    """The ratios along one axis, there and here."""
+    python = found.axis == "python"
+    there = listed([f"{name} {_ratio(ratio)}" for name, ratio in found.there])
+    own = listed([f"{_value(value, python=python)} {_ratio(ratio)}" for value, ratio in found.here])
+    fixed, group = _value(found.fixed, python=not python), found.group
+    return f"Published, requests/s of {group.of} ({group.level}): {there}; here, {fixed}: {own}."
+
+
+def _value(value: str, *, python: bool) -> str:
+    return f"Python {value}" if python else value.replace("==", " ")
+
+
+def _ratio(ratio: float | None) -> str:
+    if ratio is None:
+        return "unknown"
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
+
+
+MOST_UNDECIDED = 6
+"""Pairs that have a line each."""
+CALLED = "or more would have been called nine times in ten"
+
+
+def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
+    """A line for each pair of services without a called difference, but for those with the best: the rows have them."""
+    if ranking.look is None:
+        return
+    best = {row.service for row in ranking.rows if row.rank == 1}
+    open_ones = [one for one in ranking.contrasts if _is_open(one) and not best & {one.a, one.b}]
+    for one in open_ones[:MOST_UNDECIDED]:
+        yield f"{name(one.b)} beside {name(one.a)}: {one.verdict}; {size(_seen(one))} {CALLED}."
+    later = open_ones[MOST_UNDECIDED:]
+    if later:
+        least, most = (size(choose(map(_seen, later))) for choose in (min, max))
+        between = least if least == most else f"{least} to {most}"
+        yield f"{len(later)} more pairs have no called difference: {between} {CALLED} (verdicts.jsonl has each)."
+
+
+def _is_open(one: Contrast) -> bool:
+    return one.verdict not in (FASTER, SLOWER) and one.smallest_visible is not None
+
+
+def _seen(one: Contrast) -> float:
+    return one.smallest_visible or 0.0

@@ -1,0 +1,211 @@
+"""What a report says of a run's setup: machines, load generators, servers that already ran, packages, one's own app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
+from bench.analysis.services import Facts, own_app_of, pairs_of, service_of, worker_count
+from bench.analysis.tables.ranking import Gaps, RankedRow, Ranking
+from bench.core.files import items, mapping, read_bytes
+from bench.core.formats import listed, milliseconds, number
+from bench.matrix.packages import normalised
+from bench.plan.running import NO_COUNTERS, OWNED
+from bench.records.record import Record
+from bench.records.resource_usage import whole
+from bench.run.reader import Run, ServiceFacts
+from bench.words.remarks import note_of
+
+SUMS = (
+    "requests/s and errors are their sums; percentiles of wrk, ab and hey cannot be merged and are left out, those of "
+    "vegeta are of all results"
+)
+FILE = "network-cost.txt"
+"""In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said when it was planned."""
+LINES = 6
+"""Most lines of it: when and between which nodes, then one for each network."""
+
+
+def machines_words(machines: Mapping[str, Any]) -> str:
+    """Where what was, and how its isolation differs from that on one machine; `machines` is run.json's entry."""
+    server, loadgen, published = (machines.get(key) or "unknown" for key in ("server", "loadgen", "published"))
+    return (
+        f"services, database and upstream on {server}, load generator on {loadgen}; ports published at {published} "
+        "alone, in the network between the two machines, not encrypted: services have a route out of their network "
+        "there, without masquerading. `host` is where the scripts ran"
+    )
+
+
+def loadgen_words(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
+    """How many load generators there were and where, and how far apart they started; empty where there was one."""
+    number = facts.get("loadgens")
+    if not isinstance(number, int) or number < 2:
+        return ""
+    every = [*records]
+    if any(record.node for record in every):
+        where = "each on a node of its own"
+    else:
+        cpus = mapping(facts.get("knobs")).get("LOADGEN_CPUS", "unknown")
+        where = f"on one machine, where they shared the CPUs {cpus}: that is no more load than one can make"
+    skews = [record.start_skew_s for record in every if record.start_skew_s is not None]
+    started = f"; started within {milliseconds(max(skews))} of each other" if skews else ""
+    return f"{number} at once on each cell, which shared its connections or rate, {where}{started}; {SUMS}"
+
+
+def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """(name, words), only of a run whose servers were on nodes of a swarm."""
+    if source.facts.get("machines") or not any(record.node for record in records):
+        return
+    text = (read_bytes(f"{source.path}/{FILE}") or b"").decode(errors="replace")
+    lines = [line.strip()[:300] for line in text.splitlines() if line.strip()][:LINES]
+    yield (
+        "cost of the network",
+        "; ".join(lines)
+        or "not measured before this run (scripts/harness-cost.sh --network does it): figures have it in them",
+    )
+
+
+def side_by_side(source: Run) -> Iterator[tuple[str, str]]:
+    """(name, words), only of a run that has had several pairs of nodes, or has left some out."""
+    entry = mapping(source.facts.get(KEY))
+    if (whole(entry.get("most")) or 1) > 1:
+        yield "pairs of nodes", " ".join(_lane_sentences(source))
+    if left_out := items(entry.get("left_out")):
+        yield "nodes left out", f"{'; '.join(map(str, left_out))}: figures of nodes of several kinds are not compared"
+
+
+def _lane_sentences(source: Run) -> Iterator[str]:
+    yield f"{speed_up_words(source)}."
+    yield "Blocks of services in turns were drawn over the pairs anew in each round, each whole on one of them;"
+    yield "so were windows alone, those of one server, framework, Python, base and scenario together."
+    if shared := items(mapping(source.facts.get(KEY)).get("shared")):
+        yield f"Databases and upstreams of several pairs shared {', '.join(map(str, shared))}:"
+        yield "what needs them has their noise in common."
+
+
+def speed_up_words(source: Run) -> str:
+    """How much faster the run was than on one pair."""
+    found = speed_up(spans_of(source))
+    if found is None:
+        return "no step was measured"
+    steps, wall = f"{found.steps_s / 60:.1f} min", f"{found.wall_s / 60:.1f} min"
+    return f"{found.ratio:.2f} times as fast as on one pair: steps of {steps} in {wall}, up to {found.most} at once"
+
+
+FACT = "already running"
+
+
+def already_running(source: Run) -> Iterator[tuple[str, str]]:
+    """(name, words) for each of them."""
+    for name, entry in mapping(source.facts.get("services")).items():
+        if mapping(entry).get("url"):
+            yield FACT, " ".join(_running_sentences(source, str(name), mapping(entry)))
+
+
+def _running_sentences(source: Run, name: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    planned = [one for one in source.planned if one.service == name]
+    app = own_app_of(source.facts)
+    asked = dict.fromkeys(request_words(app, o.scenario) if app else f"{o.method} {o.path}" for o in planned)
+    yield f"{name} is {entry['url']}, asked for {'; '.join(asked)}."
+    yield f"It has {NO_COUNTERS}, with no limit of CPUs or memory."
+    if any(one.mode == "turns" for one in planned):
+        yield "Its tables are ranked by requests/s, and loaded from the host's network."
+    else:
+        yield "It is measured alone, from the host's network: it has no rank."
+    yield "It has to answer as the app does." if app else "What it answered first is taken for right."
+    if entry.get("owned"):
+        yield f"It is not on this machine: the user states that they own it ({OWNED})."
+
+
+def package_facts(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterator[str]:
+    """A line for each wheel, then one for each service with other dependencies than its base."""
+    for entry in map(mapping, items(facts.get("packages"))):
+        name = f"{entry.get('package') or entry.get('name')} on {entry.get('python')}"
+        made = f"left out: {entry['cause']}" if entry.get("cause") else f"wheel {str(entry.get('sha256'))[:12]}"
+        yield f"{name}: {entry.get('from')}; {made}"
+    entries = mapping(facts.get("services"))
+    for base, head in pairs_of(facts):
+        had, package = (mapping(entries.get(name)).get("package") for name in (base, head))
+        if package and {base, head} <= services.keys():
+            own = {normalised(str(one).partition("==")[0]) for one in (package, had)}
+            words = _otherwise(services[base].packages, services[head].packages, own)
+            if words:
+                yield f"{head} also has other dependencies than {base}: {', '.join(words)}"
+
+
+def _otherwise(one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
+    """What differs, besides the packages that are compared; nothing where what one has is not known."""
+    if not one or not other:
+        return []
+    return [
+        f"{key} {other.get(key, 'none')} (there {one.get(key, 'none')})"
+        for key in sorted({*one, *other} - own)
+        if one.get(key) != other.get(key)
+    ]
+
+
+def own_app_answers(facts: Facts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
+    """(requests, answer) of each ranking; empty in a run of the matrix."""
+    app = own_app_of(facts)
+    return [(request_words(app, ranking.scenario), _answer(facts, app, ranking)) for ranking in rankings] if app else []
+
+
+def request_words(app: Facts, scenario: str) -> str:
+    """What a scenario asks: `GET /products/1`; of a mix every request with its share."""
+    targets = [mapping(one) for one in items(app.get("targets"))]
+    own = [one for one in targets if one.get("scenario") == scenario] or targets
+    total = sum(float(one.get("weight") or 1) for one in own)
+    if len(own) == 1:
+        return str(own[0].get("request"))
+    return ", ".join(f"{one.get('request')} ({100 * float(one.get('weight') or 1) / total:.0f} %)" for one in own)
+
+
+def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
+    measured = [row for row in ranking.rows if row.windows]
+    if not measured:
+        return f"no server has a figure: {note_of(ranking.rows[0]) if ranking.rows else 'nothing was measured'}."
+    if len(measured) == 1:
+        [only] = measured
+        lost = [f"{server_words(facts, row.service)} ({note_of(row)})" for row in ranking.rows if not row.windows]
+        others = f" Without figures: {listed(lost)}." if lost else ""
+        return f"only {choice_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
+    if ranking.look is None:
+        return "no server can be named yet: too few rounds were measured."
+    ranked = [row for row in ranking.rows if row.rank is not None]
+    if len(ranked) == 1:
+        apart = listed([server_words(facts, row.service) for row in measured])
+        return f"no server can be named: no two of {apart} were ever measured in one window."
+    best = ranked[0]
+    figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
+    equal = [server_words(facts, name) for name in Gaps(ranking).front([row.service for row in ranked])]
+    if len(equal) > 1:
+        return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
+    return f"run it on {figures}"
+
+
+def choice_words(facts: Facts, service: str) -> str:
+    """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
+    entry, workers = service_of(facts, service), worker_count(facts)
+    if entry.get("url"):
+        return f"{service} ({entry.get('model', 'unknown')}; its settings are not known here)"
+    server = f"{entry.get('server', service)} ({entry.get('model', 'unknown')})"
+    return f"{server} with {workers} worker{'s' * (workers != '1')} on Python {entry.get('python', '?')}"
+
+
+def server_words(facts: Facts, service: str) -> str:
+    """The server, with its Python where the run has several."""
+    entry = service_of(facts, service)
+    listed_services = map(mapping, mapping(facts.get("services")).values())
+    pythons = {one.get("python") for one in listed_services if not one.get("url")}
+    name = str(entry.get("server", service))
+    return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 and not entry.get("url") else name
+
+
+def figures_words(row: RankedRow) -> str:
+    """Requests/s and CPU time of a row."""
+    parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
+    if row.cpu_us:
+        per_core = number(1e6 / row.cpu_us.mean)
+        parts.append(f"{number(row.cpu_us.mean)} µs of CPU per request, or {per_core} requests/s per core")
+    return "; ".join(parts) or "no figure"
