@@ -2,7 +2,7 @@
 #
 # Usage: scripts/parse.sh TOOL < FILE
 #
-# Prints the output of a load tool as one JSON object. TOOL is wrk, ab, hey or vegeta; FILE is what it
+# Prints the output of a load tool as one JSON object. TOOL is its name, such as wrk; FILE is what it
 # printed. Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/compose.sh

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.load.task import Say, Task, pinned
-from bench.tools.load import Command
+from bench.tools.tool import Command
 
 # Each verb imports only what it needs: they run between measurements.
 

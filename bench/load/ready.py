@@ -15,7 +15,7 @@ from bench.load.failed import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed
 from bench.load.task import Say, Task, command_of, pinned
 from bench.load.words import shortened
 from bench.tools import TOOLS
-from bench.tools.load import Load
+from bench.tools.tool import Load
 
 WARM_UP = "hey"
 """Warms up for every tool, unless there are several targets: hey cannot mix them, wrk can."""

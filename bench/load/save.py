@@ -23,8 +23,7 @@ from bench.load.task import Task
 from bench.load.waits import Watch
 from bench.load.words import shortened
 from bench.tools import TOOLS
-from bench.tools.load import Command
-from bench.tools.tool import OUTPUT, temporary
+from bench.tools.tool import OUTPUT, Command, temporary
 
 TOOL_JSON = "tool.json"
 FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)

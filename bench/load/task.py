@@ -11,8 +11,7 @@ from pathlib import Path
 from bench.load.failed import WRONG_USAGE, Failed
 from bench.load.step_json import FILE, StepLoad
 from bench.tools import TOOLS
-from bench.tools.load import Command, Load, Request
-from bench.tools.tool import CannotError, Tool
+from bench.tools.tool import CannotError, Command, Load, Request, Tool
 
 BODY, HTTP = "request-body", "http://"
 Say = Callable[[str], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bench.tools.load import Command
+from bench.tools.tool import Command
 
 LONGEST = 120
 _SPECIAL = re.compile(r"([ \t'\"\\|&;()<>!{}*\[\]?^$`,]|\A[#~])")

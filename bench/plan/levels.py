@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bench.core.errors import UserError
 from bench.tools import TOOLS
-from bench.tools.load import Asked
+from bench.tools.tool import Asked
 
 LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)

@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import Any
 
 from bench.core.files import mapping
-from bench.parse.merged import merged
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence
 from bench.records.make import evidence_of, make_record
@@ -17,6 +16,7 @@ from bench.records.resource_usage import loadgen_cpu_s, resource_figures, usable
 from bench.run.clients import Client
 from bench.run.reader import Raw, ServiceFacts
 from bench.tools import TOOLS, parse
+from bench.tools.parsed import merged
 
 NOT_MERGED = "several load generators: percentiles and deviations of each cannot be made into those of all"
 NOT_MERGEABLE = [key for key in LATENCIES if key not in ("mean", "min", "max")]

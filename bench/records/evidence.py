@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.turns import Turns
 from bench.tools import TOOLS
+from bench.tools.parsed import Parsed
 from bench.tools.send_lag import Lag
 
 MAX_ERRORS = 0.001

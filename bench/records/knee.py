@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.files import mapping
-from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
+from bench.tools.parsed import Parsed
 from bench.tools.send_lag import Lag, least_requests
 
 LIMITS = 25

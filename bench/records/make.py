@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.core.files import mapping
-from bench.parse import Parsed
 from bench.plan.measurement import Measurement
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
@@ -18,7 +17,8 @@ from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.reader import Ends, Raw, ServiceFacts
-from bench.tools import parse
+from bench.tools import TOOLS, parse
+from bench.tools.parsed import Parsed
 from bench.tools.send_lag import read_lag
 
 NOT_RUN = "not run"
@@ -197,15 +197,14 @@ def _load_figures(evidence: Evidence) -> Figures:
 def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     """Successes per second.
 
-    Derived from the tool's own rate where that covers every completed request, because the printed duration is
-    rounded: 5.00 s may be 5.004 s.
+    Derived from the tool's own rate where the printed duration is rounded: 5.00 s may be 5.004 s.
     """
     if parsed is None or parsed.ok is None:
         return None
     if parsed.rps is None:
         return parsed.ok / parsed.duration_s if parsed.duration_s else None
-    counted = parsed.attempts if tool == "hey" else parsed.requests if tool in ("wrk", "ab") else None
-    if counted and parsed.rps is not None:
+    counted = TOOLS[tool].counted_in_rate(parsed) if TOOLS[tool].duration_digit_s else None
+    if counted:
         return parsed.rps * parsed.ok / counted
     return parsed.ok / parsed.duration_s if parsed.duration_s else None
 

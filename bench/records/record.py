@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.core.files import as_object
 from bench.records.types import wrong_types
+from bench.tools import TOOLS
 
 SCHEMA = 3
 
@@ -220,6 +221,8 @@ def from_line(line: str) -> Record:
                 values[name] = tuple(values[name])
         if wrong := ", ".join(wrong_types(values, Record, _KEYS)):
             raise BadRecord(f"not a record of schema {SCHEMA}: of a wrong type: {wrong}")
+        if (tool := values["tool"]) not in TOOLS:
+            raise BadRecord(f"a record of the load tool {str(tool)[:40]}, which this version does not have")
         return Record(**values)
     except BadRecord:
         raise

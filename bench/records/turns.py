@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.parse import Parsed
-from bench.parse.parsed import Latency
+from bench.tools.parsed import Latency, Parsed
 
 ALL_TASKS = "host"
 """Stands beside the containers' CPU times for all tasks of the host, the containers' included."""

@@ -14,10 +14,10 @@ from typing import Any
 from bench.core.files import as_object, read_bytes
 from bench.plan.measurement import Measurement
 from bench.plan.shares import folder_of, shares
+from bench.tools.tool import OUTPUT, Tool
 
 FILE = "clients.tsv"
 HERE = "-"
-OF_EACH = ("tool.json", "output.txt", "output.json", "lag.json", "latencies.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,13 @@ class Client:
     faults: tuple[str, ...] = ()
 
 
-def file_names(clients: int) -> Iterator[str]:
-    """Of several, relative to the measurement's folder; a file that their tool does not write is not there."""
+def file_names(clients: int, tool: Tool) -> Iterator[str]:
+    """The raw files of so many, relative to the measurement's folder."""
     if clients:
         yield FILE
     for number in range(1, clients + 1):
-        yield from (f"{folder_of(number)}/{name}" for name in OF_EACH)
+        names = dict.fromkeys(("tool.json", OUTPUT, tool.output, *tool.more_files))
+        yield from (f"{folder_of(number)}/{name}" for name in names)
 
 
 def read_clients(run: str, planned: Measurement, output_name: str) -> tuple[Client, ...]:

@@ -81,7 +81,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         ),
     ),
     "judge": (
-        *(f"bench/{name}" for name in ("parse", "records", "stats", "tools", "validity")),
+        *(f"bench/{name}" for name in ("records", "stats", "tools", "validity")),
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "planned", "ranking")),

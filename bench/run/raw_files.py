@@ -40,7 +40,7 @@ def read_files(folder: str, tool: str) -> dict[str, bytes | None]:
     names = (output_name(tool), *_OF_EVERY_TOOL, *TOOLS[tool].more_files)
     names += tuple(sorted(map(os.path.basename, own)))
     # Of several load generators, each has a folder of its own.
-    names += tuple(file_names(len(glob.glob(f"{glob.escape(folder)}/client-*/"))))
+    names += tuple(file_names(len(glob.glob(f"{glob.escape(folder)}/client-*/")), TOOLS[tool]))
     return {name: read_bytes(f"{folder}/{name}") for name in names}
 
 

@@ -1,22 +1,16 @@
-"""The load tools, one class a module; everything that holds for one of them only is in its class.
-
-Parsers are imported when they are needed: the load generator starts these modules between two loads.
-"""
+"""The load tools, one class a module: a tool's command line, what it cannot do, and the parser of its output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from bench.tools.ab import Ab
 from bench.tools.hey import Hey
+from bench.tools.parsed import Parsed
 from bench.tools.tool import Tool
 from bench.tools.vegeta import Vegeta
 from bench.tools.wrk import Wrk
-
-if TYPE_CHECKING:
-    from bench.parse import Parsed
 
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta())})
 """By name, in the order of reports."""

@@ -2,10 +2,71 @@
 
 from __future__ import annotations
 
-from bench.tools.load import Asked, Command, Load
-from bench.tools.tool import CannotError, Tool, check_duration_or_count, found, header_options, printed, whole
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bench.tools.parsed import Parsed, absent
+from bench.tools.reading import (
+    BLANK,
+    COUNT,
+    DECIMAL,
+    PERCENTILES,
+    Cursor,
+    Draft,
+    clip,
+    lines_of,
+    read_report,
+    scaled,
+    unreadable,
+)
+from bench.tools.tool import (
+    Asked,
+    CannotError,
+    Command,
+    Load,
+    Tool,
+    check_duration_or_count,
+    header_options,
+    printed,
+    whole,
+)
 
 METHODS = ("GET", "HEAD", "POST", "PUT")
+_START = r"Server Software: ?"
+_CONCURRENCY = rf"Concurrency Level: +{COUNT}"
+_TIME_TAKEN = rf"Time taken for tests: +{DECIMAL} seconds"
+_COMPLETE = rf"Complete requests: +{COUNT}"
+_FAILED = rf"Failed requests: +{COUNT}"
+_KINDS = rf"   \(Connect: {COUNT}, Receive: {COUNT}, Length: {COUNT}, Exceptions: {COUNT}\)"
+_WRITE = rf"Write errors: +{COUNT}"
+_NON2XX = rf"Non-2xx responses: +{COUNT}"
+_KEEPALIVE = rf"Keep-Alive requests: +{COUNT}"
+_TRANSFERRED = rf"Total transferred: +{COUNT} bytes"
+_BODY_SENT = rf"Total body sent: +{COUNT}"
+_HTML = rf"HTML transferred: +{COUNT} bytes"
+_RPS = rf"Requests per second: +{DECIMAL} \[#/sec\] \(mean\)"
+_PER_REQUEST = rf"Time per request: +{DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)"
+_RATE = rf"Transfer rate: +{DECIMAL} \[Kbytes/sec\] received"
+_RATE_SENT = rf" +{DECIMAL} kb/s (?:sent|total)"
+_TIMES = r"Connection Times \(ms\)"
+_COLUMNS = r" +min +(?:mean\[\+/-sd\] median|avg) +max"
+_PHASE = r"(?:Connect|Processing|Waiting): [0-9. -]+"
+_ROW = rf"Total: +{COUNT} +{COUNT} +{DECIMAL} +{COUNT} +{COUNT}"
+_ROW_NO_CONFIDENCE = rf"Total: +{COUNT} +{COUNT} +{COUNT}"
+_REMARK = r"(?:ERROR|WARNING): The median and mean .*|       +(?:deviation apart\.|These results) .*"
+_SERVED = r"Percentage of the requests served within a certain time \(ms\)"
+_PERCENTILE = rf" +([0-9]{{1,2}})% +{COUNT}"
+_LONGEST = rf" 100% +{COUNT} \(longest request\)"
+
+_VERSION = r"This is ApacheBench, Version ([0-9A-Za-z.-]{1,20})"
+_APR_ERROR = r"\bapr_[a-z_]{1,40}(?:\(\))?(?: for [^:]{1,80})?: ([^()\n]{1,120}) \([0-9]{1,9}\)$"
+_COMPLETED = rf"Total of {COUNT} requests completed"
+_FORMATS = {
+    "csv": "Percentage served,Time in ms",
+    "gnuplot": "starttime\tseconds\tctime\tdtime\tttime\twait",
+}
+_LOAD = r"^Concurrency Level: +([0-9]+)$"
 
 
 class Ab(Tool):
@@ -25,7 +86,7 @@ class Ab(Tool):
 
     def version(self) -> str:
         """From its banner."""
-        return found(r"Version ([0-9.]*)", printed("ab", "-V"))
+        return printed(r"Version ([0-9.]*)", "ab", "-V")
 
     def command(self, load: Load) -> Command:
         """`-l`: bodies may differ in length. `-r`: a reset is counted and does not end the load. `-q`: no progress."""
@@ -50,3 +111,128 @@ class Ab(Tool):
     def cpus(self, threads: int, cpus: int) -> int:
         """It has one thread."""
         return min(cpus, 1)
+
+    def keeps_alive(self, argv: Sequence[str]) -> bool:
+        """Only if it is told to."""
+        return "-k" in argv
+
+    def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
+        """It may use fewer connections."""
+        ran = re.search(_LOAD, output.decode(errors="replace"), re.MULTILINE)
+        if ran and int(ran[1]) != connections:
+            yield f"ab used {int(ran[1])} connections instead of {connections}"
+
+    def parse(self, data: bytes) -> Parsed:
+        """Its text (2.3, httpd 2.4): whole milliseconds; one request may count as several failures.
+
+        Where answers differed in length from the first, `ok` is `None` and `ok_range` is set: they may be good.
+        """
+        return read_report("ab", lines_of(data), _START, _read, _explain)
+
+
+def _read(cursor: Cursor, draft: Draft) -> None:
+    figures, errors = draft.figures, draft.errors
+    figures["tool_version"] = _version(cursor.lines[: cursor.at])
+
+    cursor.seek(_CONCURRENCY, "the Concurrency Level line")
+    duration = figures["duration_s"] = float(cursor.need(_TIME_TAKEN, "the Time taken line")[1])
+    complete = figures["requests"] = int(cursor.need(_COMPLETE, "the Complete requests line")[1])
+    failed = int(cursor.need(_FAILED, "the Failed requests line")[1])
+    connect = receive = length = exceptions = 0
+    if failed:
+        kinds = cursor.need(_KINDS, "the kinds of failure")
+        connect, receive, length, exceptions = map(int, kinds.groups())
+    write = cursor.take(_WRITE)
+    bad = cursor.take(_NON2XX)
+    keepalive = cursor.take(_KEEPALIVE)
+    transferred = cursor.need(_TRANSFERRED, "the Total transferred line")
+
+    # Optional lines precede this one: those that are missing had nothing to count.
+    non2xx = int(bad[1]) if bad else 0
+    errors.update(
+        connect=connect,
+        read=receive,
+        write=int(write[1]) if write else None,
+        other={"length": length, "exceptions": exceptions},
+        non2xx=non2xx,
+    )
+    most = complete - non2xx - receive
+    if most >= 0:
+        if length:
+            figures["ok_range"] = (max(0, most - length - exceptions), most)
+        else:
+            figures["ok"] = most
+    extra = {"failed": failed} if failed else {}
+    if keepalive:
+        extra["keepalive_requests"] = int(keepalive[1])
+    figures["extra"] = extra or None
+    figures["bytes_read"] = int(transferred[1])
+    figures["bytes_exact"] = True
+
+    cursor.take(_BODY_SENT)
+    cursor.need(_HTML, "the HTML transferred line")
+    if complete and duration:
+        figures["rps"] = float(cursor.need(_RPS, "the Requests per second line")[1])
+        cursor.need(_PER_REQUEST, "the Time per request line")
+        cursor.need(_PER_REQUEST, "the second Time per request line")
+        cursor.need(_RATE, "the Transfer rate line")
+    elif rps := cursor.take(_RPS):
+        figures["rps"] = float(rps[1])
+        while cursor.take(_PER_REQUEST) or cursor.take(_RATE):
+            pass
+    while cursor.take(_RATE_SENT):
+        pass
+    if complete:
+        _read_times(cursor, draft, complete)
+
+
+def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
+    latency = draft.latency
+    cursor.need(BLANK, "the table of times")
+    cursor.need(_TIMES, "the table of times")
+    cursor.need(_COLUMNS, "the columns of the table of times")
+    while cursor.take(_PHASE):
+        pass
+    if row := cursor.take(_ROW):
+        latency.update(
+            min=scaled(row[1], -3), mean=scaled(row[2], -3), stdev=scaled(row[3], -3), max=scaled(row[5], -3)
+        )
+    else:
+        row = cursor.need(_ROW_NO_CONFIDENCE, "the Total row")
+        latency.update(min=scaled(row[1], -3), mean=scaled(row[2], -3), max=scaled(row[3], -3))
+    while cursor.take(_REMARK):
+        pass
+    # ab prints no percentiles for one request. -d omits them too, but looks like truncated output.
+    if complete == 1:
+        return
+    cursor.need(BLANK, "the percentiles")
+    cursor.need(_SERVED, "the percentiles")
+    while percentile := cursor.take(_PERCENTILE):
+        if percentile[1] in PERCENTILES:
+            latency["p" + percentile[1]] = scaled(percentile[2], -3)
+    cursor.need(_LONGEST, "the line of the longest request")
+
+
+def _explain(lines: list[str]) -> Parsed:
+    figures: dict[str, Any] = {"tool_version": _version(lines)}
+    failure = None
+    for line in lines:
+        if error := re.search(_APR_ERROR, line):
+            failure = error[1].lower()
+        elif completed := re.fullmatch(_COMPLETED, line):
+            figures["requests"] = int(completed[1])
+    if failure:
+        # APR's text for a timeout; all others come from the system.
+        timeout = failure == "the timeout specified has expired"
+        return absent("ab", "timeout" if timeout else failure, **figures)
+    if figures["tool_version"]:
+        last = next(line for line in reversed(lines) if line)
+        return absent("ab", f"ab ended before its report, after {clip(last)!r}", **figures)
+    return unreadable("ab", lines, _FORMATS)
+
+
+def _version(lines: list[str]) -> str | None:
+    for line in lines:
+        if found := re.match(_VERSION, line):
+            return found[1]
+    return None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, read_bytes
-from bench.parse.text import go_error_kind
+from bench.tools.reading import go_error_kind
 
 LATE_S = 0.001
 """A request this much behind the median lag is late: latencies must be right within 5 % plus 1 ms."""

@@ -1,23 +1,72 @@
-"""The interface of a load tool: command line, what it cannot do, precision, and the files it leaves."""
+"""What a load tool is: the load that it is asked for, its command line, precision and output."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bench.core.formats import plain
 from bench.core.programs import guarded
-from bench.tools.load import Asked, Command, Load
-
-if TYPE_CHECKING:
-    from bench.parse import Parsed
+from bench.tools.parsed import Parsed
 
 OUTPUT = "output.txt"
-_WHOLE = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request, without the address.
+
+    `headers` are lines, `body_file` is a path. For a user's own app both are those of its first request, and `requests`
+    is the folder with all `targets` of them.
+    """
+
+    method: str = "GET"
+    headers: tuple[str, ...] = ()
+    body_file: str | None = None
+    requests: str | None = None
+    targets: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None: not set by the level.
+
+    `most_workers` caps the open requests of an open loop.
+    """
+
+    url: str
+    request: Request
+    connections: int | None = None
+    count: int | None = None
+    rate: float | None = None
+    duration_s: float | None = None
+    timeout_s: float
+    threads: int = 1
+    keepalive: bool = True
+    most_workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line, and its standard input ('': none)."""
+
+    argv: tuple[str, ...]
+    stdin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a plan knows of a load; `targets` is 0 for the contract's requests, else the number of an own app's."""
+
+    open_loop: bool
+    rate: bool
+    count: bool
+    method: str
+    targets: int
 
 
 class CannotError(Exception):
@@ -31,7 +80,8 @@ class Tool(Protocol):
 
     duration_digit_s: float
     latency_digit_s: float
-    """Half a unit of the last digit of the duration, and of the mean latency, that it prints."""
+    """Half a unit of the last digit of the duration, and of the mean latency, that it prints; 0 where it always prints
+    three digits or more."""
 
     output: str = OUTPUT
     """The raw file that is parsed."""
@@ -55,6 +105,12 @@ class Tool(Protocol):
     """Its exit status after SIGINT, when it has printed its result."""
     uncounted: tuple[str, ...] = ("connect", "read", "write")
     """The kinds of failed requests that its request count does not include."""
+    counts_late: bool = False
+    """Whether its request count includes responses that came after the timeout."""
+    adds_samples: bool = False
+    """Whether it adds latencies of requests that a stall delayed, so that the mean is larger than that of responses."""
+    all_have_status: bool = False
+    """Whether its counts by status are of all attempts: `0` is that of a request without an answer."""
 
     def refusal(self, asked: Asked) -> str | None:
         """Why it cannot make this load; None if it can."""
@@ -74,6 +130,10 @@ class Tool(Protocol):
         """Its command line for this load; CannotError if it cannot make it."""
         ...
 
+    def keeps_alive(self, argv: Sequence[str]) -> bool:
+        """Whether this command line of it sends more than one request on a connection."""
+        ...
+
     def save(self, load: Load, folder: Path) -> bool:
         """After the load: make reports from its results. False if one could not be made.
 
@@ -86,9 +146,20 @@ class Tool(Protocol):
         return True
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its raw output with its module in `bench.parse`. Never fails."""
-        parsed: Parsed = import_module(f"bench.parse.{self.name}").parse(data)
-        return parsed
+        """Parse its raw output. Never fails."""
+        ...
+
+    def counted_in_rate(self, parsed: Parsed) -> int | None:
+        """The requests that its own rate (`rps`) counts; the default: all completed."""
+        return parsed.requests
+
+    def requests_of(self, count: int, connections: int) -> int:
+        """How many requests it sends where it is asked for `count`."""
+        return count
+
+    def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
+        """How the load that its output says it made differs from this one; `duration_s` None: whatever it was."""
+        yield from ()
 
     def cpus(self, threads: int, cpus: int) -> int:
         """How many of the CPUs it can use."""
@@ -100,8 +171,8 @@ def temporary(folder: Path, name: str) -> Path:
     return folder / f".{name}.tmp"
 
 
-def printed(*argv: str) -> str:
-    """What a tool prints within 5 s, stdout and stderr; '' if it cannot be started."""
+def printed(pattern: str, *argv: str) -> str:
+    """The first group of the pattern in what a program prints within 5 s, stdout and stderr; '' if there is none."""
     try:
         done = subprocess.run(
             guarded(5, 1, *argv),
@@ -112,19 +183,14 @@ def printed(*argv: str) -> str:
         )
     except OSError:
         return ""
-    return done.stdout.decode(errors="replace")
-
-
-def found(pattern: str, text: str) -> str:
-    """The first group of the first match; '' if there is none."""
-    match = re.search(pattern, text, re.MULTILINE)
-    return match[1] if match else ""
+    found = re.search(pattern, done.stdout.decode(errors="replace"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def whole(name: str, value: float | None) -> str:
     """The value as a word; CannotError unless it is a whole number from 1."""
     text = plain(value)
-    if not _WHOLE.match(text):
+    if not re.fullmatch("[1-9][0-9]*", text):
         raise CannotError(f"take a {name} of '{text}': whole numbers from 1 only")
     return text
 

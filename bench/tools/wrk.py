@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
-from bench.tools.load import Asked, Command, Load
-from bench.tools.tool import CannotError, Tool, found, printed, whole
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from bench.tools.parsed import Parsed, absent
+from bench.tools.reading import COUNT, DECIMAL, PERCENTILES, Cursor, Draft, lines_of, read_report, scaled, unreadable
+from bench.tools.tool import Asked, CannotError, Command, Load, Tool, printed, whole
+
+_TIME = DECIMAL + "(us|ms|s|m|h)"
+_SIGNED = r"(-?[0-9]{1,18})"
+
+_START = r"Running [0-9]{1,18}[smh]? test @ "
+_HEADER = r"  Thread Stats +Avg +Stdev +Max +\+/- Stdev"
+_LATENCY = rf"    Latency +{_TIME} +{_TIME} +{_TIME} +(-?nan|{DECIMAL})%"
+_REQ_SEC = r"    Req/Sec +\S+ +\S+ +\S+ +\S+%"
+_DISTRIBUTION = "  Latency Distribution"
+_PERCENTILE = rf" +([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% +{_TIME}"
+_TOTAL = rf"  {COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read"
+_SOCKET = rf"  Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}"
+_NON2XX = rf"  Non-2xx or 3xx responses: {_SIGNED}"
+_RPS = rf"Requests/sec: +{DECIMAL}"
+_TRANSFER = rf"Transfer/sec: +{DECIMAL}[KMGTP]?B"
+
+_NO_START = r"unable to (?:connect to|resolve) \S+ (\S.{0,120})"
+_LOAD = r"^Running ([0-9]+)([smh]) test @ .*\n +([0-9]+) threads? and ([0-9]+) connections?$"
+_UNIT_S = {"s": 1, "m": 60, "h": 3600}
 
 
 class Wrk(Tool):
@@ -11,9 +35,11 @@ class Wrk(Tool):
 
     name = "wrk"
     duration_digit_s = 0.005
-    latency_digit_s = 0.000005
+    latency_digit_s = 0.0
     mixes_targets = True
     ends_frozen = True
+    counts_late = True
+    adds_samples = True
 
     def refusal(self, asked: Asked) -> str | None:
         """No count; without a script, only GET."""
@@ -25,7 +51,7 @@ class Wrk(Tool):
 
     def version(self) -> str:
         """From its usage, which it prints with exit status 1."""
-        return found(r"\Awrk (\S*)", printed("wrk", "-v"))
+        return printed(r"\Awrk (\S*)", "wrk", "-v")
 
     def command(self, load: Load) -> Command:
         """Whole numbers only. Threads must divide the connections: wrk silently drops the remainder."""
@@ -46,3 +72,99 @@ class Wrk(Tool):
     def cpus(self, threads: int, cpus: int) -> int:
         """One per thread."""
         return min(cpus, threads)
+
+    def keeps_alive(self, argv: Sequence[str]) -> bool:
+        """Unless it asks for the end of each."""
+        return "Connection: close" not in argv
+
+    def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
+        """It rounds times to whole seconds, and connections down to a multiple of its threads."""
+        if ran := re.search(_LOAD, output.decode(errors="replace"), re.MULTILINE):
+            seconds, threads, asked = int(ran[1]) * _UNIT_S[ran[2]], int(ran[3]), int(ran[4])
+            if duration_s is not None and seconds != duration_s:
+                yield f"wrk ran for {seconds} s instead of {duration_s:g}"
+            used = asked // threads * threads if threads else 0
+            if used != connections:
+                yield f"wrk used {used} connections over {threads} threads instead of {connections}"
+
+    def parse(self, data: bytes) -> Parsed:
+        """Its text (4.x): units depend on the size, and lines with nothing but zeros are omitted.
+
+        `ok` includes 3xx, which wrk does not count separately.
+        """
+        return read_report("wrk", lines_of(data), _START, _read, _explain)
+
+
+def _read(cursor: Cursor, draft: Draft) -> None:
+    figures, errors, latency = draft.figures, draft.errors, draft.latency
+
+    cursor.seek(_HEADER, "the table of threads")
+    row = cursor.need(_LATENCY, "the Latency row")
+    # Without any answer every column is 0.00us; only the NaN percentage shows it.
+    measured = not row[7].endswith("nan")
+    if measured:
+        latency.update(mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6]))
+    cursor.need(_REQ_SEC, "the Req/Sec row")
+    if cursor.take(_DISTRIBUTION):
+        while percentile := cursor.take(_PERCENTILE):
+            if measured and percentile[1] in PERCENTILES:
+                latency["p" + percentile[1]] = _seconds(percentile[2], percentile[3])
+
+    total = cursor.need(_TOTAL, "the line 'N requests in'")
+    figures["requests"] = requests = int(total[1])
+    figures["duration_s"] = _seconds(total[2], total[3])
+    figures["bytes_read"] = round(float(total[4]) * 1024 ** " KMGTP".index(total[5] or " "))
+    figures["bytes_exact"] = not total[5]
+
+    socket = cursor.take(_SOCKET)
+    if socket:
+        errors.update(zip(("connect", "read", "write", "timeout"), map(_unsigned, socket.groups()), strict=True))
+    bad = cursor.take(_NON2XX)
+    if bad:
+        errors["non2xx"] = _unsigned(bad[1])
+
+    figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
+    # Only here is it certain that an optional line is missing because there was nothing to count.
+    if not socket:
+        errors.update(connect=0, read=0, write=0, timeout=0)
+    non2xx = errors.setdefault("non2xx", 0)
+    if non2xx is not None and non2xx <= requests:
+        figures["ok"] = requests - non2xx
+
+    cursor.need(_TRANSFER, "the Transfer/sec line")
+    if any(_is_json_object(line) for line in cursor.lines[cursor.at :]):
+        figures["extra"] = {"script_json": True}
+
+
+def _explain(lines: list[str]) -> Parsed:
+    for line in lines:
+        if found := re.match(_NO_START, line):
+            return absent("wrk", found[1].lower())
+    return unreadable("wrk", lines, {})
+
+
+def _seconds(number: str, unit: str) -> float:
+    match unit:
+        case "us":
+            return scaled(number, -6)
+        case "ms":
+            return scaled(number, -3)
+        case "m":
+            return round(float(number) * 60, 9)
+        case "h":
+            return round(float(number) * 3600, 9)
+    return float(number)
+
+
+def _unsigned(number: str) -> int | None:
+    """The counter; `None` where it overflowed: it is printed as a signed number, negative beyond 2**31."""
+    return None if number.startswith("-") else int(number)
+
+
+def _is_json_object(line: str) -> bool:
+    if not (line.startswith("{") and line.endswith("}")):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -13,17 +13,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.parse import Parsed
 from bench.plan.measurement import Measurement, settings_of
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
 from bench.records.turns import MAX_LATE
 from bench.tools import TOOLS
+from bench.tools.parsed import Parsed
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that are told by no figure of the tool: the kernel's and the clocks'."""
@@ -46,9 +45,6 @@ _CLIENT_FAULTS = (
         "the server's name could not be resolved",
     ),
 )  # fmt: skip
-_WRK_LOAD = re.compile(rb"^Running (\d+)([smh]) test @ .*\n +(\d+) threads? and (\d+) connections?$", re.M)
-_AB_LOAD = re.compile(rb"^Concurrency Level: +(\d+)$", re.M)
-_WRK_UNIT_S = {b"s": 1, b"m": 60, b"h": 3600}
 
 
 def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
@@ -79,8 +75,7 @@ def _errors(evidence: Evidence) -> Iterator[Cause]:
     if attempts is None or good is None:
         return
     bad = attempts - good
-    if evidence.planned.tool == "wrk":
-        # wrk counts answers that came after the timeout among its requests.
+    if TOOLS[evidence.planned.tool].counts_late:
         bad = min(attempts, bad + (parsed.errors.timeout or 0))
     if good == 0:
         yield Cause("errors", f"none of {attempts} attempts got a good answer")
@@ -107,24 +102,11 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     sent = () if parsed is None else _sent(evidence, parsed)
     late = () if evidence.lag is None else evidence.lag.faults()
-    details = (*_load_reported(evidence.planned, evidence.output), *sent, *late)
-    if details:
+    planned = evidence.planned
+    duration_s = None if planned.mode == "turns" else planned.duration_s
+    other = TOOLS[planned.tool].other_load(evidence.output, planned.connections, duration_s)
+    if details := (*other, *sent, *late):
         yield Cause("not the asked load", "; ".join(details))
-
-
-def _load_reported(planned: Measurement, output: bytes) -> Iterator[str]:
-    """Where the load that the tool says it ran differs from the plan, because the tool rounds."""
-    if planned.tool == "wrk" and (found := _WRK_LOAD.search(output)):
-        if planned.mode == "turns":
-            planned = replace(planned, duration_s=None)
-        seconds, threads, connections = int(found[1]) * _WRK_UNIT_S[found[2]], int(found[3]), int(found[4])
-        if planned.duration_s is not None and seconds != planned.duration_s:
-            yield f"wrk ran for {seconds} s instead of {planned.duration_s:g}"
-        used = connections // threads * threads if threads else 0
-        if used != planned.connections:
-            yield f"wrk used {used} connections over {threads} threads instead of {planned.connections}"
-    if planned.tool == "ab" and (found := _AB_LOAD.search(output)) and int(found[1]) != planned.connections:
-        yield f"ab used {int(found[1])} connections instead of {planned.connections}"
 
 
 def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
@@ -132,7 +114,7 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     planned, sent = evidence.planned, evidence.sent_rate
     attempts = attempts_of(planned.tool, parsed)
     if planned.count is not None and attempts is not None and attempts != planned.count:
-        yield f"{attempts} requests instead of {planned.count}" + _hey_rounds(planned, attempts)
+        yield f"{attempts} requests instead of {planned.count}{_rounded_count(planned, attempts)}"
     duration = attack_s(planned, parsed)
     if planned.count is None and planned.duration_s is not None and duration is not None:
         # Tools check the time every 0.1 s, and then wait for outstanding answers.
@@ -148,11 +130,13 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
             yield f"{sent:.6g} requests/s sent instead of {planned.rate:g}"
 
 
-def _hey_rounds(planned: Measurement, attempts: int) -> str:
-    each = planned.count // planned.connections if planned.count and planned.connections else 0
-    if planned.tool != "hey" or attempts != each * (planned.connections or 0):
+def _rounded_count(planned: Measurement, attempts: int) -> str:
+    if not planned.count or not planned.connections:
         return ""
-    return f" (hey sends {each} on each of {planned.connections} connections)"
+    if attempts != TOOLS[planned.tool].requests_of(planned.count, planned.connections):
+        return ""
+    each = attempts // planned.connections
+    return f" ({planned.tool} sends {each} on each of {planned.connections} connections)"
 
 
 def _memory(evidence: Evidence) -> Iterator[Cause]:
@@ -197,7 +181,7 @@ def _arithmetic(evidence: Evidence) -> Iterator[Cause]:
 def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     """Requests, duration and rate must agree as closely as the printed digits allow."""
     tool, duration, rate = evidence.planned.tool, parsed.duration_s, parsed.rps
-    counted = _counted_in_rate(tool, parsed)
+    counted = TOOLS[tool].counted_in_rate(parsed)
     if counted is not None and duration is not None and rate is not None:
         digit = TOOLS[tool].duration_digit_s
         most = counted / (duration - digit) if duration > digit else float("inf")
@@ -206,14 +190,6 @@ def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
             yield f"{counted} requests in {duration:.6g} s are not {rate:.6g} per second"
     if evidence.wall_s is not None and duration is not None and duration > 1.01 * evidence.wall_s + 0.05:
         yield f"{duration:.4g} s of load in {evidence.wall_s:.4g} s by the clock"
-
-
-def _counted_in_rate(tool: str, parsed: Parsed) -> int | None:
-    """The requests in the tool's own rate: all attempts (hey), those with a 2xx or 3xx (vegeta), else all completed."""
-    status = parsed.errors.status
-    if tool == "vegeta":
-        return None if status is None else sum(n for code, n in status.items() if code[:1] in ("2", "3"))
-    return parsed.attempts if tool == "hey" else parsed.requests
 
 
 def _counts(planned: Measurement, parsed: Parsed) -> Iterator[str]:
@@ -225,7 +201,7 @@ def _counts(planned: Measurement, parsed: Parsed) -> Iterator[str]:
             yield f"{parsed.ok} good and {parsed.errors.non2xx} bad answers among {requests}"
         if parsed.attempts is not None and parsed.attempts < requests:
             yield f"{requests} answers to {parsed.attempts} attempts"
-    if planned.tool == "vegeta" and status is not None and sum(status.values()) != parsed.attempts:
+    if TOOLS[planned.tool].all_have_status and status is not None and sum(status.values()) != parsed.attempts:
         yield f"{sum(status.values())} results by status, {parsed.attempts} requests"
     known = [(key, getattr(parsed.latency_s, key)) for key in ("min", "p50", "p75", "p90", "p95", "p99", "max")]
     rising = [(key, value) for key, value in known if value is not None]
@@ -247,8 +223,7 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # which it does not count as latency.
     bound = planned.mode == "null"
     own = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
-    # wrk corrects its distribution for coordinated omission: its mean may be larger, but not smaller.
-    too_long = mean > expected + slack and planned.tool != "wrk"
+    too_long = mean > expected + slack and not TOOLS[planned.tool].adds_samples
     # With a rate limit, connections also pause between requests: the latency may be lower, but not higher.
     too_short = mean < expected - slack - own and planned.rate is None
     if too_long or too_short:

@@ -9,17 +9,19 @@ from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import Facts, own_app_of, pairs_of, service_of, worker_count
 from bench.analysis.tables.ranking import Gaps, RankedRow, Ranking
 from bench.core.files import items, mapping, read_bytes
-from bench.core.formats import listed, milliseconds, number
+from bench.core.formats import joined, listed, milliseconds, number
 from bench.matrix.packages import normalised
 from bench.plan.running import NO_COUNTERS, OWNED
 from bench.records.record import Record
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, ServiceFacts
+from bench.tools import TOOLS
 from bench.words.remarks import note_of
 
 SUMS = (
-    "requests/s and errors are their sums; percentiles of wrk, ab and hey cannot be merged and are left out, those of "
-    "vegeta are of all results"
+    "requests/s and errors are their sums; percentiles of "
+    f"{joined([name for name, tool in TOOLS.items() if not tool.merges_reports])} cannot be merged and are left out, "
+    f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} are of all results"
 )
 FILE = "network-cost.txt"
 """In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said when it was planned."""

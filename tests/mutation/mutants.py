@@ -82,10 +82,10 @@ MUTANTS = (
     ),
     Mutant(
         "wrk's answers with an error status count as good ones",
-        "bench/parse/wrk.py",
+        "bench/tools/wrk.py",
         'figures["ok"] = requests - non2xx',
         'figures["ok"] = requests',
-        ("tests/unit/parse",),
+        ("tests/unit/tools",),
     ),
     Mutant(
         "the validity rules are no part of the hash of what judges a figure",

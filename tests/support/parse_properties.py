@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bench.parse import Parsed
+from bench.tools.parsed import Parsed
 
 REPORTS = ("complete", "partial", "absent")
 COUNTS = ("requests", "attempts", "ok", "bytes_read")

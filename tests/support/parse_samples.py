@@ -9,7 +9,7 @@ from typing import Any
 
 from places import SAMPLES
 
-FORMATS_READ = (("wrk", "text"), ("ab", "text"), ("hey", "text"), ("vegeta", "text"), ("vegeta", "json"))
+FORMATS_NOT_READ = ("csv", "gnuplot", "hdrplot", "hist", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Sample:
 
     @property
     def read(self) -> bool:
-        return (self.tool, self.truth["format"]) in FORMATS_READ
+        return self.truth["format"] not in FORMATS_NOT_READ
 
 
 def _load(path: Path) -> Sample:

@@ -22,7 +22,7 @@ ORDER = (
         "run",
         "plan",
     ),
-    *("own_app", "contract", "matrix", "tools", "parse", "core"),
+    *("own_app", "contract", "matrix", "tools", "core"),
 )
 
 

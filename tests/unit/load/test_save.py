@@ -20,7 +20,7 @@ from bench.load.merge import merge_clients
 from bench.load.save import run_and_save, tool_json
 from bench.load.task import Task, at_address, task_of
 from bench.load.words import command_line, quoted
-from bench.tools.load import Command
+from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell")

@@ -101,6 +101,11 @@ def test_a_broken_record_is_refused_by_both(
         from_line(json.dumps(found))
 
 
+def test_a_record_of_a_tool_that_this_version_lacks_is_refused(lines: list[str]) -> None:
+    with pytest.raises(BadRecord, match="of the load tool siege"):
+        from_line(json.dumps(json.loads(lines[0]) | {"tool": "siege"}))
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

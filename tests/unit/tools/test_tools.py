@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bench.tools import TOOLS, parse
-from bench.tools.load import Asked, Load, Request
-from bench.tools.tool import CannotError
+from bench.tools.parsed import Errors, Parsed
+from bench.tools.tool import Asked, CannotError, Load, Request
 from bench.tools.vegeta import workers
 
 CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
@@ -114,6 +114,7 @@ def test_what_a_tool_cannot_do(tool: str, load: Load, cause: str) -> None:
     assert str(cannot.value) == cause
 
 
+KNOWN = ("wrk", "ab", "hey", "vegeta")
 PLAIN: Mapping[str, Any] = {"open_loop": False, "rate": False, "count": False, "method": "GET", "targets": 0}
 
 
@@ -130,7 +131,7 @@ PLAIN: Mapping[str, Any] = {"open_loop": False, "rate": False, "count": False, "
     ],
 )
 def test_what_a_plan_may_ask_for(change: Mapping[str, Any], able: set[str]) -> None:
-    assert {name for name, tool in TOOLS.items() if tool.refusal(Asked(**{**PLAIN, **change})) is None} == able
+    assert {name for name in KNOWN if TOOLS[name].refusal(Asked(**{**PLAIN, **change})) is None} == able
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_the_version_is_what_a_tool_says_of_itself(pretend: Pretend) -> None:
     pretend("dpkg-query", "printf 0.1.4-2")
     pretend("vegeta", "echo 'Version: v12.13.0'; echo 'Commit: '")
     versions = {"wrk": "debian/4.1.0", "ab": "2.3", "hey": "0.1.4-2", "vegeta": "12.13.0"}
-    assert {name: tool.version() for name, tool in TOOLS.items()} == versions
+    assert {name: TOOLS[name].version() for name in KNOWN} == versions
     pretend("wrk", "exit 3")
     pretend("dpkg-query", "echo 'dpkg-query: no packages found matching hey' >&2; exit 1")
     assert (TOOLS["wrk"].version(), TOOLS["hey"].version()) == ("", "")
@@ -162,9 +163,24 @@ def test_every_tool_leaves_what_is_parsed() -> None:
     for name, tool in TOOLS.items():
         assert tool.name == name
         assert parse(name, b"").report == "absent"
-        assert tool.cpus(2, 4) == {"wrk": 2, "ab": 1}.get(name, 4)
-        assert tool.merges_reports == (name == "vegeta")
-        assert tool.output == ("output.json" if name == "vegeta" else "output.txt")
+    assert [TOOLS[name].cpus(2, 4) for name in KNOWN] == [2, 1, 4, 4]
+    assert [TOOLS[name].output for name in KNOWN] == ["output.txt", "output.txt", "output.txt", "output.json"]
+
+
+@pytest.mark.parametrize("keepalive", [True, False])
+def test_its_command_line_says_whether_connections_are_kept(keepalive: bool) -> None:
+    for tool in TOOLS.values():
+        asked = Asked(open_loop=True, rate=True, count=False, method="GET", targets=0)
+        load = replace(CLOSED if tool.refusal(asked) else OPEN, keepalive=keepalive)
+        assert tool.keeps_alive(tool.command(load).argv) == keepalive
+
+
+@pytest.mark.parametrize(("tool", "counted"), [("wrk", 10), ("ab", 10), ("hey", 12), ("vegeta", 8)])
+def test_what_its_own_rate_counts(tool: str, counted: int) -> None:
+    errors = Errors(status={"0": 2, "200": 7, "302": 1, "500": 2})
+    parsed = Parsed(tool=tool, report="complete", requests=10, attempts=12, errors=errors)
+    assert TOOLS[tool].counted_in_rate(parsed) == counted
+    assert TOOLS["vegeta"].counted_in_rate(replace(parsed, errors=Errors())) is None
 
 
 def test_vegetas_reports_are_made_of_its_results(pretend: Pretend, tmp_path: Path) -> None:

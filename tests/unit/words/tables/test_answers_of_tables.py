@@ -212,7 +212,7 @@ def test_worker_models_are_compared_under_a_condition(kept: bool | None, workers
 def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
     one = measured({"aiohttp": 1000}, 1)[0]
     nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}
-    record = replace(one, command=command, nulls=nulls)
+    record = replace(one, tool=command[0] if command else one.tool, command=command, nulls=nulls)
     assert connections_kept([record]) is kept
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def test_wrk_without_recorded_answers_has_no_latency(share: str) -> None:
         percentiles="  Latency Distribution\n     50%    0.00us\n     99%    0.00us\n",
     )
     assert parsed.report == "complete"
-    assert set(parsed.latency_s.as_dict().values()) == {None}
+    assert set(asdict(parsed.latency_s).values()) == {None}
 
 
 def test_wrk_with_a_script_that_talks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -106,7 +107,7 @@ def test_ab_failures_without_their_kinds_are_not_a_report() -> None:
 def test_ab_that_completed_nothing() -> None:
     parsed = ab(complete=0, rest="")
     assert (parsed.report, parsed.requests, parsed.ok, parsed.rps) == ("complete", 0, 0, None)
-    assert set(parsed.latency_s.as_dict().values()) == {None}
+    assert set(asdict(parsed.latency_s).values()) == {None}
 
 
 def test_ab_without_percentiles() -> None:

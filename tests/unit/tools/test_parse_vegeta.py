@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,7 @@ import pytest
 from parse_samples import named
 from places import SAMPLES
 
-from bench.parse import vegeta
-from bench.tools import parse
+from bench.tools import parse, vegeta
 
 VEGETA = """\
 Requests      [total, rate, throughput]         {requests}
@@ -82,7 +82,7 @@ def test_vegeta_errors_that_must_follow_are_missed(codes: str, errors: str) -> N
 def test_vegeta_without_a_request() -> None:
     parsed = attack(requests="0, 0.00, 0.00", duration="0s", mean="NaN", success="NaN", codes="")
     assert (parsed.report, parsed.attempts, parsed.requests, parsed.ok) == ("complete", 0, 0, 0)
-    assert set(parsed.latency_s.as_dict().values()) == {None}
+    assert set(asdict(parsed.latency_s).values()) == {None}
 
 
 def test_vegeta_json_without_a_request() -> None:
@@ -91,7 +91,7 @@ def test_vegeta_json_without_a_request() -> None:
         data = data.replace(old, new)
     parsed = parse("vegeta", data)
     assert (parsed.report, parsed.attempts, parsed.requests, parsed.ok) == ("complete", 0, 0, 0)
-    assert set(parsed.latency_s.as_dict().values()) == {None}
+    assert set(asdict(parsed.latency_s).values()) == {None}
 
 
 def test_vegeta_older_rows_give_what_they_hold() -> None:

@@ -12,7 +12,7 @@ from parse_samples import ALL
 from bench.tools import TOOLS, parse
 
 TEXTS = {tool: [s.data[:6000].decode(errors="replace") for s in ALL if s.tool == tool] for tool in TOOLS}
-JSON = [s.data.decode() for s in ALL if s.truth["format"] == "json"]
+JSON = {tool: [s.data.decode() for s in ALL if (s.tool, s.truth["format"]) == (tool, "json")] for tool in TOOLS}
 LONGEST_S, A_BYTE_S = 0.5, 10e-6
 """What a text may take, and each of its bytes: a hundred times what it does."""
 
@@ -22,7 +22,7 @@ def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     """A tool, and a damaged output, of it or of another one."""
     tool = draw(st.sampled_from([*TOOLS]))
     damaged = [damaged_text(text) for text in TEXTS[tool]]
-    damaged += [damaged_json(text) for text in JSON] if tool == "vegeta" else []
+    damaged += [damaged_json(text) for text in JSON[tool]]
     parts = draw(
         st.lists(
             st.one_of(st.sampled_from(damaged).flatmap(lambda found: found), st.sampled_from(ODD_TEXT)),

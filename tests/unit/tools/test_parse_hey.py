@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.parse.text import go_error_kind
 from bench.tools import parse
+from bench.tools.reading import go_error_kind
 
 HEY = """
 Summary:

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 from places import SAMPLES
 
-from bench.parse import Errors, Latency
-from bench.parse.merged import merged
 from bench.tools import parse
+from bench.tools.parsed import Errors, Latency, merged
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
 BASIC = {"wrk": "basic-latency.txt"}
