@@ -1,6 +1,7 @@
 """The cgroup counters (v1 and v2) of a container, found by the id of its first process, as lines `key value`.
 
-These lines are the raw files server.before and server.after; `python3 -m driver.counters PID` prints them.
+These lines are the raw files server.before and server.after. Called as `python3 -m driver.counters WHAT PID` in a
+container that sees another machine's cgroups and processes, it prints one of READINGS (driver/engines/nodes.py).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -179,5 +180,24 @@ def _value(name: str, path: Path) -> Iterator[str]:
         yield f"{name} {text}"
 
 
+READINGS: dict[str, Callable[[int, str], str]] = {
+    "counters": counters,
+    "file-memory": file_memory,
+    "below-root": lambda pid, why_not: NOT_FOUND if why_not else below_root(pid),
+    "online-cpus": lambda *_: (text_of(Path("/sys/devices/system/cpu/online")) or "").strip(),
+    "boot-id": lambda *_: (text_of(PROC / "sys/kernel/random/boot_id") or "").strip(),
+}
+"""What is read of a container by its first process, or of its machine; and why it cannot be on this engine."""
+
+
+def main(argv: list[str]) -> int:
+    """`WHAT PID`."""
+    what, pid = argv
+    print(READINGS[what](int(pid), ""), end="")
+    if what == "counters":
+        print(f"host_cpus {os.sysconf('SC_NPROCESSORS_ONLN')}")
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(counters(int(sys.argv[1])))
+    sys.exit(main(sys.argv[1:]))

@@ -13,6 +13,8 @@ from driver.files import text_of
 from driver.messages import HOST, Host, Service, host_of, read
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECT = "com.docker.compose.project"
+"""The label by which everything of a run is found; Compose sets it too."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class Run:
     def own_services(self) -> tuple[str, ...]:
         """The Compose services that a user's app depends on."""
         return tuple(name for name in self.dependencies if name.startswith("own-"))
+
+    @property
+    def label(self) -> str:
+        """Of all containers, networks and volumes of the run or lane."""
+        return f"{PROJECT}={self.project}"
 
     def setting(self, name: str, default: str = "") -> str:
         """A setting's value."""

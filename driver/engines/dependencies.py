@@ -10,9 +10,9 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
 from driver.docker import docker
-from driver.failure import RUN, USER, Failure, warn
+from driver.failure import RUN, USER, Failure
 from driver.files import last_line
-from driver.run import Run
+from driver.run import PROJECT, Run
 
 if TYPE_CHECKING:
     from driver.engines.local import LocalDocker
@@ -41,15 +41,6 @@ def start(engine: LocalDocker) -> None:
     raise Failure(RUN, f"the database has no rows after {TRIES * WAIT_S:g} s: {words}")
 
 
-def revive(engine: LocalDocker) -> tuple[str, ...]:
-    """Restarts those that have ended, the database with its initial rows; their names."""
-    ended = engine.ended()
-    if ended:
-        warn(f"{' '.join(ended)} ended while the run went on: started again")
-        engine.start_dependencies()
-    return ended
-
-
 def database_ready(engine: LocalDocker) -> bool:
     """Whether it has its rows. A user's own database is not waited for here."""
     name = "postgres"
@@ -64,7 +55,7 @@ def subnet_taken(run: Run) -> str:
     names = docker("network", "ls", "--format", "{{.Name}}").out.split()
     # A network may be gone by now, hence no check.
     networks = json.loads(docker("network", "inspect", *names, check=False).out or "[]")
-    others = (one for one in networks if (one.get("Labels") or {}).get("com.docker.compose.project") != run.project)
+    others = (one for one in networks if (one.get("Labels") or {}).get(PROJECT) != run.project)
     with suppress(ValueError):
         wanted = IPv4Network(run.setting("BENCH_SUBNET"), strict=False)
         return ", ".join(network["Name"] for network in others if any(map(wanted.overlaps, _subnets(network))))

@@ -7,11 +7,11 @@ There are three: this machine's Docker (driver/engines/local.py), several machin
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from driver.docker import Done
 from driver.nodes.node import NODES
@@ -41,11 +41,16 @@ class Started:
     started_ns: dict[str, int | None] = field(default_factory=dict)
 
 
-class Engine(Protocol):
-    """Calls return when the work is done, and raise DockerError if it cannot be."""
+class Engine(ABC):
+    """Calls return when the work is done, and raise DockerError if it cannot be.
 
-    run: Run
+    Those with a body here are of an engine that has started everything, on one machine.
+    """
 
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @abstractmethod
     def start(
         self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
     ) -> Started:
@@ -56,48 +61,70 @@ class Engine(Protocol):
         cannot be started, none is `up`.
         """
 
+    def start_log(self, service: str) -> Path:
+        """The file with the output of starting it."""
+        return self.run.service_folder(service) / "start.log"
+
     def pin(self, services: Sequence[str]) -> None:
         """Restricts them to the server's CPUs."""
 
+    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
+        """While this is open, the load generator can have services frozen; else load tools end within their turn."""
+        return nullcontext()
+
+    def stop(self, services: Sequence[str]) -> None:
+        """Removes their containers."""
+
+    @abstractmethod
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
         """States, read at once; a container that is gone is left out. Targets (--target) count as running."""
 
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
+        state = self.look([service]).get(service)
+        return state is not None and state.running
 
+    @abstractmethod
     def state_lines(self, service: str, state: State | None = None) -> str:
         """Counters and state as lines of a raw file; of a dependency the counters alone.
 
         `state`: the result of `look`, if it is known.
         """
 
+    @abstractmethod
     def limits(self, service: str) -> str:
         """The limits in effect inside the container, as lines."""
 
     def file_memory(self, service: str) -> str:
         """A line with the size of the container's page cache; empty if unknown."""
+        return ""
 
-    def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """While this is open, the load generator can have services frozen."""
+    def save_provenance(self, service: str) -> None:
+        """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        """Runs a command in the load generator's container; the caller checks its status.
-
-        `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
-        command's input there and fetches what it has written.
-        """
-
-    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        """The same in load generator `number` of several."""
-
+    @abstractmethod
     def log(self, service: str) -> str:
         """The last lines of its container."""
 
-    def start_log(self, service: str) -> Path:
-        """The file with the output of starting it."""
+    @abstractmethod
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+        """Runs a command in the load generator's container; the caller checks its status.
 
-    def stop(self, services: Sequence[str]) -> None:
-        """Removes their containers."""
+        `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
+        command's input there and fetches what it has written. `number`: which of several load generators.
+        """
+
+    def on_host_network(self) -> AbstractContextManager[None]:
+        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets."""
+        return nullcontext()
+
+    def address(self, service: str) -> str:
+        """HOST:PORT at which the load generator reaches it."""
+        return f"{service}:8080"
+
+    def answers_at_home(self, service: str) -> bool:
+        """Whether a service that did not answer the load generator answers on its own machine, if that is another."""
+        return False
 
     def check(self, step_failed: bool = False) -> None:
         """Failure if a machine of the run does not answer, so that no service is blamed for it.
@@ -105,29 +132,20 @@ class Engine(Protocol):
         `step_failed`: the step ended with a DockerError; only then is this machine's engine asked too.
         """
 
-    def address(self, service: str) -> str:
-        """HOST:PORT at which the load generator reaches it."""
-
-    def answers_at_home(self, service: str) -> bool:
-        """Whether a service that did not answer the load generator answers on its own machine."""
-
-    def on_host_network(self) -> AbstractContextManager[None]:
-        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets."""
-
-    def save_provenance(self, service: str) -> None:
-        """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""
+    @abstractmethod
+    def bench(self, *words: str, stdin: bytes = b"") -> Done:
+        """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""
 
     def start_dependencies(self) -> None:
         """Starts database, upstream, load generator and a user's own services, and waits until they are ready."""
 
     def revive(self) -> tuple[str, ...]:
         """Restarts dependencies that have ended; returns their names."""
+        return ()
 
     def ended(self) -> tuple[str, ...]:
         """Dependencies that have ended."""
-
-    def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""
+        return ()
 
 
 def is_composed() -> bool:

@@ -14,16 +14,18 @@ from pathlib import Path
 from driver import counters
 from driver.compose import FRESH, TOOLS, in_tools, run_compose
 from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user
-from driver.engines import dependencies, freezer, provenance
-from driver.engines.engine import Started, State
-from driver.failure import RUN, Failure
+from driver.engines import dependencies, freezer
+from driver.engines.engine import Engine, Started, State
+from driver.engines.provenance import save_provenance
+from driver.failure import RUN, Failure, warn
 from driver.files import last_line, save
 from driver.nodes.node import role_of
-from driver.run import Run
+from driver.run import PROJECT, Run
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 LOADGEN = "loadgen"
-ONLINE_CPUS = Path("/sys/devices/system/cpu/online")
+HOST_LOADGEN = "loadgen-host"
+"""The one on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
 LONGEST_S = 86400
 FACTS = "|".join(
@@ -34,6 +36,8 @@ FACTS = "|".join(
     )
 )
 """All facts that are needed of containers, so that one command (30 ms) serves for several."""
+TARGET_STATE = "null no counters: not a container of this project\n"
+"""The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
 
 
@@ -49,11 +53,11 @@ class Facts:
     address: str
 
 
-class LocalDocker:
+class LocalDocker(Engine):
     """Runs Compose on the run's resolved file. Caches process ids: it lives for one verb."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
+        super().__init__(run)
         self._loadgen = LOADGEN
         self._pids: dict[str, int] = {}
         self._unreadable = ""
@@ -67,6 +71,8 @@ class LocalDocker:
     ) -> Started:
         ours = self._ours(services)
         targets = [name for name in services if name not in ours]
+        if loadgens:
+            self.before_load()
         up = self._fresh(ours, loadgens, any_cpu) if ours else []
         if not up and not targets:
             return Started()
@@ -74,8 +80,7 @@ class LocalDocker:
         up = [name for name in up if name in facts]
         self._pids.update({name: facts[name].pid if name in facts else 0 for name in ours})
         if any_cpu:
-            save(self.run.lane_folder / "containers.tsv", self.cgroups(ours))
-            self.know_containers()
+            self.save_cgroups(ours)
         if targets or host_network:
             try:
                 self._to_host_network({name: facts[name].address for name in up})
@@ -87,11 +92,14 @@ class LocalDocker:
             {name: facts[name].started_ns for name in up},
         )
 
+    def before_load(self) -> None:
+        """Failure if the counters could not be read."""
+
     def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> list[str]:
         """Starts them; those that are up."""
         files = [self.run.lane_folder / "block.yml"] if any_cpu else []
         if any_cpu:
-            cpus = self.online_cpus()
+            cpus = self.read("online-cpus", services[0])
             lines = "".join(f'  {name}: {{cpuset: "{cpus}"}}\n' for name in services)
             save(files[0], f"services:\n{lines}")
         loadgen = [LOADGEN] if loadgens else []
@@ -120,21 +128,20 @@ class LocalDocker:
         done = run_compose(self.run, *words, *services, context=context, files=files, log=log, check=False)
         return not done.status
 
-    def cgroups(self, services: Sequence[str]) -> str:
+    def save_cgroups(self, services: Sequence[str]) -> str:
         """RUN/containers.tsv: where `bench turns` reads the CPU time of services and dependencies."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
-        return "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
+        lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
+        save(self.run.lane_folder / "containers.tsv", lines)
+        return lines
 
     def cgroup_of(self, service: str) -> str:
         """Its cgroup as a path below the root of the CPU counters."""
-        return counters.NOT_FOUND if self._why_not() else counters.below_root(self.pid_of(service))
+        return self.read("below-root", service)
 
-    def know_containers(self) -> None:
-        """Called when RUN/containers.tsv was written."""
-
-    def online_cpus(self) -> str:
-        """All CPUs of the server's machine."""
-        return ONLINE_CPUS.read_text().strip()
+    def read(self, what: str, service: str) -> str:
+        """One of counters.READINGS, of the service's container on its machine."""
+        return counters.READINGS[what](self.pid_of(service), self._why_not())
 
     def pid_of(self, service: str) -> int:
         """The first process of a service or dependency; 0 if there is none."""
@@ -153,22 +160,14 @@ class LocalDocker:
         found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
         return {**found, **{name: State(running=True) for name in services if self.is_target(name)}}
 
-    def is_running(self, service: str) -> bool:
-        state = self.look([service]).get(service)
-        return state is not None and state.running
-
     def state_lines(self, service: str, state: State | None = None) -> str:
         if self.is_target(service):
             return TARGET_STATE
-        lines = self.counters_of(service, self.pid_of(service))
+        lines = self.read("counters", service)
         if role_of(service) != "server":
             return lines
         state = state or self.look([service]).get(service)
         return lines + (state.lines() if state else "")
-
-    def counters_of(self, service: str, pid: int) -> str:
-        """The counters of the container whose first process this is."""
-        return counters.counters(pid, self._why_not())
 
     def limits(self, service: str) -> str:
         container, context = self.run.container(service), self.context_of(service)
@@ -176,7 +175,7 @@ class LocalDocker:
         return done.out + ("null the container ended\n" if done.status else "")
 
     def file_memory(self, service: str) -> str:
-        return counters.file_memory(self.pid_of(service), self._why_not())
+        return self.read("file-memory", service)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
@@ -185,11 +184,9 @@ class LocalDocker:
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
-
-    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        return docker("exec", self.run.container(LOADGEN, number), *words, log=log, timeout=LONGEST_S, check=False)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+        container = self.run.container(self._loadgen, number)
+        return docker("exec", container, *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
         if self.is_target(service):
@@ -199,9 +196,6 @@ class LocalDocker:
             words, context = ("logs", "--tail", "50", self.run.container(service)), self.context_of(service)
             return docker(*words, context=context, log=Path(folder, "log"), check=False).out
 
-    def start_log(self, service: str) -> Path:
-        return self.run.service_folder(service) / "start.log"
-
     def stop(self, services: Sequence[str]) -> None:
         self._each_context(self._ours(services), "rm", "--force", "--volumes", check=False)
         if self._loadgen != LOADGEN or any(map(self.is_target, services)):
@@ -210,13 +204,6 @@ class LocalDocker:
     def check(self, step_failed: bool = False) -> None:
         if step_failed and not answers():
             raise Failure(RUN, GONE)
-
-    def address(self, service: str) -> str:
-        return f"{service}:8080"
-
-    def answers_at_home(self, service: str) -> bool:
-        """Never: there is one machine."""
-        return False
 
     @contextmanager
     def on_host_network(self) -> Iterator[None]:
@@ -235,13 +222,17 @@ class LocalDocker:
         self._loadgen = LOADGEN
 
     def save_provenance(self, service: str) -> None:
-        provenance.save_provenance(self.run, service)
+        save_provenance(self.run, service)
 
     def start_dependencies(self) -> None:
         dependencies.start(self)
 
     def revive(self) -> tuple[str, ...]:
-        return dependencies.revive(self)
+        ended = self.ended()
+        if ended:
+            warn(f"{' '.join(ended)} ended while the run went on: started again")
+            self.start_dependencies()
+        return ended
 
     def ended(self) -> tuple[str, ...]:
         """Empty while Docker does not answer."""
@@ -343,23 +334,17 @@ def time_ns(text: str) -> int | None:
     return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])
 
 
-HOST_LOADGEN = "loadgen-host"
-TARGET_STATE = "null no counters: not a container of this project\n"
-"""The raw file of a target."""
-
-
 def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
     """With the rights and limits of the regular load generator. `addresses`: of services that it must reach by name."""
     stop_host_loadgen(run)
     log = run.folder / "start-loadgen.log"
-    label = "com.docker.compose.project"
     volumes = (f"{run.root}:/bench:ro", f"{run.root}/results:/bench/results", "/sys/fs/cgroup:/host/cgroup:ro")
     argv = ["run", "--detach", "--name", run.container(HOST_LOADGEN), "--network", "host"]
     argv += _each("--add-host", (f"{name}:{address}" for name, address in addresses.items()))
     argv += ["--init", *CONFINED, "--tmpfs", "/tmp:mode=1777", "--memory", "2g"]
     argv += ["--ulimit", f"nofile={run.setting('NOFILE')}", "--cpuset-cpus", run.setting("LOADGEN_CPUS")]
     argv += ["--user", results_user(), "--workdir", "/bench"]
-    argv += _each("--label", (f"{label}={run.project}", f"{label}.working_dir={run.folder}"))
+    argv += _each("--label", (run.label, f"{PROJECT}.working_dir={run.folder}"))
     argv += _each("--volume", volumes)
     if docker(*argv, TOOLS, "sleep", "infinity", log=log, check=False).status:
         raise DockerError(f"the load generator does not start in the host's network: {last_line(log)}")

@@ -1,6 +1,7 @@
 """The engine of a run on several machines, each with a Docker context: on a swarm, or on two machines without one.
 
-A run on several pairs of nodes has one for each lane.
+A run on several pairs of nodes has one for each lane. Counters of another machine are read by a container there, which
+sees its cgroups and processes, and also serves them to `bench turns` over the run's network (bench/load/far_counters.py).
 """
 
 from __future__ import annotations
@@ -12,20 +13,21 @@ from functools import partial
 from pathlib import Path
 
 from driver.compose import FRESH, in_tools
-from driver.docker import Done, answer, docker
-from driver.engines.engine import Started
-from driver.engines.local import LOADGEN, Facts, LocalDocker
+from driver.docker import CONFINED, DockerError, Done, answer, docker
+from driver.engines.local import LOADGEN, LocalDocker
 from driver.failure import RUN, Failure
 from driver.files import save, text_of
-from driver.nodes.compose import CHECKER
+from driver.nodes.compose import CHECKER, OUTER
 from driver.nodes.loadgen import FarLoadgen
 from driver.nodes.node import nodes_of, read_addresses, read_lanes, role_of, several
-from driver.nodes.readers import asked_at, need_readers, read_at, reader, tell_readers
 from driver.nodes.swarm import find_manager
 from driver.run import Run
 
 APART = "apart"
 """In the folder of a lane: whether load generator and server are on two kernels, yes or no."""
+READ = ("server", "support")
+"""Roles of machines that have a reader of counters."""
+READER_PORT = 7070
 
 
 class Nodes(LocalDocker):
@@ -44,17 +46,15 @@ class Nodes(LocalDocker):
     def context_of(self, service: str) -> str:
         return self.nodes[role_of(service)].context
 
-    def start(
-        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
-    ) -> Started:
-        """Before a load, checks that the counters can be read."""
-        if loadgens:
-            try:
-                need_readers(self.run)
-            except Failure:
-                self.check()
-                raise
-        return super().start(services, loadgens=loadgens, any_cpu=any_cpu, host_network=host_network)
+    def before_load(self) -> None:
+        """The load generator has to reach the readers, as no window would be valid."""
+        node = self.nodes[LOADGEN]
+        words = ("python3", "-m", "bench", "counters-reached", *map(self.reader_address, READ))
+        try:
+            docker("exec", self.run.container(LOADGEN), *words, context=node.context)
+        except DockerError as error:
+            self.check()
+            raise Failure(RUN, f"the load generator on {node.name} does not reach the counters: {error}") from error
 
     def more_loadgens(self, count: int, log: Path) -> bool:
         """Each on its own machine."""
@@ -68,41 +68,66 @@ class Nodes(LocalDocker):
         up = partial(super().up_at, context, services, log, words, files)
         return up() or (self.on_swarm and find_manager() is not None and up())
 
+    def save_cgroups(self, services: Sequence[str]) -> str:
+        """Tells the readers too which they may serve in this block."""
+        lines = super().save_cgroups(services)
+        save_there = ("sh", "-c", "cat >/tmp/new && mv /tmp/new /tmp/containers.tsv")
+        for role in READ:
+            words = ("exec", "--interactive", self.reader(role), *save_there)
+            docker(*words, context=self.nodes[role].context, stdin=lines.encode())
+        return lines
+
     def cgroup_of(self, service: str) -> str:
         """The folder, and the address of the reader that can see it."""
-        role = role_of(service)
-        return f"{read_at(self.run, self.nodes[role], 'below-root', self.pid_of(service))}\t{asked_at(self.run, role)}"
+        return f"{super().cgroup_of(service)}\t{self.reader_address(role_of(service))}"
 
-    def know_containers(self) -> None:
-        tell_readers(self.run, text_of(self.run.lane_folder / "containers.tsv") or "")
-
-    def online_cpus(self) -> str:
-        return read_at(self.run, self.nodes["server"], "online-cpus")
-
-    def look_at_dependencies(self) -> dict[str, Facts]:
-        """Counters are never unreadable here: a reader on each machine reads them."""
-        found = super().look_at_dependencies()
-        self._unreadable = ""
-        return found
-
-    def counters_of(self, service: str, pid: int) -> str:
+    def read(self, what: str, service: str) -> str:
+        lines = self._read_at(role_of(service), what, self.pid_of(service))
         apart = (text_of(self.run.lane_folder / APART) or "").strip()
-        lines = read_at(self.run, self.nodes[role_of(service)], "counters", pid)
-        return lines + (f"apart {apart}\n" if apart else "")
+        return lines + (f"apart {apart}\n" if what == "counters" and apart else "")
 
-    def file_memory(self, service: str) -> str:
-        return read_at(self.run, self.nodes[role_of(service)], "file-memory", self.pid_of(service))
+    def _read_at(self, role: str, what: str, pid: int = 0) -> str:
+        words = ("env", "CGROUP_ROOT=/host/cgroup", "python3", "-m", "driver.counters", what, str(pid))
+        return docker("exec", self.reader(role), *words, context=self.nodes[role].context).out
+
+    def reader(self, role: str) -> str:
+        """The container that reads counters on the machine of this role."""
+        return f"{self.run.project}-counters-{role}"
+
+    def reader_address(self, role: str) -> str:
+        """Where the load generator reaches it."""
+        return read_addresses(self.run).get(f"counters-{role}", f"counters-{role}")
+
+    def start_readers(self) -> None:
+        """Starts them; they are unprivileged, and read what any user of their machines can."""
+        project = self.run.project
+        for role in READ:
+            node, address = self.nodes[role], read_addresses(self.run).get(f"counters-{role}")
+            way = ("--network", project, "--network-alias", f"counters-{role}")
+            if address:
+                way = ("--network", f"{project}-{OUTER}", "--publish", f"{address}:{READER_PORT}")
+            try:
+                docker(
+                    *("run", "--detach", "--name", self.reader(role), "--label", self.run.label, *way),
+                    *("--pid", "host", "--cgroupns", "host", "--init", *CONFINED, "--tmpfs", "/tmp:mode=1777"),
+                    *("--memory", "256m", "--user", "65534:65534", "--workdir", "/bench"),
+                    *("--volume", f"{project}-source:/bench:ro", "--volume", "/sys/fs/cgroup:/host/cgroup:ro"),
+                    *("bench/loadgen", "python3", "-m", "bench", "counters", "/tmp/containers.tsv"),
+                    context=node.context,
+                )
+            except DockerError as error:
+                raise Failure(RUN, f"the counters of node {node.name} cannot be read: {error}") from error
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """None: the pipes do not reach another machine."""
         return nullcontext()
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        verifies = not self.on_swarm and "verify" in words
-        return self._far(CHECKER if verifies else LOADGEN).do(words, log=log, folder=folder)
-
-    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
-        return self._far(LOADGEN, "" if number == 1 else f"-{number}").do(words, log=log, folder=folder)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+        service, role = LOADGEN, LOADGEN if number == 1 else f"{LOADGEN}-{number}"
+        if not self.on_swarm and "verify" in words:
+            service, role = CHECKER, "server"
+        far = FarLoadgen(self.run, self.nodes[role].context, self.run.container(service))
+        return far.do(words, log=log, folder=folder)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Always here, where the run's folder is."""
@@ -113,7 +138,7 @@ class Nodes(LocalDocker):
             # Of several load generators, only the first is sure to have been started.
             asked: tuple[str, ...] = ("version", "--format", "true")
             if not role.startswith(f"{LOADGEN}-"):
-                name = self.run.container(LOADGEN) if role == LOADGEN else reader(self.run, node)
+                name = self.run.container(LOADGEN) if role == LOADGEN else self.reader(role)
                 asked = ("inspect", "--format", "{{.State.Running}}", name)
             if answer(*asked, context=node.context) != "true":
                 raise Failure(RUN, f"node {node.name} ({role}) is lost: what it was measuring is not recorded")
@@ -123,18 +148,14 @@ class Nodes(LocalDocker):
 
     def answers_at_home(self, service: str) -> bool:
         """With any status. An overlay network loses a new container now and then."""
-        node = self.nodes["server"]
+        context = self.nodes["server"].context
         asks = ("curl", "--silent", "--output", "/dev/null", "--max-time", "5", f"http://{service}:8080/")
-        return answer("exec", reader(self.run, node), *asks, context=node.context) is not None
+        return answer("exec", self.reader("server"), *asks, context=context) is not None
 
     def start_dependencies(self) -> None:
         """Also notes whether load generator and server are on different kernels, so share no CPU time."""
         super().start_dependencies()
         words = ("exec", self.run.container(LOADGEN), "cat", "/proc/sys/kernel/random/boot_id")
         here = docker(*words, context=self.context_of(LOADGEN)).out.strip()
-        same = here == read_at(self.run, self.nodes["server"], "boot-id")
+        same = here == self._read_at("server", "boot-id")
         save(self.run.lane_folder / APART, "no\n" if same else "yes\n")
-
-    def _far(self, service: str, number: str = "") -> FarLoadgen:
-        node = self.nodes[role_of(service) + number]
-        return FarLoadgen(self.run, node.context, self.run.container(service))

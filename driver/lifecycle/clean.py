@@ -15,8 +15,8 @@ from pathlib import Path
 from driver.docker import docker, run
 from driver.failure import USER, Failure, say
 from driver.files import text_of
-from driver.lifecycle.leftovers import FOLDER, PROJECT, is_abandoned
-from driver.run import ROOT
+from driver.lifecycle.leftovers import FOLDER, is_abandoned
+from driver.run import PROJECT, ROOT
 
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
 """The Compose project of a run (driver/run.py)."""
@@ -169,8 +169,8 @@ LABELS = {
     "image": ("bench.image",),
     "source": ("bench.source",),
     "base": ("bench.base.made",),
-    "built": ("bench.base.made", "com.docker.compose.project=bench"),
-    "composed": ("com.docker.compose.project",),
+    "built": ("bench.base.made", f"{PROJECT}=bench"),
+    "composed": (PROJECT,),
 }
 """A short word for each set of labels; an image has the word if it has all labels."""
 KINDS = ("replaced", "service", "harness", "base", "kept", "resumable", "other")

@@ -14,7 +14,7 @@ from driver.engines.local import stop_host_loadgen, time_ns
 from driver.failure import say, warn
 from driver.files import text_of
 from driver.nodes.node import several
-from driver.run import Run
+from driver.run import PROJECT, Run
 
 TRIES, WAIT_S = 5, 0.5
 DOWN = ("--profile", "*", "down", "--timeout", "0", "--volumes", "--remove-orphans")
@@ -50,10 +50,9 @@ def _remove_run(run: Run) -> None:
     if not text_of(run.folder / FILE):
         return
     if several(run):
-        from driver.nodes.setup import remove_from_nodes, remove_lanes
+        from driver.nodes.setup import remove_nodes
 
-        remove_lanes(run)
-        remove_from_nodes(run)
+        remove_nodes(run)
     words, left = "", None
     for attempt in range(TRIES):
         time.sleep(WAIT_S if attempt else 0)
@@ -72,13 +71,12 @@ def _remove_run(run: Run) -> None:
 def _left_of_run(run: Run) -> list[str] | None:
     """Ids of its containers and networks; None if Docker fails."""
     found = [
-        docker(*words, "--quiet", "--filter", f"label={PROJECT}={run.project}", check=False)
+        docker(*words, "--quiet", "--filter", f"label={run.label}", check=False)
         for words in (("ps", "--all"), ("network", "ls"))
     ]
     return None if any(done.status for done in found) else [word for done in found for word in done.out.split()]
 
 
-PROJECT = "com.docker.compose.project"
 FOLDER = f"{PROJECT}.working_dir"
 BEGINS_S = 10
 """Seconds: a younger network may belong to a run that is starting."""

@@ -8,28 +8,15 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from driver.failure import USER, Failure
-from driver.nodes.node import ROLES, LanePart, Node
+from driver.nodes.node import ROLES, Lane, Node
 
 PAIRED = ("server", "loadgen")
 LONGEST_PREFIX = 27
 """A lane's smallest subnet: eight services, dependencies, two readers, and the swarm's own addresses on each node."""
-
-
-@dataclass(frozen=True)
-class Lane:
-    """A lane's nodes, in the order of ROLES, and its share of the subnet and of the database's CPUs."""
-
-    nodes: tuple[Node, ...]
-    part: LanePart
-
-    @property
-    def words(self) -> str:
-        """For messages to the user."""
-        return f"{self.nodes[0].name} with load generator {self.nodes[1].name}"
 
 
 def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tuple[list[Node], list[str]]:
@@ -80,18 +67,17 @@ def chosen_lanes(
 
     Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the support node has enough.
     """
-    nodes, _ = of_largest_kinds(usable, before)
+    kept, _ = of_largest_kinds(usable, before)
     found = {
-        first.role: [first, *(node for node in nodes if node.role == first.role and node != first)]
-        for first in chosen_nodes(nodes, before)
+        first.role: [first, *(node for node in kept if node.role == first.role and node != first)]
+        for first in chosen_nodes(kept, before)
     }
     pairs = list(zip(found["server"], found["loadgen"]))
     supports = [found["support"][number % len(found["support"])] for number in range(len(pairs))]
     cpus = _database_cpus(supports, [loadgen for _, loadgen in pairs], settings)
     subnets = lane_subnets(subnet, len(pairs))
-    return [
-        Lane((*pair, supports[number]), LanePart(subnets[number], cpus[number])) for number, pair in enumerate(pairs)
-    ]
+    nodes = [(*pair, support) for pair, support in zip(pairs, supports)]
+    return list(map(Lane, subnets, cpus, nodes))
 
 
 def lane_subnets(subnet: str, count: int) -> list[str]:
@@ -113,7 +99,7 @@ def lane_subnets(subnet: str, count: int) -> list[str]:
 
 def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
     """The entry `lanes` of run.json: the highest number, and nodes left out or sharing CPUs, in any call of the run."""
-    sharing = [f"{lane.nodes[2].name} CPU {cpu}" for lane in lanes for cpu in cpu_list(lane.part.database_cpus)]
+    sharing = [f"{lane.nodes[2].name} CPU {cpu}" for lane in lanes for cpu in cpu_list(lane.database_cpus)]
     shared = sorted(name for name, count in Counter(sharing).items() if count > 1)
     return {
         "most": max(len(lanes), int(before.get("most", 1))),

@@ -1,4 +1,4 @@
-"""A run on two machines without a swarm: which they are, where the server's is reached, and their networks.
+"""A run on two machines without a swarm: which they are, and where the server's is reached.
 
 Server, database and upstream are on one machine and talk over an internal network there. Services under test and the
 reader of their counters have a port each on one of its addresses, through a second network that does not masquerade.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address, IPv4Network
+from ipaddress import AddressValueError, IPv4Address
 
-from driver.docker import CONFINED, DockerError, answer, docker
+from driver.docker import DockerError, docker
 from driver.failure import USER, Failure, say
 from driver.files import save
-from driver.nodes.compose import OUTER, need_far_compose
-from driver.nodes.node import ADDRESSES, NODES, ROLES, Node, nodes_of, read_addresses, read_nodes, save_nodes
+from driver.nodes.compose import need_far_compose
+from driver.nodes.node import ADDRESSES, NODES, ROLES, Node, read_nodes, save_nodes
 from driver.nodes.swarm import kind_of
 from driver.run import Run, open_run
 
@@ -129,66 +128,6 @@ def need_machines(run: Run, resume: bool) -> None:
             )
     need_far_compose(run)
     say(f"server and database: {server.name}, at {server.address}; load generator: {loadgen.name}; not encrypted")
-
-
-def network_options(subnet: str) -> dict[str, list[str]]:
-    """Options of `docker network create` for the two networks of the server's machine and the load generator's.
-
-    `inner` is the network of a run on one machine: no way out, and no address of the host in it. `outer` has a way out,
-    but what leaves it keeps its address, which nobody else can answer to.
-    """
-    try:
-        inner, outer = IPv4Network(subnet, strict=False).subnets()
-    except ValueError as error:
-        raise Failure(USER, f"BENCH_SUBNET '{subnet}' cannot be divided in two: {error}") from error
-    bridge = "com.docker.network.bridge"
-    label = "--label=bench.network=yes"
-    return {
-        "inner": ["--internal", f"--opt={bridge}.inhibit_ipv4=true", label, f"--subnet={inner}"],
-        OUTER: [f"--opt={bridge}.enable_ip_masquerade=false", label, f"--subnet={outer}"],
-        "loadgen": [label, f"--subnet={outer}"],
-    }
-
-
-def make_networks(run: Run) -> None:
-    """Creates the networks on both machines, as Compose expects each network on each."""
-    nodes = nodes_of(run)
-    outer = f"{run.project}-{OUTER}"
-    _make_network(run, nodes["server"], "inner", run.project)
-    _make_network(run, nodes["server"], OUTER, outer)
-    _make_network(run, nodes["loadgen"], "inner", run.project)
-    _make_network(run, nodes["loadgen"], "loadgen", outer)
-
-
-def need_way(run: Run) -> None:
-    """Failure if the load generator's machine cannot reach a published port of the server's."""
-    nodes, address = nodes_of(run), read_addresses(run)[READERS[0]]
-    asks = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line == *boot* ]]'
-    options = ("--network", f"{run.project}-{OUTER}", *CONFINED, *_label(run))
-    for _ in range(5):
-        words = ("bench/loadgen", "timeout", "5", "bash", "-c", asks, address)
-        if answer("run", "--rm", *options, *words, context=nodes["loadgen"].context, timeout=60) is not None:
-            return
-        time.sleep(0.5)
-    raise Failure(
-        USER,
-        f"{nodes['loadgen'].name} does not reach {address} of {nodes['server'].name}: "
-        "another network, or a closed port (docs/several-machines.md)?",
-    )
-
-
-def _make_network(run: Run, node: Node, kind: str, name: str) -> None:
-    if answer("network", "inspect", name, context=node.context) is not None:
-        return
-    subnet = run.setting("BENCH_SUBNET")
-    try:
-        docker("network", "create", *network_options(subnet)[kind], *_label(run), name, context=node.context)
-    except DockerError as error:
-        raise Failure(USER, f"{node.name} makes no network in {subnet}: {error}") from error
-
-
-def _label(run: Run) -> tuple[str, str]:
-    return "--label", f"com.docker.compose.project={run.project}"
 
 
 def _words(nodes: Sequence[Node]) -> str:

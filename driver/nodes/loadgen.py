@@ -41,9 +41,7 @@ def fill_volumes(run: Run, node: Node) -> None:
     try:
         for part in VOLUMES:
             name = f"{run.project}-{part}"
-            docker(
-                "volume", "create", "--label", f"com.docker.compose.project={run.project}", name, context=node.context
-            )
+            docker("volume", "create", "--label", run.label, name, context=node.context)
             mounts += ["--volume", f"{name}:/to/{part}:nocopy"]
         options = (
             "--rm",

@@ -36,11 +36,20 @@ class Node:
 
 
 @dataclass(frozen=True)
-class LanePart:
-    """A lane's share of the run's subnet and of its support node's CPUs."""
+class Lane:
+    """A pair of nodes with a support node, in the order of ROLES, and its share of the run's subnet and database CPUs.
+
+    Read from a run's file, it has no `nodes`: those are in its folder.
+    """
 
     subnet: str
     database_cpus: str
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """For messages to the user."""
+        return f"{self.nodes[0].name} with load generator {self.nodes[1].name}"
 
 
 def role_of(service: str) -> str:
@@ -68,9 +77,9 @@ def save_nodes(folder: Path, nodes: Iterable[Node]) -> None:
     save(folder / NODES, lines)
 
 
-def read_lanes(run: Run) -> list[LanePart]:
-    """The parts of all lanes; empty for a run on one pair of nodes."""
-    return [LanePart(words[1], words[2]) for words in _words(run.folder / LANES)]
+def read_lanes(run: Run) -> list[Lane]:
+    """All lanes; none of a run on one pair of nodes."""
+    return [Lane(words[1], words[2]) for words in _words(run.folder / LANES)]
 
 
 def read_addresses(run: Run) -> dict[str, str]:

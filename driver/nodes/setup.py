@@ -1,4 +1,8 @@
-"""Chooses a run's nodes, gives them images, networks, volumes and readers, and removes these at the end."""
+"""Chooses a run's nodes in a swarm, gives all nodes of a run what it needs there, and removes that at the end.
+
+What it needs: images, networks, volumes, readers of counters. A lane is a pair of nodes with its own Compose project;
+the first one is the run itself. The planner decides which step is measured on which lane (bench/drive/waves.py).
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,20 @@ import json
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from ipaddress import IPv4Network
 
 from driver.compose import FILE, project_compose
-from driver.docker import DockerError, answer, docker
+from driver.docker import CONFINED, DockerError, answer, docker
 from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, text_of
 from driver.messages import STEP
-from driver.nodes import contexts
-from driver.nodes.choice import Lane, chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
-from driver.nodes.compose import lane_compose, need_far_compose
+from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
+from driver.nodes.compose import OUTER, lane_compose, need_far_compose
 from driver.nodes.images import HARNESS, copy_images, send_images, start_registry
 from driver.nodes.loadgen import fill_volumes
-from driver.nodes.node import EVER, LANES, Node, read_lanes, read_nodes, save_nodes, several
-from driver.nodes.readers import ROLES as READ
-from driver.nodes.readers import start_reader
+from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, save_nodes, several
 from driver.nodes.stack import overlay_options
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.run import Run
@@ -30,6 +32,7 @@ from driver.together import together
 
 NETWORK_COST = "network-cost.txt"
 """The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""
+REACHES = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line == *boot* ]]'
 
 
 def choose_nodes(run: Run, resume: bool) -> None:
@@ -62,21 +65,23 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
     entry = lanes_entry(lanes, left_out, facts.get("lanes") or {})
     if entry["most"] > 1 or entry["left_out"]:
         save(run.folder / "run.json", json.dumps({**facts, "lanes": entry}, indent=1) + "\n")
-    _save_lanes(run, lanes)
+    save_lanes(run, lanes)
     if len(lanes) > 1:
         say(f"{len(lanes)} pairs of nodes side by side: {'; '.join(lane.words for lane in lanes)}")
     if left_out:
         say(f"left out, as figures of other nodes are not compared: {'; '.join(left_out)}")
 
 
-def _save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
+def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
+    """Records the lanes, of two or more; the first one's nodes are the run's."""
     for number, lane in enumerate(lanes[1:], 2):
         save_nodes(run.on_lane(number).lane_folder, lane.nodes)
-    lines = [f"{number}\t{lane.part.subnet}\t{lane.part.database_cpus}\n" for number, lane in enumerate(lanes, 1)]
+    lines = [f"{number}\t{lane.subnet}\t{lane.database_cpus}\n" for number, lane in enumerate(lanes, 1)]
     if len(lanes) > 1:
         save(run.folder / LANES, "".join(lines))
-    elif (run.folder / LANES).exists():
-        (run.folder / LANES).unlink()
+    else:
+        with suppress(FileNotFoundError):
+            (run.folder / LANES).unlink()
 
 
 def ready_nodes(run: Run) -> None:
@@ -90,51 +95,126 @@ def ready_nodes(run: Run) -> None:
         swarm = read_swarm()
         start_registry(run.root, swarm)
         send_images(run.root, swarm, images)
-        make_network(engine.run)
-        fill_nodes(engine)
-
-        ready_lanes(run)
+        _make_overlay(engine.run)
     else:
         of_machine = [(engine.nodes["server"], images), (engine.nodes[LOADGEN], ["bench/loadgen"])]
         together(lambda one: copy_images(one[0].context, one[1]), of_machine)
-        contexts.make_networks(engine.run)
-        fill_nodes(engine)
-        contexts.need_way(engine.run)
+        _make_bridges(engine)
+    _fill_nodes(engine)
+    if engine.on_swarm:
+        count = len(read_lanes(run))
+        together(lambda number: _ready_lane(run.on_lane(number)), range(2, count + 1), max(1, count))
+    else:
+        _need_way(engine)
 
 
-def fill_nodes(engine: Nodes) -> None:
-    """Volumes and readers."""
+def _ready_lane(run: Run) -> None:
+    compose = json.loads((run.folder / FILE).read_text())
+    made = lane_compose(compose, run.project, read_lanes(run)[run.lane - 1].database_cpus)
+    save(run.lane_folder / FILE, json.dumps(made, indent=1) + "\n")
+    engine = Nodes(run)
+    _make_overlay(engine.run)
+    _fill_nodes(engine)
+    engine.start_dependencies()
+
+
+def _fill_nodes(engine: Nodes) -> None:
     for node in engine.nodes.values():
         fill_volumes(engine.run, node)
-    for role in READ:
-        node = engine.nodes[role]
-        try:
-            start_reader(engine.run, node)
-        except DockerError as error:
-            raise Failure(RUN, f"the counters of node {node.name} cannot be read: {error}") from error
+    engine.start_readers()
 
 
-def make_network(run: Run) -> None:
-    """Creates the run's overlay network, with the options of the project's Compose file."""
+def _make_overlay(run: Run) -> None:
+    """A swarm's network, with the options of the project's Compose file."""
     manager = find_manager()
     if manager is None:
         raise Failure(RUN, "the run has no network")
-    # A resumed run may still have its network, if a lost node has kept it.
-    if answer("network", "inspect", run.project, context=manager) is not None:
-        return
     options = overlay_options(json.loads(project_compose(run, "config", "--format", "json", LOADGEN).out))
-    label = f"com.docker.compose.project={run.project}"
+    _make_network(run, manager, run.project, options, "the swarm makes no network of")
+
+
+def _make_bridges(engine: Nodes) -> None:
+    """The networks of two machines without a swarm, on both of them, as Compose expects each network on each."""
+    run = engine.run
+    options = bridge_options(run.setting("BENCH_SUBNET"))
+    for role, kind in (("server", "inner"), ("server", OUTER), (LOADGEN, "inner"), (LOADGEN, LOADGEN)):
+        node, name = engine.nodes[role], run.project if kind == "inner" else f"{run.project}-{OUTER}"
+        _make_network(run, node.context, name, options[kind], f"{node.name} makes no network in")
+
+
+def _make_network(run: Run, context: str, name: str, options: Sequence[str], refused: str) -> None:
+    # A resumed run may still have its network, if a lost node has kept it.
+    if answer("network", "inspect", name, context=context) is not None:
+        return
     try:
-        docker("network", "create", *options, "--label", label, run.project, context=manager)
+        docker("network", "create", *options, "--label", run.label, name, context=context)
     except DockerError as error:
-        raise Failure(USER, f"the swarm makes no network of {run.setting('BENCH_SUBNET')}: {error}") from error
+        raise Failure(USER, f"{refused} {run.setting('BENCH_SUBNET')}: {error}") from error
 
 
-def remove_from_nodes(run: Run) -> None:
-    """Removes what the run or lane has on any node that it has used and that answers."""
-    ever = sorted({node.context for node in read_nodes(run.lane_folder / EVER)})
+def bridge_options(subnet: str) -> dict[str, list[str]]:
+    """Options of `docker network create` for the two networks of the server's machine and the load generator's.
+
+    `inner` is the network of a run on one machine: no way out, and no address of the host in it. `outer` has a way out,
+    but what leaves it keeps its address, which nobody else can answer to.
+    """
+    try:
+        inner, outer = IPv4Network(subnet, strict=False).subnets()
+    except ValueError as error:
+        raise Failure(USER, f"BENCH_SUBNET '{subnet}' cannot be divided in two: {error}") from error
+    bridge, label = "com.docker.network.bridge", "--label=bench.network=yes"
+    return {
+        "inner": ["--internal", f"--opt={bridge}.inhibit_ipv4=true", label, f"--subnet={inner}"],
+        OUTER: [f"--opt={bridge}.enable_ip_masquerade=false", label, f"--subnet={outer}"],
+        LOADGEN: [label, f"--subnet={outer}"],
+    }
+
+
+def _need_way(engine: Nodes) -> None:
+    """Failure if the load generator's machine cannot reach a published port of the server's."""
+    run, server, loadgen = engine.run, engine.nodes["server"], engine.nodes[LOADGEN]
+    address = engine.reader_address("server")
+    options = ("--network", f"{run.project}-{OUTER}", *CONFINED, "--label", run.label)
+    for _ in range(5):
+        words = ("bench/loadgen", "timeout", "5", "bash", "-c", REACHES, address)
+        if answer("run", "--rm", *options, *words, context=loadgen.context, timeout=60) is not None:
+            return
+        time.sleep(0.5)
+    raise Failure(
+        USER,
+        f"{loadgen.name} does not reach {address} of {server.name}: "
+        "another network, or a closed port (docs/several-machines.md)?",
+    )
+
+
+def measure_wave(run: Run) -> None:
+    """Measures a step on each lane that has one. If one fails as a whole (a lost node), the others finish first."""
+    lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
+    asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
+    together(_measure_lane, asked, max(1, len(asked)))
+
+
+def _measure_lane(run: Run) -> None:
+    engine = Nodes(run)
+    if not engine.know_dependencies():
+        engine.check()
+        names = " ".join(node.name for node in engine.nodes.values())
+        raise Failure(RUN, f"the database, upstream or load generator of nodes {names} is gone")
+    measure_step(engine)
+
+
+def remove_nodes(run: Run) -> None:
+    """Removes what the run has on any node that any call of it has used and that answers; of all its lanes."""
+    numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
+    lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
+    with suppress(Failure, DockerError):
+        together(_remove_lane, lanes, max(1, len(lanes)))
+    _remove_lane(run)
+
+
+def _remove_lane(run: Run) -> None:
     on_swarm = several(run) == "swarm"
-    for context in ever:
+    for context in sorted({node.context for node in read_nodes(run.lane_folder / EVER)}):
         for kind in ("container", "volume", *(() if on_swarm else ("network",))):
             ids = _ids(run, kind, context)
             if ids:
@@ -156,47 +236,5 @@ def remove_from_nodes(run: Run) -> None:
 
 def _ids(run: Run, kind: str, context: str) -> list[str]:
     """Ids of the run's objects of this kind there."""
-    words = (kind, "ls", *(("--all",) if kind == "container" else ()), "--quiet")
-    return (
-        answer(*words, "--filter", f"label=com.docker.compose.project={run.project}", context=context) or ""
-    ).split()
-
-
-def ready_lanes(run: Run) -> None:
-    """Prepares all lanes but the first, which is the run."""
-    count = len(read_lanes(run))
-    together(lambda number: _ready_lane(run.on_lane(number)), range(2, count + 1), max(1, count))
-
-
-def _ready_lane(run: Run) -> None:
-    compose = json.loads((run.folder / FILE).read_text())
-    made = lane_compose(compose, run.project, read_lanes(run)[run.lane - 1].database_cpus)
-    save(run.lane_folder / FILE, json.dumps(made, indent=1) + "\n")
-    engine = Nodes(run)
-    make_network(engine.run)
-    fill_nodes(engine)
-    engine.start_dependencies()
-
-
-def measure_wave(run: Run) -> None:
-    """Measures a step on each lane that has one. If one fails as a whole (a lost node), the others finish first."""
-    lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
-    asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
-    together(_measure_lane, asked, max(1, len(asked)))
-
-
-def _measure_lane(run: Run) -> None:
-    engine = Nodes(run)
-    if not engine.know_dependencies():
-        engine.check()
-        names = " ".join(node.name for node in engine.nodes.values())
-        raise Failure(RUN, f"the database, upstream or load generator of nodes {names} is gone")
-    measure_step(engine)
-
-
-def remove_lanes(run: Run) -> None:
-    """Removes the lanes that any call of the run had, except the first, which is removed as the run itself."""
-    numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
-    lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
-    with suppress(Failure, DockerError):
-        together(remove_from_nodes, lanes, max(1, len(lanes)))
+    words = (kind, "ls", *(("--all",) if kind == "container" else ()), "--quiet", "--filter", f"label={run.label}")
+    return (answer(*words, context=context) or "").split()

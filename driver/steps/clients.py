@@ -51,7 +51,7 @@ def load_by_clients(engine: Engine, step: Step) -> int:
         words += ["loadgen/measure", "run", f"results/{run.name}", f"client_{number}"]
         log = folder / f"client-{number}.txt"
         if not far:
-            return engine.client(number, words, log=log, folder=step.dir).status
+            return engine.in_loadgen(words, log=log, folder=step.dir, number=number).status
         status = far[number - 1].do(words, log=log).status
         return status if far[number - 1].bring_home(step.dir) else status or 1
 

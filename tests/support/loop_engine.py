@@ -64,9 +64,11 @@ class LoopEngine(NotingEngine):
         yield
         self._note("freezer-closes")
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", **_: Any) -> Done:
-        self._note("exec", *words)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
         assert log is not None
+        if "START_AT" in words[1]:
+            return self._client(number, words, log, folder)
+        self._note("exec", *words)
         turns = "turns" in words
         verb = words[words.index("turns" if turns else "loadgen/measure") + 1]
         step = self._step()
@@ -97,7 +99,7 @@ class LoopEngine(NotingEngine):
                 if (self.root / "made" / load["dir"]).exists():
                     shutil.copytree(self.root / "made" / load["dir"], self.run.folder / load["dir"], dirs_exist_ok=True)
 
-    def client(self, number: int, words: Sequence[str], *, log: Path, folder: str) -> Done:
+    def _client(self, number: int, words: Sequence[str], log: Path, folder: str) -> Done:
         self._note("client", str(number), *words)
         status, last = self.said.get(f"client {number}") or (0, "")
         log.write_text(f"{last}\n")

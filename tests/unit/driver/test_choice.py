@@ -65,13 +65,13 @@ def test_one_lane_has_the_whole_subnet_and_too_small_a_one_is_refused() -> None:
 
 def test_databases_have_cpus_of_their_own_where_there_are_enough() -> None:
     enough = [node("support", 1, LARGE), *ROLES[1:]]
-    assert [lane.part.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", KNOBS)] == ["1", "0"]
+    assert [lane.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", KNOBS)] == ["1", "0"]
     two = {"DATABASE_CPUS": "6-7", "LOADGEN_CPUS": "1"}
-    assert [lane.part.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", two)] == ["6-7", "0,1"]
+    assert [lane.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", two)] == ["6-7", "0,1"]
     # The node is a load generator's too, whose CPUs are not for databases.
     both = [node("support", 2, LARGE), node("loadgen", 2, LARGE), node("loadgen", 3, LARGE), *ROLES[3:]]
     cpus = {"DATABASE_CPUS": "1", "LOADGEN_CPUS": "0"}
-    assert [lane.part.database_cpus for lane in chosen_lanes(both, [], "198.18.0.0/24", cpus)] == ["1", "2"]
+    assert [lane.database_cpus for lane in chosen_lanes(both, [], "198.18.0.0/24", cpus)] == ["1", "2"]
 
 
 def test_what_is_shared_is_said_and_stays_said() -> None:

@@ -20,11 +20,11 @@ from driver.nodes.contexts import (
     ask_machine,
     machines,
     need_machines,
-    network_options,
     place_run,
     published_address,
 )
 from driver.nodes.node import Node, nodes_of, read_addresses, several
+from driver.nodes.setup import bridge_options
 
 SERVER = Machine("one", "ID-1", "node-1", "4 CPUs, 8.0 GiB, linux/x86_64", 4)
 LOADGEN = Machine("ssh://root@two", "ID-2", "node-2", "2 CPUs, 4.0 GiB, linux/x86_64", 2)
@@ -77,7 +77,7 @@ def test_each_service_has_a_port_of_its_own_and_none_that_outgoing_connections_t
 
 
 def test_the_database_has_a_network_without_a_way_out_and_published_ports_one_without_masquerading() -> None:
-    found = network_options("198.18.191.0/24")
+    found = bridge_options("198.18.191.0/24")
     assert {"--internal", "--subnet=198.18.191.0/25"} <= set(found["inner"])
     assert {
         "--opt=com.docker.network.bridge.enable_ip_masquerade=false",
@@ -85,7 +85,7 @@ def test_the_database_has_a_network_without_a_way_out_and_published_ports_one_wi
     } <= set(found["outer"])
     assert "--internal" not in found["loadgen"]
     with pytest.raises(Failure, match="cannot be divided in two"):
-        network_options("198.18.191.0/32")
+        bridge_options("198.18.191.0/32")
 
 
 def test_an_engine_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,12 +26,15 @@ UNREADABLE = "null this engine's containers have no cgroups of their own"
 @pytest.fixture
 def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalDocker:
     """Everything is there."""
-    monkeypatch.setattr(local, "ONLINE_CPUS", tmp_path / "online")
+    readings = {
+        "online-cpus": lambda *_: "0-3",
+        "counters": lambda pid, why: f"null {why}\n" if why else f"counters of {pid}\n",
+        "file-memory": lambda pid, why: f"file memory of {pid}\n",
+    }
+    for what, reading in readings.items():
+        monkeypatch.setitem(counters.READINGS, what, reading)
     monkeypatch.setattr(counters, "below_root", lambda pid: f"/docker/id-{pid}" if pid else "/not-found")
     monkeypatch.setattr(counters, "unreadable", lambda *_: "")
-    monkeypatch.setattr(counters, "counters", lambda pid, why: f"null {why}\n" if why else f"counters of {pid}\n")
-    monkeypatch.setattr(counters, "file_memory", lambda pid, why: f"file memory of {pid}\n")
-    (tmp_path / "online").write_text("0-3\n")
     for number, name in enumerate(("a", "b", "loadgen", "postgres", "upstream"), 1):
         docker.runs(f"p-{name}-1", pid=number)
     return LocalDocker(run)

@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import pytest
 from pretend_engine import made_run, pretend_docker
 
+from driver import counters
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, Failure
 from driver.messages import STEP, Step, as_json
-from driver.nodes import loadgen, readers, setup
-from driver.nodes.choice import Lane
+from driver.nodes import loadgen, setup
 from driver.nodes.loadgen import FarLoadgen
-from driver.nodes.node import LanePart, Node, save_nodes
+from driver.nodes.node import Lane, Node, save_nodes
 from driver.run import Run
 from driver.together import together
 
@@ -45,9 +45,9 @@ def write_step(run: Run, **facts: Any) -> None:
 def run(tmp_path: Path) -> Run:
     """With three lanes, each of which has a step."""
     run = made_run(tmp_path, "a", "b")
-    parts = (LanePart("198.18.0.0/25", "1"), LanePart("198.18.0.128/26", "2"), LanePart("198.18.0.192/26", "3"))
+    subnets = ("198.18.0.0/25", "198.18.0.128/26", "198.18.0.192/26")
     save_nodes(run.folder, pair(1))
-    setup._save_lanes(run, [Lane(tuple(pair(number)), part) for number, part in enumerate(parts, 1)])
+    setup.save_lanes(run, [Lane(subnet, str(n), tuple(pair(n))) for n, subnet in enumerate(subnets, 1)])
     for number in (1, 2, 3):
         write_step(run.on_lane(number))
     return run
@@ -147,20 +147,20 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     )
     engine = Nodes(run.on_lane(2))
     (engine.run.lane_folder / "apart").write_text("yes\n")
-    assert engine.counters_of("a", 7) == "cgroup v2\napart yes\n"
+    assert engine.read("counters", "a") == "cgroup v2\napart yes\n"
     assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
-    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.nodes.readers"
+    reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.counters"
     assert calls.read_text().splitlines() == [
-        f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 7",
+        f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 0",
         f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
     ]
 
 
 def test_what_a_reader_says_of_its_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert readers.main(["counters", str(os.getpid())]) == 0
+    assert counters.main(["counters", str(os.getpid())]) == 0
     lines = dict(line.partition(" ")[::2] for line in capsys.readouterr().out.splitlines())
     assert int(lines["host_cpus"]) == os.sysconf("SC_NPROCESSORS_ONLN") and "proc_stat_cpu" in lines
-    readers.main(["boot-id"])
+    counters.main(["boot-id", "0"])
     assert re.fullmatch(r"[0-9a-f-]{36}", capsys.readouterr().out)
 
 
@@ -264,10 +264,11 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
     (run.folder / "lanes.tsv").unlink()
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'container ls'*) echo id-${*: -1} ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
-    setup.remove_lanes(run)
+    setup.remove_nodes(run)
     removed = [line.split() for line in calls.read_text().splitlines() if " rm " in line]
     found = {(words[1], words[5].rpartition("=")[2]) for words in removed}
     assert found == {
+        *((context, "bench-a-run") for context in ("ctx-1", "lctx-1", "sctx")),
         *((context, "bench-a-run-lane2") for context in ("ctx-2", "lctx-2", "sctx")),
         *((context, "bench-a-run-lane3") for context in ("ctx-3", "lctx-3", "sctx", "ctx-9")),
     }
@@ -279,7 +280,7 @@ def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
     monkeypatch.setattr(setup.time, "sleep", lambda _: None)
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
-    setup.remove_from_nodes(run)
+    setup._remove_lane(run)
     assert calls.read_text().count("network rm id") == 30
     assert "docker --context ctx-1 network rm bench-a-run removes it" in capsys.readouterr().err
 
