@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.core.arguments import Parser
+from bench.cli.again import read_then
+from bench.core.arguments import Parser, minutes_as_seconds, number
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
 from bench.matrix.wheels import read_wheels
@@ -24,7 +25,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
         parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
     parser.add_argument("--vary", type=parse_knob, default=[], action="append")
-    parser.add_argument("--duration", type=_number)
+    parser.add_argument("--duration", type=number)
     parser.add_argument("--mode")
     parser.add_argument("--loadgens", type=_whole, default=1)
     parser.add_argument("--profile", action="store_true")
@@ -37,12 +38,12 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--own-head", type=Path)
     parser.add_argument("--sides", type=Path)
     parser.add_argument("--packages-in", type=Path)
-    parser.add_argument("--cpu-hour-price", type=_number)
+    parser.add_argument("--cpu-hour-price", type=number)
     parser.add_argument("--p99", default="")
     parser.add_argument("--target", default=[], action="append")
     parser.add_argument(OWNED, dest="owned", action="store_true")
     parser.add_argument("--quiet", action="store_true")
-    parser.add_argument("--again", type=_run_again)
+    parser.add_argument("--again", type=read_then)
     options = parser.parse_args(argv)
     for key, value in vars(options).items():
         if isinstance(value, list):
@@ -55,28 +56,6 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=", "--again=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
-
-
-def minutes_as_seconds(text: str) -> float:
-    """Minutes as seconds; ArgumentTypeError where they are not a number above 0."""
-    minutes = _number(text)
-    if not 0 < minutes < 100_000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")
-    return minutes * 60
-
-
-def _run_again(name: str) -> object:
-    """The run of that name. What reads it is imported for this option alone."""
-    from bench.cli.again import read_then
-
-    return read_then(name)
 
 
 def _whole(text: str) -> int:

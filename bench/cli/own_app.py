@@ -1,32 +1,36 @@
-"""Verbs for a user's own app: describe it, record its right answers or check a service's, show its traceback."""
+"""Verbs for a user's own app and for servers that already run: what they are, and what they have to answer."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.contract.client import Client, NoAnswer, Request
+from bench.cli.arguments import parse_selection
+from bench.contract.client import Answer, Client, NoAnswer, Request
 from bench.contract.verify import Outcome, Result, failure_text
-from bench.core.arguments import Parser
+from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.finished import last_words
 from bench.matrix.load import load_matrix
 from bench.matrix.service import python_label
 from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, from_json, right_of, unexpected
-from bench.own_app.app import COMPOSE, FOLDER, OwnApp, read_app, write_app
+from bench.own_app.app import COMPOSE, FILE, FOLDER, OwnApp, read_app, write_app
 from bench.own_app.compose_file import PREFIX, left_out, own_services
 from bench.own_app.describe import Given, describe
 from bench.own_app.load_files import headers_of
 from bench.own_app.requirements import requirements_of
 from bench.own_app.targets import Target
 from bench.own_app.trace import trace_of
+from bench.plan.measurement import Measurement
+from bench.plan.running import check_running
 from bench.run.folder import find_run
+from bench.run.reader import RUNNING_ANSWERS, read_run
 
 ANSWERS = "answers.json"
 ANSWER_TIMEOUT_S = 15.0
@@ -106,22 +110,19 @@ def own_answers_verb(argv: Sequence[str]) -> int:
     Exit status: 0 done; 1 an answer is otherwise (`check`: failure.json of the service says which), or cannot be a
     yardstick (`record`: the line printed says why).
     """
-    if len(argv) != 3 or argv[0] not in ("record", "check"):
-        raise UserError("usage: python3 -m bench own-answers record|check RUN SERVICE")
-    run, service = find_run(argv[1]), argv[2]
+    what, name, service = words_of(argv, "own-answers record|check RUN SERVICE")
+    run = find_run(name)
     app = read_app(run / FOLDER)
     entry = mapping(mapping((as_object(read_bytes(str(run / "run.json")) or b"") or {}).get("services")).get(service))
     client = Client(str(entry.get("url") or f"http://{service}:8080"), ANSWER_TIMEOUT_S)
-    return _record(run, app, client, service) if argv[0] == "record" else _check(run, app, client, service)
+    return _record(run, app, client, service) if what == "record" else _check(run, app, client, service)
 
 
 def own_trace_verb(argv: Sequence[str]) -> int:
     """`own-trace LOG`: print the last traceback in it, and in the last line its exception; else its last line."""
-    if len(argv) != 1:
-        raise UserError("usage: python3 -m bench own-trace LOG")
-    text = (read_bytes(argv[0]) or b"").decode(errors="replace")
-    lines, words = trace_of(text)
-    print("\n".join([*lines, words]) if lines else last_words(Path(argv[0])))
+    (log,) = words_of(argv, "own-trace LOG")
+    lines, words = trace_of((read_bytes(log) or b"").decode(errors="replace"))
+    print("\n".join([*lines, words]) if lines else last_words(Path(log)))
     return 0
 
 
@@ -129,7 +130,7 @@ def _record(run: Path, app: OwnApp, client: Client, service: str) -> int:
     rights = []
     try:
         for target, expect in _expected(app):
-            answers = [client.ask(_request(target)) for _ in range(TRIES)]
+            answers = _answers(client, target)
             rights.append(right_of(target.title, answers))
             if words := next(filter(None, (unexpected(expect, answer) for answer in answers)), ""):
                 raise Unusable(f"{target.title}: {words}")
@@ -180,3 +181,82 @@ def _expected(app: OwnApp) -> list[tuple[Target, dict[str, object]]]:
 
 def _request(target: Target) -> Request:
     return Request(target.path, target.method, target.body, headers_of(target))
+
+
+def _answers(client: Client, target: Target) -> list[Answer]:
+    """What is recorded: several answers to one request."""
+    return [client.ask(_request(target)) for _ in range(TRIES)]
+
+
+def target_check_verb(argv: Sequence[str]) -> int:
+    """`target-check SELECTION`: UserError where a server of --target may not be measured beside one's own app."""
+    check_running(parse_selection(argv).running, alone=False)
+    return 0
+
+
+def target_answers_verb(argv: Sequence[str]) -> int:
+    """`target-answers RUN NAME`: record the right answers of a server that already runs; later, compare them.
+
+    UserError where it gives none that could be recorded. In a run that goes on, one that does not answer as recorded is
+    not loaded: exit status 1, and its failure.json says why.
+    """
+    given, name = words_of(argv, "target-answers RUN NAME")
+    run = find_run(given)
+    planned = [one for one in read_run(str(run)).planned if one.service == name and one.url]
+    if not planned:
+        raise UserError(f"{run.name} has no server {name} that already runs")
+    client = Client(str(planned[0].url), ANSWER_TIMEOUT_S)
+    asked = _asked(run, planned)
+    folder = run / "raw/services" / name
+    if not (folder / RUNNING_ANSWERS).exists():
+        rights = _first_answers(client, f"--target {planned[0].url}", asked)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / RUNNING_ANSWERS, as_json(rights, name))
+        print(*(f"{right.target}: {right.words()}" for right in rights), sep="\n")
+        return 0
+    failure = _changed((folder / RUNNING_ANSWERS).read_text(), client, asked)
+    if failure is None:
+        (folder / "failure.json").unlink(missing_ok=True)
+        return 0
+    outcome, detail = failure
+    write_file(folder / "failure.json", json.dumps({"outcome": outcome, "detail": detail}, ensure_ascii=False) + "\n")
+    print(f"{name}: {outcome}: {detail}")
+    return 1
+
+
+def _asked(run: Path, planned: Sequence[Measurement]) -> dict[str, Target]:
+    """What it is asked in this run, by the request in words."""
+    if (run / FOLDER / FILE).exists():
+        app = read_app(run / FOLDER)
+        asked = [target for one in planned for target in app.targets_of(one.scenario)]
+    else:
+        asked = [
+            Target(one.scenario, one.method, one.path, body=None if one.body is None else one.body.encode())
+            for one in planned
+        ]
+    return {one.title: one for one in asked}
+
+
+def _first_answers(client: Client, who: str, asked: Mapping[str, Target]) -> list[Right]:
+    rights = []
+    for title, target in asked.items():
+        try:
+            rights.append(right_of(title, _answers(client, target)))
+        except NoAnswer as error:
+            raise UserError(f"{who} does not answer: {title}: {error}") from None
+        except Unusable as error:
+            raise UserError(f"{who} cannot be measured: {error}") from None
+    return rights
+
+
+def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tuple[str, str] | None:
+    """(outcome, detail) of the first answer that is not as recorded; None where all are."""
+    rights, _ = from_json(recorded)
+    for right in rights:
+        try:
+            words = difference(right, client.ask(_request(asked[right.target])))
+        except NoAnswer as error:
+            return "does not answer", f"{right.target}: {error}"
+        if words:
+            return "failed verification", f"{right.target}: first {right.words()}; here {words}"
+    return None

@@ -1,4 +1,4 @@
-"""`list`, `plan`, `contract`, `commands`: from a selection to a run's folder."""
+"""From a selection to a run's folder: `list`, `plan`, `contract`, `commands`; and a run that goes on."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.runs.host_state import HostState
+from bench.analysis.runs.host_state import HostState, host_state
+from bench.cli.again import again_lines, check_services, settings_then
 from bench.cli.arguments import parse_selection
-from bench.cli.host_state import host_state
-from bench.cli.two_refs import refs_of, save_refs, wanted_of_refs
-from bench.core.errors import UserError
+from bench.core.arguments import Parser
+from bench.core.errors import UserError, unknown
 from bench.drive.step_file import loads_of
 from bench.drive.steps import read_steps
 from bench.load.failed import Failed
@@ -27,10 +27,13 @@ from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
+from bench.matrix.made_wheels import wheels_of
 from bench.matrix.model import Matrix
+from bench.matrix.service import python_label
 from bench.matrix.settings import read_settings
 from bench.matrix.wheels import FOLDER as PACKAGES
-from bench.own_app.app import FOLDER, OwnApp, read_app, with_own_app
+from bench.matrix.wheels import write_wheels
+from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
 from bench.plan.clients import with_clients
@@ -40,8 +43,9 @@ from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
-from bench.plan.selection import Selection
-from bench.plan.touched import refs_facts
+from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
+from bench.plan.selection import Selection, select_pythons
+from bench.plan.touched import MINUTES, default_selection, default_server, refs_facts
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
@@ -89,7 +93,7 @@ def list_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def make_plan_verb(argv: Sequence[str]) -> int:
+def plan_verb(argv: Sequence[str]) -> int:
     """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN.
 
     What may keep the run from an answer goes to standard error, a line each, unless `--quiet`.
@@ -97,8 +101,9 @@ def make_plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     host = host_state()
     if not os.environ.get("BENCH_CONTAINERS"):
-        for name in ("vary", "target", "profile", "again", "loadgens"):
-            if (options.loadgens > 1) if name == "loadgens" else getattr(options, name):
+        given = {name: getattr(options, name) for name in ("vary", "target", "profile", "again")}
+        for name, asked in {**given, "loadgens": options.loadgens > 1}.items():
+            if asked:
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
@@ -146,6 +151,51 @@ def contract_verb(argv: Sequence[str]) -> int:
     return 0
 
 
+def commands_verb(argv: Sequence[str]) -> int:
+    """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = make_run(parse_selection(argv), Path(folder) / "dry-run")
+        for step in read_steps((run / "plan.jsonl").read_text()):
+            step_loads = loads_of(run, step.lines, os.environ)
+            services = {line["id"]: line["service"] for line in step.lines}
+            for name, load in step_loads.loads.items():
+                # What several load generators make together is no command.
+                if name not in step_loads.clients and step_loads.clients:
+                    continue
+                try:
+                    words = command_line(command(task_of(str(run), load)))
+                except Failed as failure:
+                    raise UserError(str(failure)) from failure
+                print(f"{load.id}  {services[load.id]}  {words}")
+        facts = json.loads((run / "run.json").read_text())
+        for line in [*facts["again"]["words"], *facts["expected"]]:
+            print(line, file=sys.stderr)
+    return 0
+
+
+def package_pythons_verb(argv: Sequence[str]) -> int:
+    """`package-pythons SELECTION`: print the label and the version of each Python that is selected, a line each."""
+    options = parse_selection(argv)
+    matrix, name = load_matrix(), options.preset or "all"
+    resolve(read_settings(os.environ))
+    if name not in matrix.presets:
+        raise unknown("preset", name, list(matrix.presets))
+    for python in select_pythons(matrix, matrix.presets[name], options.pythons, narrow=options.preset is not None):
+        print(python_label(python), python)
+    return 0
+
+
+def packages_verb(argv: Sequence[str]) -> int:
+    """`packages ITEMS OUT LABEL...`: check the wheels in OUT that were made of ITEMS, and describe them there."""
+    parser = Parser("matrix.sh")
+    parser.add_argument("items", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("labels", nargs="+")
+    options = parser.parse_args(argv)
+    write_wheels(options.out, wheels_of(options.items, options.out, options.labels))
+    return 0
+
+
 def make_run(options: argparse.Namespace, folder: Path | None = None, host: HostState = UNKNOWN) -> Path:
     """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
     present = local_images(options.images)
@@ -176,33 +226,9 @@ def facts_of(
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
     if not options.again:
         return facts | {"again": {"run": None, "words": []}}
-    from bench.cli.again import again_lines
-
     lines = [one.to_line() for one in measurements(plan, seed)]
     words = again_lines(options.again, facts, lines, plan.services, options.own_app)
     return facts | {"again": {"run": options.again.name, "words": words}}
-
-
-def commands_verb(argv: Sequence[str]) -> int:
-    """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = make_run(parse_selection(argv), Path(folder) / "dry-run")
-        for step in read_steps((run / "plan.jsonl").read_text()):
-            step_loads = loads_of(run, step.lines, os.environ)
-            services = {line["id"]: line["service"] for line in step.lines}
-            for name, load in step_loads.loads.items():
-                # What several load generators make together is no command.
-                if name not in step_loads.clients and step_loads.clients:
-                    continue
-                try:
-                    words = command_line(command(task_of(str(run), load)))
-                except Failed as failure:
-                    raise UserError(str(failure)) from failure
-                print(f"{load.id}  {services[load.id]}  {words}")
-        facts = json.loads((run / "run.json").read_text())
-        for line in [*facts["again"]["words"], *facts["expected"]]:
-            print(line, file=sys.stderr)
-    return 0
 
 
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
@@ -254,8 +280,6 @@ def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
     """The settings; of a run that is repeated its own, UserError where it cannot be."""
     if not options.again:
         return read_settings(os.environ)
-    from bench.cli.again import check_services, settings_then
-
     check_services(options.again, options.command_line, matrix)
     return read_settings(os.environ, then=settings_then(options.again))
 
@@ -272,3 +296,42 @@ def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
 
 def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+REFS = "refs"
+"""Of a run: what scripts/compare.sh checks its refs out with, when it goes on."""
+HEAD = "-head"
+"""The end of the name of the folder with the head's locks, beside that of the base."""
+
+
+def refs_of(options: argparse.Namespace, matrix: Matrix, settings: Mapping[str, str]) -> Refs | None:
+    """The two refs; None where none are compared. `matrix` has the base's app, if it is one of the user's own."""
+    if not options.sides:
+        return None
+    if options.target:
+        raise UserError("--target is no side of two refs: leave it out")
+    apps: list[Matrix] = []
+    if options.own_head:
+        app = replace(read_app(options.own_head), name=read_app(options.own_app).name)
+        apps = [matrix, with_own_app(load_matrix(), app, options.p99, HEAD)]
+    return read_refs(options.sides, settings, os.environ, apps)
+
+
+def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -> Selection:
+    """What is measured: where no service is named, those that show the difference, for a few minutes at most."""
+    if wanted.preset or wanted.stacks or wanted.servers or (wanted.frameworks and not options.own_app):
+        return wanted
+    options.max_time = options.max_time or 60 * MINUTES
+    if options.own_app:
+        return replace(wanted, servers=(default_server(refs, read_app(options.own_app).interface),))
+    return default_selection(refs, wanted)
+
+
+def save_refs(options: argparse.Namespace, folder: Path) -> None:
+    """Keep in the run what checks the refs out again, and the locks of the head's app beside those of the base's."""
+    if options.sides:
+        (folder / REFS).mkdir()
+        for name in ("repository", "paths", SIDES, CHANGED):
+            shutil.copy(options.sides / name, folder / REFS / name)
+    if options.own_head:
+        shutil.copytree(options.own_head / "locks", folder / f"{LOCKS}{HEAD}")

@@ -1,20 +1,27 @@
-"""`build`: write a run's report."""
+"""Verbs on a run that was measured: its report, its records in other formats, and what a sampled worker did."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 
 from bench.analysis.cells.latency import merged_latencies
 from bench.analysis.profiles.sampled import profiles_of
-from bench.core.errors import UserError, one_line
+from bench.analysis.profiles.stacks import cpu_shares, package_shares
+from bench.core.errors import UserError, one_line, unknown
 from bench.core.files import write_file
 from bench.export.judged_run import judge_run
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.flames import flames_of
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import markdown, report_content
 from bench.run.folder import find_run
+from bench.run.reader import Run, read_run
 
 
 def build_verb(argv: Sequence[str]) -> int:
@@ -48,4 +55,44 @@ def build_verb(argv: Sequence[str]) -> int:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
     for line in words["advice"] if "--quiet" not in argv else ():
         print(f"What would help: {one_line(line)}", file=sys.stderr)
+    return 0
+
+
+Exporter = Callable[[str, Run, Iterable[Record]], bytes]
+"""(name of the run, the run, its records) -> the file's bytes."""
+
+FORMATS: Mapping[str, str] = {name: f"bench.export.{name}:write" for name in ("csv", "parquet", "gobench")}
+"""format -> module:function, imported on use"""
+BINARY = frozenset({"parquet"})
+
+
+def export_verb(argv: Sequence[str]) -> int:
+    """`export FORMAT RUN`: write the records in that format to standard output."""
+    if len(argv) != 2:
+        formats = ", ".join(FORMATS)
+        raise UserError(f"export takes a format ({formats}) and a run, such as: scripts/export.sh csv RUN > FILE")
+    form, name = argv
+    if form not in FORMATS:
+        raise unknown("format", form, list(FORMATS))
+    if form in BINARY and sys.stdout.isatty():
+        raise UserError(f"{form} is binary: write it to a file, such as: scripts/export.sh {form} RUN > FILE")
+    folder = find_run(name)
+    source = read_run(str(folder))
+    records = read_records(folder)
+    module, _, function = FORMATS[form].partition(":")
+    write: Exporter = getattr(import_module(module), function)
+    sys.stdout.buffer.write(write(folder.resolve().name, source, records))
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def profile_verb(argv: Sequence[str]) -> int:
+    """`profile FILE PATH`: print CPU time (FILE.before, FILE.after) and samples (FILE.raw) under load of PATH."""
+    if len(argv) != 2:
+        raise UserError("profile takes a file without its extension and a path; see scripts/profile.sh --help")
+    before, after, stacks = (Path(f"{argv[0]}.{name}").read_text() for name in ("before", "after", "raw"))
+    user, kernel = cpu_shares(before, after, os.sysconf("SC_CLK_TCK"))
+    print(f"{argv[1]}: CPU {100 * user:.0f} % in user space, {100 * kernel:.0f} % in the kernel")
+    for name, share in package_shares(stacks).items():
+        print(f"{100 * share:5.1f} % {name}")
     return 0

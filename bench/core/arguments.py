@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bench.core.errors import UserError
@@ -17,3 +18,30 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
         raise UserError(f"{message}; see {self.help_command}")
+
+
+def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:
+    """The words of a verb without options; UserError where they are not those of its usage (`turns ready|load RUN`)."""
+    wanted = usage.split()[1:]
+    right = len(argv) == len(wanted) and all(
+        "|" not in name or word in name.split("|") for word, name in zip(argv, wanted, strict=True)
+    )
+    if not right:
+        raise UserError(f"usage: python3 -m bench {usage}")
+    return argv
+
+
+def number(text: str) -> float:
+    """A number; ArgumentTypeError where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+
+
+def minutes_as_seconds(text: str) -> float:
+    """Minutes as seconds; ArgumentTypeError where they are not a number above 0."""
+    minutes = number(text)
+    if not 0 < minutes < 100_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")
+    return minutes * 60

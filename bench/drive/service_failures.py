@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.core.files import as_object, mapping, read_bytes
+from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.finished import last_words
 from bench.records.record import MEASURED
+from bench.validity.measurement_rules import OUT_OF_MEMORY
 
 KILLED = "killed at its container's limit of memory"
 """What is said of a service before what else is known of its failure."""
@@ -50,6 +52,20 @@ CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
     "answer": _no_answer,
     "verification": _not_verified,
 }
+
+
+def record_failure(folder: Path, cause: str, detail: str) -> str:
+    """Write failure.json of the service whose folder that is, for one of `CAUSES`; the outcome and its detail."""
+    path = folder / "failure.json"
+    verified = cause == "verification" and path.exists()
+    outcome, words = CAUSES[cause](folder, detail)
+    failure = json.loads(path.read_text()) if verified else {"outcome": outcome, "detail": words}
+    killed = out_of_memory(folder) and failure["outcome"] != OUT_OF_MEMORY
+    if killed:
+        failure |= {"outcome": OUT_OF_MEMORY, "detail": f"{KILLED}; {failure['outcome']}: {failure['detail']}"}
+    if killed or not verified:
+        write_file(path, json.dumps(failure, ensure_ascii=False) + "\n")
+    return f"{failure['outcome']}: {failure['detail']}"
 
 
 def out_of_memory(folder: Path) -> bool:

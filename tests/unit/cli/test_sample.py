@@ -3,7 +3,7 @@
 import pytest
 from places import ROOT
 
-from bench.cli.sample import sample_verb
+from bench.cli.matrix import sample_verb
 from bench.matrix.load import load_matrix
 
 

@@ -31,7 +31,7 @@ def test_counters_are_served_of_listed_containers_alone(
         served.append(far_counters.serve(make, ("127.0.0.1", port)))  # type: ignore[arg-type]
         return served[0]
 
-    monkeypatch.setattr("bench.cli.several.serve", kept)
+    monkeypatch.setattr("bench.cli.load.serve", kept)
     thread = threading.Thread(target=main, args=(["counters", str(listed)],))
     thread.start()
     try:

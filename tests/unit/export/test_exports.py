@@ -23,8 +23,7 @@ from profiled_run import write_profiled
 from turns_runs import measured
 
 from bench.__main__ import main
-from bench.cli.export import FORMATS
-from bench.cli.report import build_verb
+from bench.cli.report import FORMATS, build_verb
 from bench.export.columns import COLUMNS, header, table, types
 from bench.export.gobench import name_of, write
 from bench.export.verdicts import AgainstBest, against_best

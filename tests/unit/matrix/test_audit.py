@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from bench.cli.audit import audit_verb
+from bench.cli.matrix import audit_verb
 from bench.core.errors import UserError
 from bench.matrix.audit import PIN, pins
 

@@ -156,8 +156,8 @@ def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         disk.left = 0
         check_room(folder)
 
-    monkeypatch.setattr("bench.cli.turns.load_block", load)
-    monkeypatch.setattr("bench.cli.turns.read_block", lambda run: run)
+    monkeypatch.setattr("bench.cli.load.load_block", load)
+    monkeypatch.setattr("bench.cli.load.read_block", lambda run: run)
     assert main(["turns", "load", str(folder)]) == 2
     assert capsys.readouterr().err == (
         f"bench: cannot write {folder}/.room: {FULL}; free some space, or make it writable\n"

@@ -12,7 +12,7 @@ from cpu import cpu_of
 from parse_samples import figures, named
 
 from bench.__main__ import main
-from bench.cli.parse import parse_verb
+from bench.cli.load import parse_verb
 from bench.tools import TOOLS, parse
 
 NOT_IN_THE_TEXT = ("tool_version", "server_seen", "notes", "exit_status", "sample")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.analysis.profiles.stacks import cpu_shares, package_shares
-from bench.cli.profile import profile_compose_verb, profile_verb
+from bench.cli.matrix import profile_compose_verb
+from bench.cli.report import profile_verb
 from bench.core.errors import UserError
 
 STAT = "{ns} 42 (uvicorn: (1)) S 1 42 42 0 -1 4194560 12 13 14 15 {user} {kernel} 16 17 20 0 1 0\n"

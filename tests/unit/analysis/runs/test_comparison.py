@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.cli.compare_runs import compare_verb
+from bench.cli.compare import compare_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 
@@ -31,7 +31,7 @@ Change = Callable[[Path, list[dict[str, Any]]], None]
 
 @pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("bench.cli.compare_runs.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("bench.cli.compare.RESULTS", tmp_path / "results")
     monkeypatch.setattr("bench.stats.change_points.SERIES", 2000)
     return tmp_path / "results"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.cli.compare_runs import compatibility_verb
+from bench.cli.compare import comparable_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 
@@ -40,7 +40,7 @@ def make(folder: Path, change: Callable[[Path, list[dict[str, Any]]], None] | No
 
 
 def told(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
-    status = compatibility_verb([one, other])
+    status = comparable_verb([one, other])
     return status, capsys.readouterr().out.splitlines()
 
 
@@ -193,4 +193,4 @@ def test_an_unreadable_records_file_is_built_again(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize("argv", [[], ["one"], ["no-such-run", "nor-this"]])
 def test_a_folder_that_is_no_run_is_the_users_fault(argv: list[str]) -> None:
     with pytest.raises(UserError):
-        compatibility_verb(argv)
+        comparable_verb(argv)

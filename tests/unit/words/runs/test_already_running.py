@@ -12,7 +12,7 @@ from built_runs import build
 from loop_runs import block, finish_block, solo, tables_of
 from make_run import output_of, write_measurement, write_run
 
-from bench.cli.plan import make_plan_verb
+from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
 from bench.drive.finished import read_finished, record_step
 from bench.drive.steps import Step
@@ -138,4 +138,4 @@ def test_a_run_of_compose_alone_refuses_it(name: str, monkeypatch: pytest.Monkey
     monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
     value = {"vary": "WORKERS=1,2", "target": "http://127.0.0.1:8000"}[name]
     with pytest.raises(UserError, match=f"--{name} needs containers of its own"):
-        make_plan_verb([f"--{name}", value])
+        plan_verb([f"--{name}", value])

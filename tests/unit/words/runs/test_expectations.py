@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from bench.analysis.runs.host_state import HostState, cpu_shares
+from bench.analysis.runs.host_state import HostState, cpu_shares, host_state
 from bench.cli.arguments import parse_selection
-from bench.cli.host_state import host_state
 from bench.cli.plan import list_verb, plan_of, wanted_of
 from bench.words.advice import Wanted, expectations
 

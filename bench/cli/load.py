@@ -1,20 +1,37 @@
-"""Verbs of a run on several machines: `counters`, `counters-reached`."""
+"""Verbs in the load generator's container: a block in turns, counters of other machines, a tool's output."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO, TextIO
 
+from bench.core.arguments import words_of
 from bench.core.errors import UserError
+from bench.load.block import load_block, read_block, wait_until_ready
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, await_reader, serve
+from bench.tools import TOOLS, parse
+
+
+def turns_verb(argv: Sequence[str]) -> int:
+    """`turns ready|load RUN`: wait for the services of the block in RUN/step.jsonl; load them in turns."""
+    what, run = words_of(argv, "turns ready|load RUN")
+    block = read_block(Path(run))
+    if what == "ready":
+        wait_until_ready(block)
+    else:
+        load_block(block, os.environ.get("SEED", ""))
+    return 0
 
 
 def counters_verb(argv: Sequence[str]) -> int:
     """`counters FILE`: answer `bench turns` on another machine; FILE has a line `NAME<tab>FOLDER` of each container."""
-    if len(argv) != 1:
-        raise UserError("usage: python3 -m bench counters FILE")
-    serve(lambda: _answer(_folders(Path(argv[0])))).serve_forever()
+    (file,) = words_of(argv, "counters FILE")
+    serve(lambda: _answer(_folders(Path(file)))).serve_forever()
     return 0
 
 
@@ -40,3 +57,12 @@ def _answer(folders: Mapping[str, str]) -> Answer:
         return {name: used for name, used in reading.cpu_ns.items() if name in folders}, reading.host_ticks
 
     return answer
+
+
+def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
+    """`parse TOOL < FILE`: print the parsed output as one JSON object; UserError for an unknown tool."""
+    if len(argv) != 1 or argv[0] not in TOOLS:
+        raise UserError(f"parse takes one of {', '.join(TOOLS)}, such as: scripts/parse.sh wrk < FILE")
+    data = (stdin or sys.stdin.buffer).read()
+    print(json.dumps(parse(argv[0], data).as_dict(), allow_nan=False), file=stdout)
+    return 0

@@ -1,0 +1,107 @@
+"""Verbs that compare: runs with one another, the two sides of a pull request, the commits of a bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.analysis.runs.comparison import compare_runs
+from bench.analysis.runs.compatibility import compatibility_of, read_facts
+from bench.analysis.runs.differences import lines
+from bench.analysis.tables.judge import judge_tables
+from bench.core.arguments import Parser
+from bench.core.errors import UserError
+from bench.core.files import write_file
+from bench.records.file import read_records
+from bench.render import comparison
+from bench.render.comment_parts import parse_policy
+from bench.render.pr_comment import Comparison, of_one, rows_of
+from bench.render.pr_two_runs import of_two
+from bench.run.folder import RESULTS, find_run
+from bench.run.reader import read_run, read_service
+from bench.validity.run_records import service_names
+from bench.words.runs import commit_words, compatibility_lines, contrast_words, whole_difference
+
+
+def comparable_verb(argv: Sequence[str]) -> int:
+    """`comparable A B`: print what differs in their conditions; 0 if their figures may be compared, else 1."""
+    if len(argv) != 2:
+        raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
+    verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
+    print(*compatibility_lines(verdict), sep="\n")
+    return 0 if verdict.comparable else 1
+
+
+def compare_verb(argv: Sequence[str]) -> int:
+    """`compare A B [C...]`: write and print the comparison; 0 if all are compatible with the first run, else 1."""
+    if len(argv) < 2:
+        raise UserError("a comparison takes two runs or more, such as: scripts/compare-runs.sh RUN OTHER")
+    found = compare_runs([find_run(name) for name in argv])
+    folder = RESULTS / "comparisons" / found.title
+    text = comparison.markdown(found)
+    files = {"comparison.md": text, "index.html": comparison.page(found)}
+    files["comparison.jsonl"] = "".join(lines(other.rows) for other in found.others)
+    if found.trends:
+        files["history.jsonl"] = "".join(f"{trend.to_json()}\n" for trend in found.trends)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            write_file(folder / name, data)
+        if not found.trends:
+            (folder / "history.jsonl").unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
+    print(text, end="")
+    return 0 if len(found.compared) == len(found.others) else 1
+
+
+def pr_comment_verb(argv: Sequence[str]) -> int:
+    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated.
+
+    `pr-comment --check [--fail-on POLICY]...`: UserError if that is none.
+    """
+    parser = Parser("pr-comment.sh")
+    parser.add_argument("runs", nargs="*")
+    parser.add_argument("--fail-on", action="append", default=[])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_intermixed_args(argv)
+    if len(options.runs) not in ((0,) if options.check else (1, 2)):
+        parser.error("give one run with a table in turns, or two runs")
+    policies = [parse_policy(text) for text in options.fail_on]
+    if options.check:
+        return 0
+    folders = [find_run(name) for name in options.runs]
+    made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
+    print(made.text, end="")
+    return int(made.violations > 0)
+
+
+def bisect_verb(argv: Sequence[str]) -> int:
+    """`bisect RUN`: print the bad commit's difference from the good one, and its words; UserError if it is not slower.
+
+    `bisect RUN --whole DIFFERENCE`: print whether another commit is good, bad, skip or abort, a colon, and why.
+    """
+    parser = Parser("bisect.sh")
+    parser.add_argument("run")
+    parser.add_argument("--whole", type=float)
+    options = parser.parse_args(argv)
+    row = _only_comparison(options.run)
+    if options.whole is None:
+        print(whole_difference(row.contrast, row.invalid), contrast_words(row.contrast))
+    else:
+        print(commit_words(row.contrast, row.invalid, options.whole, row.base.service in row.failed))
+    return 0
+
+
+def _only_comparison(run: str) -> Comparison:
+    folder = find_run(run)
+    source = read_run(str(folder))
+    failed = {name: read_service(source.path, name).failure for name in service_names(source)}
+    absent = {name: ": ".join(cause) for name, cause in failed.items() if cause}
+    rows = rows_of(judge_tables(source.facts, read_records(folder), absent), source.facts, absent)
+    if len(rows) != 1:
+        found = "; ".join(f"{row.head.service} {' '.join(row.ranking.table)}" for row in rows)
+        raise UserError(
+            f"a bisection follows one comparison, and this selection has {len(rows)}:"
+            f" narrow it with --stack, --scenario, --tool and --level{f' ({found})' if found else ''}"
+        )
+    return rows[0]

@@ -1,0 +1,213 @@
+"""What services/matrix.toml is made into, and what is kept beside it: Compose files, locks, own binds, new entries."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.contract.sockets import OPTIONS
+from bench.core.arguments import Parser, words_of
+from bench.core.errors import UserError, unknown
+from bench.matrix.audit import audit, pins
+from bench.matrix.bases import bases_file
+from bench.matrix.catalogue import catalogue_file
+from bench.matrix.compose import bench_file, compose_file, run_services
+from bench.matrix.listeners import LISTENERS, load_listeners, with_own
+from bench.matrix.load import load_matrix
+from bench.matrix.locks import relock
+from bench.matrix.new_entry import scaffold
+from bench.matrix.project_locks import FOLDERS, relock_project
+from bench.matrix.service import Service, python_label
+
+
+def generate_verb(argv: Sequence[str]) -> int:
+    """`generate FILE`: print docs/catalogue.md, or that file of services/, as the matrix says."""
+    texts = {
+        "compose.yml": compose_file,
+        "bench.yml": bench_file,
+        "bases.tsv": bases_file,
+        "catalogue.md": catalogue_file,
+    }
+    if len(argv) != 1 or argv[0] not in texts:
+        raise UserError(f"generate takes one of: {', '.join(texts)}")
+    print(texts[argv[0]](load_matrix()), end="")
+    return 0
+
+
+def profile_compose_verb(argv: Sequence[str]) -> int:
+    """`profile-compose SERVICE`: print the Compose file with this service, for scripts/profile.sh."""
+    matrix = load_matrix()
+    found = [service for service in matrix.services if service.name in argv]
+    if not found:
+        raise unknown("service", " ".join(argv), [service.name for service in matrix.services])
+    print(run_services(matrix, found), end="")
+    return 0
+
+
+NEXT_STEPS = """\
+{folder} and its line in services/matrix.toml are written. Next, and again after each change:
+  scripts/lock.sh {name}    pins what its requirements.txt asks for
+  scripts/generate.sh    writes its Compose services and docs/catalogue.md
+  scripts/verify.sh '{services}'
+"""
+
+
+def scaffold_verb(argv: Sequence[str]) -> int:
+    """`scaffold server|framework NAME [asgi|wsgi]`: write its folder and its line; print the next steps."""
+    kind = argv[0] if argv else ""
+    if kind not in ("server", "framework"):
+        raise UserError(f"'{kind}' is neither server nor framework; see scripts/scaffold.sh --help")
+    if len(argv) not in (2, 3):
+        raise UserError("a name is needed, and at most an interface after it; see scripts/scaffold.sh --help")
+    matrix, name = load_matrix(), argv[1]
+    scaffold(kind, name, argv[2] if len(argv) == 3 else "asgi")
+    label = f"{python_label(matrix.default_python)}-{matrix.default_base}"
+    services = f"{name}-*-{label}" if kind == "server" else f"*-{name}-{label}"
+    print(NEXT_STEPS.format(folder=f"services/{kind}s/{name}", name=name, services=services), end="")
+    return 0
+
+
+def lock_verb(argv: Sequence[str]) -> int:
+    """`lock [--check] [--upgrade] [NAME...]`, in services/: write the locks; 1 if --check finds one out of date.
+
+    With NAMEs only the locks of these servers and frameworks are made.
+    """
+    parser = Parser("lock.sh")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--upgrade", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args(argv)
+    matrix = load_matrix(Path("matrix.toml"))
+    if missing := set(options.names) - matrix.servers.keys() - matrix.frameworks.keys() - matrix.selftests.keys():
+        raise UserError(f"no server or framework is named {', '.join(sorted(missing))}")
+    arguments = options.names, options.check, options.upgrade
+    try:
+        stale = [path for python in matrix.pythons for path in relock(matrix, python, *arguments)]
+        if not options.names:
+            stale += relock_project(Path(".."), options.check, options.upgrade)
+    except subprocess.CalledProcessError as error:
+        raise UserError(f"{' '.join(error.cmd[:3])} failed: {error.stderr or 'see above'}") from error
+    for path in stale:
+        print(f"{path}: {'out of date' if options.check else 'written'}")
+    return 1 if options.check and stale else 0
+
+
+UNKNOWN = 3
+"""The exit status where not all pins could be looked up, and none of the others has a known vulnerability."""
+
+
+def audit_verb(argv: Sequence[str]) -> int:
+    """`audit [NAME...]`, in services/: print what is known; 1 if anything is, 3 if not all pins could be looked up.
+
+    With NAMEs only the locks of these servers, frameworks and packages; else all, and those of the project itself.
+    """
+    parser = Parser("lock.sh --audit")
+    parser.add_argument("names", nargs="*")
+    names = parser.parse_args(argv).names
+    locks = sorted(Path("locks").glob("*/*-*.txt"))
+    if names:
+        missing = [name for name in names if not any(_owner(lock) == name for lock in locks)]
+        if missing:
+            raise UserError(f"there is no lock of {', '.join(missing)}")
+        locks = [lock for lock in locks if _owner(lock) in names]
+    else:
+        locks += [Path("..", folder, "requirements.txt") for folder in FOLDERS]
+    found = pins(locks)
+    answer = audit(found)
+    if isinstance(answer, str):
+        print(f"the vulnerability service does not answer: {answer}", file=sys.stderr)
+        return UNKNOWN
+    for one in answer.found:
+        where = {f"{lock.parent.name}/{lock.stem}" for lock in found[one.pin]}
+        fixed = f"fixed in {', '.join(one.fixed_in)}" if one.fixed_in else "no version without it"
+        print(f"{'=='.join(one.pin)}: {', '.join(one.names)}; {fixed}; in {', '.join(sorted(where))}")
+    if len(answer.unknown) == answer.asked:
+        print(
+            f"the vulnerability service knows none of {answer.asked} pins: it is not reachable from here",
+            file=sys.stderr,
+        )
+        return UNKNOWN
+    for pin in answer.unknown:
+        print(f"{'=='.join(pin)}: not known to the service", file=sys.stderr)
+    looked_up = answer.asked - len(answer.unknown)
+    print(f"{looked_up} of {answer.asked} pins looked up, {len(answer.found)} vulnerabilities known")
+    return 1 if answer.found else UNKNOWN if answer.unknown else 0
+
+
+def _owner(lock: Path) -> str:
+    return lock.stem.partition("-")[2]
+
+
+def own_binds_verb(argv: Sequence[str]) -> int:
+    """`own-binds [SERVER...]`: a line for each server, `SERVER<tab>SERVICE<tab>START`: a service whose image has it."""
+    matrix, table = load_matrix(), load_listeners()
+    if missing := [name for name in argv if name not in table]:
+        raise UserError(f"{LISTENERS} has no server {', '.join(missing)}")
+    first: dict[str, str] = {}
+    for service in matrix.services:
+        if (service.python, service.base) == (matrix.default_python, matrix.default_base) and not service.skip:
+            first.setdefault(service.server.name, service.name)
+    for server, name in first.items():
+        if server in table and (not argv or server in argv):
+            print(f"{server}\t{name}\t{table[server].start}")
+    return 0
+
+
+def own_binds_read_verb(argv: Sequence[str]) -> int:
+    """`own-binds-read <SERVER<tab>JSON`: print the table with what was read; UserError where a server could not be."""
+    words_of(argv, "own-binds-read")
+    read = {}
+    for line in sys.stdin:
+        server, _, text = line.partition("\t")
+        value = json.loads(text)
+        if "options" not in value:
+            raise UserError(f"{server}: {value.get('unreadable') or value.get('fault')}")
+        read[server] = {name: value["options"][name] for name in OPTIONS}
+    print(with_own(LISTENERS.read_text(encoding="utf-8"), read), end="")
+    return 0
+
+
+def sample_verb(argv: Sequence[str]) -> int:
+    """`sample SEED`: print services that are worth verifying on every change, space-separated.
+
+    On the default Python: every server and every framework, in as few services as possible. On each other Python: one
+    service. The seed decides which.
+    """
+    (seed,) = words_of(argv, "sample SEED")
+    matrix = load_matrix()
+    chosen: list[Service] = []
+    for python in matrix.pythons:
+        here = [s for s in matrix.services if (s.python, s.base) == (python, matrix.default_base) and not s.skip]
+        if python == matrix.default_python:
+            chosen += _each_once(here, seed)
+        elif here:
+            chosen.append(_drawn(here, seed, python))
+    print(*(service.name for service in chosen))
+    return 0
+
+
+def _each_once(services: Sequence[Service], seed: str) -> list[Service]:
+    """Each framework, on a server that no other one has; then the bare app of each server that is left."""
+    on: dict[str, list[Service]] = {}
+    of: dict[str, list[Service]] = {}
+    for service in services:
+        on.setdefault(service.framework.name, []).append(service)
+        of.setdefault(service.server.name, []).append(service)
+    chosen: list[Service] = []
+    # Those with the fewest servers first: the others find one more easily.
+    for name in sorted(on, key=lambda name: len(on[name])):
+        taken = {service.server.name for service in chosen}
+        chosen.append(_drawn([s for s in on[name] if s.server.name not in taken] or on[name], seed, name))
+    for name in of.keys() - {service.server.name for service in chosen}:
+        bare = [service for service in of[name] if service.framework.name == service.interface]
+        chosen.append(_drawn(bare or of[name], seed, name))
+    return sorted(chosen, key=services.index)
+
+
+def _drawn(services: Sequence[Service], seed: str, name: str) -> Service:
+    """One of them. Other names have no part in it, so that a new framework leaves most of the sample as it was."""
+    return random.Random(f"{seed} {name}").choice(services)

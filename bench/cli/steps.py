@@ -1,0 +1,98 @@
+"""Verbs for the loop on the host: the next step, and services that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.core.arguments import Parser, words_of
+from bench.core.errors import UserError
+from bench.drive.next_step import FINISHED, STEP, Shown, next_step
+from bench.drive.profile_steps import begin, next_window
+from bench.drive.progress import Screen
+from bench.drive.service_failures import CAUSES, none_measured, record_failure
+from bench.drive.try_again import try_again
+from bench.run.folder import find_run
+from bench.run.reader import read_run
+from bench.words.setup import speed_up_words
+
+
+def next_verb(argv: Sequence[str]) -> int:
+    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next to RUN/step.json.
+
+    SECONDS are those since the caller's script began; `--begin` is for the first call of a loop, with `--lanes N` for
+    up to N steps side by side: those of lanes 2 to N are in RUN/lanes/N/step.json. The exit status is 0 with a step, 3
+    when nothing is left, 4 when the time is up: the last line printed then says how to go on.
+    """
+    parser = Parser("next")
+    parser.add_argument("run")
+    parser.add_argument("--elapsed", type=float, required=True)
+    parser.add_argument("--begin", action="store_true")
+    parser.add_argument("--max-time", type=float)
+    parser.add_argument("--lanes", type=int, default=1)
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--columns", type=int, default=0)
+    parser.add_argument("--colour", action="store_true")
+    options = parser.parse_args(argv)
+    folder = find_run(options.run)
+    shown = Shown(options.elapsed, Screen(options.quiet, options.columns, options.colour))
+    try:
+        status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time, lanes=options.lanes)
+    except OSError as error:
+        raise UserError(f"cannot write to {error.filename or folder}: {error.strerror}") from error
+    print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
+    return status
+
+
+def profile_next_verb(argv: Sequence[str]) -> int:
+    """`profile-next RUN [--begin]`: record the window that has ended, and write the next one to RUN/step.json.
+
+    The exit status is 0 with a window, whose words are printed, and 3 if none is left.
+    """
+    names = [word for word in argv if word != "--begin"]
+    if len(names) != 1:
+        raise UserError("usage: python3 -m bench profile-next RUN [--begin]")
+    run = find_run(names[0])
+    try:
+        lines = begin(run) if len(names) < len(argv) else []
+        label = next_window(run)
+    except OSError as error:
+        raise UserError(f"cannot write to {run}: {error.strerror}") from error
+    print(*lines, *([f"sampling {label}"] if label else []), sep="\n", end="\n" if lines or label else "")
+    return STEP if label else FINISHED
+
+
+def service_failed_verb(argv: Sequence[str]) -> int:
+    """`service-failed RUN NAME CAUSE [DETAIL]`: record why a service is not loaded; print it in one line.
+
+    CAUSE is one of base (DETAIL: the image), build (DETAIL: its log), start, answer (DETAIL: seconds), verification.
+    """
+    parser = Parser("service-failed")
+    parser.add_argument("run")
+    parser.add_argument("name")
+    parser.add_argument("cause", choices=CAUSES)
+    parser.add_argument("detail", nargs="?", default="")
+    options = parser.parse_args(argv)
+    folder = find_run(options.run) / "raw/services" / options.name
+    if not options.name or "/" in options.name or options.name.startswith("."):
+        raise UserError(f"'{options.name}' is not the name of a service")
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{options.name}: {record_failure(folder, options.cause, options.detail)}")
+    return 0
+
+
+def retry_verb(argv: Sequence[str]) -> int:
+    """`retry RUN`: have services verified again whose failure is not final; print which, in one line, if any."""
+    print(try_again(find_run(*words_of(argv, "retry RUN"))))
+    return 0
+
+
+def nothing_measured_verb(argv: Sequence[str]) -> int:
+    """`nothing-measured RUN`: print one line if every service of the run has failed; nothing else."""
+    print(none_measured(find_run(*words_of(argv, "nothing-measured RUN"))))
+    return 0
+
+
+def lanes_speed_up_verb(argv: Sequence[str]) -> int:
+    """`lanes-speed-up RUN`: print how much faster the run was on its pairs than on one."""
+    print(speed_up_words(read_run(*words_of(argv, "lanes-speed-up RUN"))))
+    return 0
