@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.services import Places
-from bench.analysis.tables.ranking import Gap, Gaps, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
 
 METRICS = ("goodput", "success", "p50_ms", "p99_ms")
 
@@ -126,7 +126,7 @@ class Beside:
     service: str
     published: float
     here: float | None
-    gap: Gap | None
+    gap: Contrast | None
     sign: Sign
 
 
@@ -164,12 +164,12 @@ def published_beside(
         return None
     figures = _best(group, rows)
     first, *others = figures.values()
-    base, gaps = rows[first.name], Gaps(ranking)
+    base = rows[first.name]
     found = []
     for figure in others:
         row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
-        gap = gaps.gap(row.service, base.service)
-        here = _here(row, base) or (1 + gap.value if gap else None)
+        gap = ranking.ahead(row.service, base.service)
+        here = _here(row, base) or (1 + gap.difference if gap else None)
         found.append(Beside(row.service, there, here, gap, _sign(there, gap)))
     return Published(base.service, _load(group, figures.values()), tuple(found))
 
@@ -244,9 +244,9 @@ def _here(row: RankedRow, base: RankedRow) -> float | None:
     return row.goodput.mean / base.goodput.mean if row.goodput and base.goodput and base.goodput.mean else None
 
 
-def _sign(there: float, gap: Gap | None) -> Sign:
+def _sign(there: float, gap: Contrast | None) -> Sign:
     if abs(there - 1) < ABOUT_EQUAL:
         return Sign.NONE_THERE
     if gap is None or not gap.called:
         return Sign.NOT_SHOWN
-    return Sign.SAME if (gap.value > 0) == (there > 1) else Sign.OPPOSITE
+    return Sign.SAME if (gap.difference > 0) == (there > 1) else Sign.OPPOSITE

@@ -28,7 +28,7 @@ from bench.words.names import (
     setting_words,
     wait_words,
 )
-from bench.words.order import Order, in_order, ladder_sentence, sweep_sentence
+from bench.words.order import by_value, ladder_sentence, order_words, sweep_sentence, worker_words
 from bench.words.remarks import note_of
 
 MOST = 6
@@ -49,7 +49,6 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
 
     `labels` are the short names of the services.
     """
-    told = Order(ranking)
     ranked = [row.service for row in ranking.rows if row.rank is not None]
     absent = [row for row in ranking.rows if row.rank is None]
     left_out = ""
@@ -57,12 +56,12 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
         why = [f"{labels[row.service]} ({note_of(row).partition(':')[0]})" for row in absent]
         left_out = f" Not ranked: {listed(why)}."
     if ranking.look is None or len(ranked) < 2:
-        return (_capital(told.order(ranked, _names(ranking, places, labels))) + "." + left_out,)
-    found = _answers(told, ranked, places)
+        return (_capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "." + left_out,)
+    found = _answers(ranking, ranked, places)
     if len(ranked) == 2 and found:
         # The answer to the only question of two services is the sentence on the table.
         return (f"{found[0].sentence}{left_out}",)
-    first = _capital(told.order(ranked, _names(ranking, places, labels))) + "."
+    first = _capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "."
     kept = _most_important(found)
     left = len(found) - len(kept)
     more = (f"The answers to {left} more questions of this kind are in verdicts.jsonl.",) if left > 0 else ()
@@ -78,7 +77,7 @@ class _Answer:
     sentence: str
 
 
-def _answers(told: Order, ranked: Sequence[str], places: Places) -> list[_Answer]:
+def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_Answer]:
     """The answer to every question of two or more services, the important kinds first."""
     groups: dict[Question, list[str]] = {}
     for a, b in combinations(ranked, 2):
@@ -89,40 +88,41 @@ def _answers(told: Order, ranked: Sequence[str], places: Places) -> list[_Answer
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
         context = _context(places[services[0]], topic.by, differs)
-        swept = _sweep(told, services, places, differs) if topic.by == "settings" else ""
+        swept = _sweep(ranking, services, places, differs) if topic.by == "settings" else ""
         ladder = ladder_of(services, places) if topic.by == "package" else None
         if ladder:
             found.append(
-                _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(told, ladder)))
+                _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(ranking, ladder)))
             )
         elif swept:
             found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
         elif topic.by == "server" and only_gunicorn([places[name] for name in services]):
-            found += _workers(told, services, places, context, number)
+            found += _workers(ranking, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
             # First what is compared with a bare app, or has one on every server.
             bare = any(places[name].framework in BARE for name in services)
             rank = (not bare, -len(services), number)
-            found.append(_Answer(topic.by, rank, _sentence(context, told.order(services, names))))
+            found.append(_Answer(topic.by, rank, _sentence(context, order_words(ranking, services, names))))
     return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
 
 
-def _sweep(told: Order, services: Sequence[str], places: Places, differs: set[str]) -> str:
+def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in one knob whose values are numbers; empty for any others."""
     settings = {name: settings_of(places[name].settings) for name in services}
     first = settings[services[0]]
     varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
     if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
         return ""
-    ordered = in_order(services, varied[0], settings)
+    ordered = by_value(services, varied[0], settings)
     if ordered is None:
         return ""
     place = places[services[0]]
     who = place.server if differs <= {"settings", "server"} else label_of(place, differs - {"settings"})
     same = {knob: value for knob, value in first.items() if knob not in varied}
     who += f" ({setting_words(same)})" if same else ""
-    return sweep_sentence(told, ordered, varied[0], settings, who)
+    words = {name: f"with {setting_words({varied[0]: settings[name][varied[0]]})}" for name in ordered}
+    return sweep_sentence(ranking, words, who)
 
 
 def only_gunicorn(places: Iterable[Coordinates]) -> bool:
@@ -130,17 +130,17 @@ def only_gunicorn(places: Iterable[Coordinates]) -> bool:
     return {place.server.partition("-")[0] for place in places} == {WORKERS}
 
 
-def _workers(told: Order, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
+def _workers(ranking: Ranking, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
     """The worker models of one app, each against the synchronous one."""
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
     for other in services:
         if other != reference:
             models = {name: _worker(places[name]) for name in (other, reference)}
-            after = under(told.ranking, (places[other], places[reference]))
+            after = under(ranking, (places[other], places[reference]))
             model = models[other]
             bare = places[other].framework in BARE
             rank = (not bare, number, MODELS.index(model) if model in MODELS else len(MODELS))
-            yield _Answer("workers", rank, _sentence(context, told.workers(other, reference, models) + after))
+            yield _Answer("workers", rank, _sentence(context, worker_words(ranking, other, reference, models) + after))
 
 
 def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
@@ -238,7 +238,8 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
         # Where one has no figure, that the other has nothing to be compared with is no news.
         lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
         why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
-        words = "; ".join(why) or _order(ranking, pair, {name: _ref_name(places[name], several) for name in pair})
+        names = {name: _ref_name(places[name], several) for name in pair}
+        words = "; ".join(why) or order_words(ranking, [name for name in rows if name in pair], names)
         if not why and base.server != head.server and only_gunicorn((base, head)):
             words += under(ranking, (base, head))
         found.append(f"{against}: {words}.")
@@ -254,11 +255,6 @@ def _ref_name(place: Coordinates, several: bool) -> str:
     """Of several pairs, a setting that was varied besides tells the services apart."""
     varied = [f"{name}={value}" for name, value in settings_of(place.settings).items() if name != REF]
     return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
-
-
-def _order(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:
-    ordered = [row.service for row in ranking.rows if row.service in pair]
-    return Order(ranking).order(ordered, names)
 
 
 def against(facts: Mapping[str, Any]) -> str:

@@ -25,7 +25,6 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import settings_of
 from bench.records.record import Cause
-from bench.stats.table_verdicts import FASTER, SLOWER
 
 
 def note_of(row: RankedRow) -> str:
@@ -159,7 +158,7 @@ def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
 
 
 def _is_open(one: Contrast) -> bool:
-    return one.verdict not in (FASTER, SLOWER) and one.smallest_visible is not None
+    return not one.called and one.smallest_visible is not None
 
 
 def _seen(one: Contrast) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import Facts, own_app_of, pairs_of, service_of, worker_count
-from bench.analysis.tables.ranking import Gaps, RankedRow, Ranking
+from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import items, mapping, read_bytes
 from bench.core.formats import joined, listed, milliseconds, number
 from bench.matrix.packages import normalised
@@ -180,7 +180,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         return f"no server can be named: no two of {apart} were ever measured in one window."
     best = ranked[0]
     figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
-    equal = [server_words(facts, name) for name in Gaps(ranking).front([row.service for row in ranked])]
+    equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
     if len(equal) > 1:
         return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
     return f"run it on {figures}"

@@ -10,7 +10,7 @@ from typing import Any
 from turns_runs import ranking_of
 
 from bench.analysis.services import Coordinates
-from bench.analysis.tables.ranking import Contrast, Metric, Ranking
+from bench.analysis.tables.ranking import Contrast, Figure, Metric, Ranking
 from bench.words.answers import sentences
 
 SURE = 0.01
@@ -41,3 +41,12 @@ def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: floa
 def sentences_of(found: Ranking, places: Mapping[str, Coordinates] | None = None) -> tuple[str, ...]:
     """The sentences on a ranking whose services keep their names."""
     return sentences(found, places or {}, {row.service: row.service for row in found.rows})
+
+
+def rungs(speeds: Mapping[str, float], metric: Metric = Metric.CPU) -> tuple[Ranking, dict[str, Coordinates]]:
+    """Releases of one package, each a service that is named as its version."""
+    places = {version: place("gunicorn-sync", "wsgi", package=f"gunicorn=={version}") for version in speeds}
+    found = ranking(speeds, metric)
+    figures = {row.service: Figure(1e6 / speeds[row.service], 990, 1010) for row in found.rows}
+    rows = [replace(row, cpu_us=figures[row.service], goodput=figures[row.service]) for row in found.rows]
+    return replace(found, rows=tuple(rows)), places

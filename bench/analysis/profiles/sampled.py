@@ -25,7 +25,6 @@ from bench.plan.profile import MOST, SAID, STACKS, window_of
 from bench.records.record import MEASURED, Record
 from bench.run.reader import Run, ServiceFacts, read_raw
 from bench.stats.cost_shares import dispersion
-from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_records import judged_record
 
 LEAST_SAMPLES = 100
@@ -67,7 +66,7 @@ def nearest_the_top(ranking: Ranking) -> list[Contrast]:
 
     def place(one: Contrast) -> tuple[bool, int, int]:
         first, last = sorted((rank[one.a], rank[one.b]))
-        return one.verdict not in (FASTER, SLOWER), last, first
+        return not one.called, last, first
 
     return sorted((one for one in ranking.contrasts if one.a in rank and one.b in rank), key=place)
 

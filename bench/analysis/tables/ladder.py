@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Ranking
-from bench.stats.table_verdicts import TURNED
 
 LEAST = 3
 """Releases of a ladder: two are a comparison like any other."""
@@ -16,17 +14,11 @@ LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The services of one stack with releases of `package`, from the oldest to the newest, and the others' versions."""
+    """Releases of `package` under one stack: their versions by service, from the oldest to the newest."""
 
     package: str
     stack: str
-    services: tuple[str, ...]
-    versions: tuple[str, ...]
-
-    @property
-    def steps(self) -> Iterator[tuple[int, int]]:
-        """The places of each two neighbours."""
-        return pairwise(range(len(self.services)))
+    versions: Mapping[str, str]
 
 
 def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
@@ -51,7 +43,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
         return None
     found.sort()
     stack = places[services[0]].stack
-    return Ladder(names.pop(), stack, tuple(one[2] for one in found), tuple(one[1] for one in found))
+    return Ladder(names.pop(), stack, {service: text for _, text, service in found})
 
 
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
@@ -64,13 +56,3 @@ def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
             key = (place.server, place.framework, place.python, place.base, place.settings, name)
             groups.setdefault(key, []).append(row.service)
     return [ladder for services in groups.values() if (ladder := ladder_of(services, places))]
-
-
-def verdict_of(ranking: Ranking, old: str, new: str) -> str:
-    """What a release is relative to an older one; empty where they are not compared."""
-    for one in ranking.contrasts:
-        if (one.a, one.b) == (old, new):
-            return one.verdict
-        if (one.a, one.b) == (new, old):
-            return TURNED[one.verdict]
-    return ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from functools import cached_property
 from itertools import combinations
 
 from bench.analysis.tables.planned import TurnBias
 from bench.records.record import Cause
-from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
 
 
 class Metric(StrEnum):
@@ -146,6 +147,18 @@ class Contrast:
     more_rounds: int | None = None
     systematic: float = 0.0
 
+    @property
+    def called(self) -> bool:
+        """Whether one of the two is shown to be faster."""
+        return self.verdict in (FASTER, SLOWER)
+
+    @property
+    def turned(self) -> Contrast:
+        """The same of A relative to B."""
+        ends = self.interval and (_inverse(self.interval[1]), _inverse(self.interval[0]))
+        a, b, verdict = self.b, self.a, TURNED[self.verdict]
+        return replace(self, a=a, b=b, verdict=verdict, difference=_inverse(self.difference), interval=ends)
+
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
@@ -156,7 +169,7 @@ class Cheapest:
     most_us: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ranking:
     """A table's answer. Rows are in the order of their rank, those without one last.
 
@@ -192,43 +205,20 @@ class Ranking:
         """Scenario, tool, level."""
         return self.scenario, self.tool, self.level
 
+    @cached_property
+    def _by_pair(self) -> dict[tuple[str, str], Contrast]:
+        return {(one.a, one.b): one for one in self.contrasts}
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """How far one service is ahead of another, as a ratio - 1 with its interval; `called` if the verdict says so."""
-
-    value: float
-    bounds: Bounds | None
-    called: bool
-
-    @classmethod
-    def of(cls, one: Contrast, *, turned: bool) -> Gap:
-        """From a contrast, of B relative to A, or `turned`."""
-        called = one.verdict in (FASTER, SLOWER) and one.interval is not None
-        if not turned:
-            return cls(one.difference, one.interval, called)
-        bounds = one.interval and (_inverse(one.interval[1]), _inverse(one.interval[0]))
-        return cls(_inverse(one.difference), bounds, called)
-
-
-class Gaps:
-    """The gaps of a ranking's services."""
-
-    def __init__(self, ranking: Ranking) -> None:
-        self.ranking = ranking
-        self.found = {(one.a, one.b): one for one in ranking.contrasts}
-
-    def gap(self, better: str, worse: str) -> Gap | None:
-        """How far one is ahead of another; None if they are not compared."""
-        if (better, worse) in self.found:
-            return Gap.of(self.found[better, worse], turned=True)
-        one = self.found.get((worse, better))
-        return None if one is None else Gap.of(one, turned=False)
+    def ahead(self, service: str, base: str) -> Contrast | None:
+        """How far a service is ahead of another one, whichever way round they were judged; None if they were not."""
+        if (service, base) in self._by_pair:
+            return self._by_pair[service, base].turned
+        return self._by_pair.get((base, service))
 
     def apart(self, a: str, b: str) -> bool:
-        """Whether the verdict tells them apart."""
-        gap = self.gap(a, b)
-        return gap is not None and gap.called
+        """Whether the verdict tells two services apart."""
+        found = self.ahead(a, b)
+        return found is not None and found.called
 
     def front(self, services: Sequence[str]) -> list[str]:
         """The first, and all that are not told apart from it, also behind one that is."""
@@ -243,10 +233,10 @@ class Gaps:
 
     def farthest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
         """The farthest that the intervals of these pairs reach, either way; None if one of them has none."""
-        bounds = [None if gap is None else gap.bounds for gap in (self.gap(a, b) for a, b in pairs)]
-        ends = [max(abs(low), abs(high)) for low, high in filter(None, bounds)]
-        return max(ends) if ends and len(ends) == len(bounds) else None
+        intervals = [found.interval if (found := self.ahead(a, b)) else None for a, b in pairs]
+        ends = [max(abs(low), abs(high)) for low, high in filter(None, intervals)]
+        return max(ends) if ends and len(ends) == len(intervals) else None
 
 
-def _inverse(ratio: float) -> float:
-    return 1 / (1 + ratio) - 1
+def _inverse(difference: float) -> float:
+    return 1 / (1 + difference) - 1

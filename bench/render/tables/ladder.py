@@ -8,13 +8,12 @@ from itertools import pairwise
 from bench.analysis.runs.differences import CellFigure
 from bench.analysis.runs.trends import CHANGED, Trend, TrendChange
 from bench.analysis.services import Places
-from bench.analysis.tables.ladder import Ladder, ladders, verdict_of
-from bench.analysis.tables.ranking import Gaps, Metric, RankedRow, Ranking
+from bench.analysis.tables.ladder import Ladder, ladders
+from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, percent, percent_range
 from bench.render.table import Table
 from bench.render.tables.ranking import figure_words
 from bench.render.trend_picture import TrendPicture, trend_picture
-from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.words.names import explained
 from bench.words.told import ToldRanking
 
@@ -38,18 +37,18 @@ def _title(ranking: Ranking, ladder: Ladder) -> str:
 
 def _rows(ranking: Ranking, ladder: Ladder) -> list[RankedRow]:
     rows = {row.service: row for row in ranking.rows}
-    return [rows[service] for service in ladder.services]
+    return [rows[service] for service in ladder.versions]
 
 
 def _table(told: ToldRanking, ladder: Ladder) -> Table:
     ranking = told.ranking
-    gaps = Gaps(ranking)
     rows: list[tuple[str, ...]] = []
     before: str | None = None
-    for version, row in zip(ladder.versions, _rows(ranking, ladder), strict=True):
+    for version, row in zip(ladder.versions.values(), _rows(ranking, ladder), strict=True):
         step, verdict = NOTHING, NOTHING
         if before is not None and row.rank is not None:
-            step, verdict = _step(gaps, before, row.service), verdict_of(ranking, before, row.service) or NOTHING
+            found = ranking.ahead(row.service, before)
+            step, verdict = (_step(found), found.verdict) if found else (NOTHING, NOTHING)
         cpu = NOTHING if row.cpu_us is None else f"{figure_words(row.cpu_us)} µs"
         rows.append((version, figure_words(row.goodput), cpu, step, verdict, told.notes[row.service] or NOTHING))
         before = before if row.rank is None else row.service
@@ -59,14 +58,11 @@ def _table(told: ToldRanking, ladder: Ladder) -> Table:
     return Table(_title(ranking, ladder), columns, tuple(rows), notes=(NOTE,), prose=("verdict", REMARKS))
 
 
-def _step(gaps: Gaps, old: str, new: str) -> str:
-    gap = gaps.gap(new, old)
-    if gap is None:
-        return NOTHING
-    words = percent(1 + gap.value)
-    if gap.bounds is None:
+def _step(found: Contrast) -> str:
+    words = percent(1 + found.difference)
+    if found.interval is None:
         return words
-    return f"{words} ({percent_range(1 + gap.bounds[0], 1 + gap.bounds[1])})"
+    return f"{words} ({percent_range(1 + found.interval[0], 1 + found.interval[1])})"
 
 
 def _picture(ranking: Ranking, ladder: Ladder) -> TrendPicture:
@@ -74,13 +70,13 @@ def _picture(ranking: Ranking, ladder: Ladder) -> TrendPicture:
     cpu = ranking.metric is Metric.CPU
     kept = [
         (version, row, found)
-        for version, row in zip(ladder.versions, _rows(ranking, ladder), strict=True)
+        for version, row in zip(ladder.versions.values(), _rows(ranking, ladder), strict=True)
         if row.rank is not None and (found := row.cpu_us if cpu else row.goodput) is not None
     ]
     changes = [
         TrendChange(run=version, ratio=row.mean / old.mean, word=CHANGED, reason="")
         for (_, before, old), (version, after, row) in pairwise(kept)
-        if verdict_of(ranking, before.service, after.service) in (FASTER, SLOWER)
+        if ranking.apart(before.service, after.service)
     ]
     what = "CPU µs per request" if cpu else "requests/s"
     numbers = ", ".join(f"{number} is {version}" for number, (version, _, _) in enumerate(kept, 1))

@@ -44,6 +44,6 @@ def _figures(row: Beside) -> tuple[str, str, str]:
     gap = row.gap
     own = NOTHING
     if gap is not None:
-        bounds = f" ({1 + gap.bounds[0]:.3f} to {1 + gap.bounds[1]:.3f})" if gap.bounds else ""
-        own = f"{1 + gap.value:.3f}{bounds}"
+        bounds = f" ({1 + gap.interval[0]:.3f} to {1 + gap.interval[1]:.3f})" if gap.interval else ""
+        own = f"{1 + gap.difference:.3f}{bounds}"
     return f"{row.published:.3f}", NOTHING if row.here is None else f"{row.here:.3f}", own

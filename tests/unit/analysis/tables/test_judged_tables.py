@@ -15,6 +15,7 @@ from make_run import write_run
 from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
 
 from bench.analysis.tables.judge import judge_tables, settled_tables, uncredited
+from bench.analysis.tables.observations import connections_kept
 from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import ByLoadgen, Idles, LeftOut, Metric, NoFigure, RankedRow, Ranking, Unranked
 from bench.export.judged_run import judge_run, verdict_lines
@@ -419,3 +420,22 @@ def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_aw
     records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
     (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
     assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NOT_ENOUGH)
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        (("wrk", "-t", "1"), True),
+        (("ab", "-q", "-k"), True),
+        (("ab", "-q"), False),
+        (("hey", "-c", "8"), True),
+        (("hey", "-disable-keepalive"), False),
+        (("vegeta", "attack", "-keepalive=false"), False),
+        (None, None),
+    ],
+)
+def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
+    one = measured({"aiohttp": 1000}, 1)[0]
+    nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}
+    record = replace(one, tool=command[0] if command else one.tool, command=command, nulls=nulls)
+    assert connections_kept([record]) is kept

@@ -1,0 +1,22 @@
+"""Texts that are kept as files: after a wanted change run the test with GOLDEN=write, and read the diff."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def same_as(golden: Path, text: str) -> None:
+    """Compare a text with the file that has it."""
+    if os.environ.get("GOLDEN") == "write":
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+def cases(found: Mapping[str, str | Iterable[str]]) -> str:
+    """What is said in each case: its name, then a line for each sentence."""
+    parts = []
+    for case, said in found.items():
+        lines = [said] if isinstance(said, str) else [*said]
+        parts.append("\n".join([f"# {case}", *(line or "(empty)" for line in lines or ["(nothing)"]), ""]))
+    return "\n".join(parts)

@@ -1,0 +1,283 @@
+"""What is said of whole runs: a file in golden/ for each kind of finding, with every case of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from golden import cases, same_as
+from turns_runs import measured, ranking_of, service_of
+
+from bench.analysis.runs.host_state import HostState
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.matrix.pins import Pins
+from bench.plan.running import UNKNOWN, parse_running
+from bench.records.record import Cause
+from bench.run.reader import Run, ServiceFacts
+from bench.words.advice import Wanted, advice, expectations
+from bench.words.runs import Now, Then, since_then
+from bench.words.setup import (
+    FILE,
+    choice_words,
+    machines_words,
+    network_cost,
+    own_app_answers,
+    package_facts,
+    request_words,
+    server_words,
+)
+
+Said = Mapping[str, str | list[str] | tuple[str, ...]]
+GOLDEN = Path(__file__).with_name("golden")
+NO_VERDICT = "not enough data"
+
+
+def expected(folder: Path) -> Said:
+    """Before a run that may end without an answer; nothing of one that will answer."""
+    quiet = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
+    wanted = Wanted(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
+    selections: dict[str, dict[str, Any]] = {
+        "nothing against it": {},
+        "time enough": {"max_time_s": 151.0},
+        "one service": {"services": 1, "tables": 0},
+        "measured alone": {"mode": "solo", "tables": 0},
+        "no tables": {"tables": 0},
+        "too few rounds": {"rounds": 3, "first_look": 4},
+        "no time for any look": {"max_time_s": 60.0},
+        "time for one table": {"max_time_s": 90.0},
+        "time for most tables": {"max_time_s": 149.0, "tables": 14},
+    }
+    hosts = {
+        "unknown host": HostState(),
+        "one CPU": HostState(cpus=1),
+        "other programs": HostState(busy=0.34),
+        "hypervisor": HostState(steal=0.05),
+        "governor": HostState(governors=("performance", "powersave")),
+        "battery": HostState(on_battery=True),
+    }
+    several = expectations(HostState(cpus=1, busy=0.5, steal=0.1), replace(wanted, mode="solo"))
+    return (
+        {case: expectations(quiet, replace(wanted, **changes)) for case, changes in selections.items()}
+        | {case: expectations(host, wanted) for case, host in hosts.items()}
+        | {"several at once": several}
+    )
+
+
+def with_open(ranking: Ranking, *more_rounds: int | None, bias: float = 0.0) -> Ranking:
+    """With so many undecided differences."""
+    left = [
+        replace(one, verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04 + bias, systematic=bias)
+        for one, more in zip(ranking.contrasts, more_rounds, strict=False)
+    ]
+    contrasts: tuple[Contrast, ...] = (*left, *ranking.contrasts[len(left) :])
+    return replace(ranking, contrasts=contrasts)
+
+
+def advised(folder: Path) -> Said:
+    """What would help where a run left something undecided."""
+    speeds = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
+    decided = ranking_of(speeds, 6, 6)
+    run: dict[str, Any] = {"run": "RUN"}
+    before = {"expected": ["Other programs use 34 % of the CPUs: stop them."]}
+    left = with_open(decided, None)
+    wide = replace(left, contrasts=tuple(replace(one, smallest_visible=0.4) for one in left.contrasts))
+    biased = with_open(decided, None, None, bias=0.13)
+    first = replace(biased.contrasts[0], systematic=0.0, smallest_visible=0.4)
+    mixed = replace(biased, contrasts=(first, *biased.contrasts[1:]))
+    noisy = [
+        replace(one, foreign_ratio=0.2, nulls={name: why for name, why in one.nulls.items() if name != "foreign_ratio"})
+        for one in measured(speeds, 2)
+    ]
+
+    def said(*rankings: Ranking, **facts: Any) -> tuple[str, ...]:
+        return advice(run | facts, rankings, [])
+
+    return {
+        "everything is decided": said(decided, **before),
+        "one difference is open": said(with_open(decided, 3)),
+        "two are open": said(with_open(decided, 3, 40)),
+        "one of two is too close": said(with_open(decided, 3, None)),
+        "it is too close": said(with_open(decided, None)),
+        "it would take more rounds than can be asked for": said(with_open(decided, 94)),
+        "noise is the reason": said(wide),
+        "the bias of turns is the reason": said(biased),
+        "both are": said(mixed),
+        "two tables": said(with_open(decided, 3), with_open(decided, 3)),
+        "before the first look": said(ranking_of(speeds, 2, 8)),
+        "cut between looks": said(with_open(ranking_of(speeds, 4, 8), 3)),
+        "expected before the run": said(with_open(decided, 3), **before),
+        "expected of a run without a comparison": said(**before),
+        "noise that came during the run": advice(run, (with_open(decided, 3),), noisy),
+    }
+
+
+def own_app(folder: Path) -> Said:
+    """The answer for one's own app: from the verdicts, and never more than these say."""
+    stacks = ("uvicorn-asgi", "aiohttp", "tornado")
+    services: dict[str, dict[str, Any]] = {
+        service_of(stack): {"server": stack, "model": f"how {stack} works", "python": "3.13"} for stack in stacks
+    }
+    targets = [
+        {"scenario": "page", "request": "GET /", "weight": 3},
+        {"scenario": "order", "request": "POST /orders", "weight": 1},
+    ]
+    app = {"name": "shop", "app": "main:app", "targets": targets}
+    facts = {"own_app": app, "services": services, "knobs": {"WORKERS": "2"}}
+    name = "target-127.0.0.1-8000"
+    model = parse_running("http://127.0.0.1:8000", owned=False).service().server.model
+    running = {"server": name, "python": UNKNOWN, "model": model, "url": "http://127.0.0.1:8000"}
+    beside = {"services": {"a": {"server": "uvicorn", "python": "3.13"}, name: running}, "knobs": {"WORKERS": "2"}}
+    wrong = {"causes": [Cause("errors", "40 of 400 | got 500")]}
+    three = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
+    ends = {service_of("uvicorn-asgi"), service_of("tornado")}
+    unsure = tuple(replace(one, verdict=NO_VERDICT) if {one.a, one.b} == ends else one for one in three.contrasts)
+    first, second = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 900}, 6, waits=True).rows
+
+    def two(rounds: int = 6, *lost: str, aiohttp: int = 900) -> Ranking:
+        speeds = {"uvicorn-asgi": 3000, "aiohttp": aiohttp}
+        return ranking_of(speeds, rounds, waits=True, changes=dict.fromkeys(lost, wrong))
+
+    def said(ranking: Ranking) -> list[str]:
+        return [f"{requests}: {answer}" for requests, answer in own_app_answers(facts, [ranking])]
+
+    return {
+        "one server is best": said(three),
+        "two may be": said(two(aiohttp=2995)),
+        "one of a lower tier may be": said(replace(three, contrasts=unsure)),
+        "too few rounds": said(two(2)),
+        "the second has no figure": said(two(6, "aiohttp")),
+        "the first has no figure": said(two(6, "uvicorn-asgi")),
+        "no server has a figure": said(two(6, "uvicorn-asgi", "aiohttp")),
+        "never in one window": said(replace(two(), rows=(first, replace(second, rank=None)), contrasts=())),
+        "a run of the matrix": [answer for _, answer in own_app_answers({}, [three])],
+        "one request": request_words(app, "order"),
+        # One Python is not told from an unknown one.
+        "a server that already runs": [
+            choice_words(beside, name),
+            server_words(beside, name),
+            server_words(beside, "a"),
+        ],
+    }
+
+
+def setup(folder: Path) -> Said:
+    """Machines, the network between them, and packages."""
+    measured_before = (
+        "2026-11-23, from two to one\nhost: 51,545 requests/s\noverlay: 0.97 of the host's (0.95 to 0.99)\n"
+    )
+
+    def network(said: str | None, node: str | None = "one", **facts: Any) -> list[str]:
+        records: Any = [SimpleNamespace(node=None), SimpleNamespace(node=node)]
+        (folder / FILE).unlink(missing_ok=True)
+        if said is not None:
+            (folder / FILE).write_text(said)
+        run = Run(path=str(folder), facts=facts, settings_sha256="", planned=(), faults=())
+        return [f"{name}: {words}" for name, words in network_cost(run, records)]
+
+    def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:
+        return {"stack": stack, "python": "3.13", "base": "debian", "package": package}
+
+    wheel = {"package": "uvicorn==1.0+g1234567", "python": "py313", "from": "commit ./u@main", "sha256": "ab" * 32}
+    left = {"package": "", "name": "uvicorn", "python": "py313", "from": "the release", "cause": "no such release"}
+    listed = {"a": entry(None), "b": entry("uvicorn==1.0+g1234567"), "c": entry("uvicorn==2.0")}
+    listed |= {"d": entry("x==1", "other")}
+    packages = {
+        "a": {"uvicorn": "0.9", "h11": "0.16", "click": "8"},
+        "b": {"uvicorn": "1.0", "h11": "0.14", "click": "8", "new": "1"},
+        "c": {"uvicorn": "2.0", "h11": "0.16", "click": "8"},
+        "d": {"h11": "1"},
+    }
+    services = {name: ServiceFacts(name=name, packages=own) for name, own in packages.items()}
+    not_built = {"a": ServiceFacts(name="a", packages={"h11": "1"}), "b": ServiceFacts(name="b")}
+    return {
+        "two machines": machines_words({"server": "one", "loadgen": "two", "published": "198.18.83.1:21000-21004"}),
+        "machines that are not known": machines_words({}),
+        "the network was measured": network(measured_before),
+        "it was not": network(None),
+        "one machine": network(measured_before, node=None),
+        "two contexts": network(measured_before, machines={"server": "one"}),
+        "more than the report has room for": network("x" * 1000 + "\n" + "a line\n" * 100),
+        "wheels, and what they brought": [*package_facts({"packages": [wheel, left], "services": listed}, services)],
+        "a service that was not built": [
+            *package_facts({"services": {"a": entry(None), "b": entry("u==1")}}, not_built)
+        ],
+    }
+
+
+def repeated(folder: Path) -> Said:
+    """What differs between a run and its repetition."""
+    harness = {"version": "v1", "hash": "a", "commit": "a" * 40, "images": {"bench/loadgen:latest": "sha256:1"}}
+    host = {"cpu": "A CPU", "kernel": "6.1", "memory_bytes": 8 << 30}
+    base = "python:3.13-slim"
+    services = {"app": {"base_image": base}, "other": {"base_image": base}}
+    facts: dict[str, Any] = {"seed": 1, "harness": harness, "host": host, "engine": "26.1", "containers": "fresh"}
+    facts |= {"knobs": {"WORKERS": "1", "SEED": "1"}, "services": services, "skipped": [], "command": ["--seed", "1"]}
+    line = {"id": "r01-0001", "mode": "turns", "service": "app", "scenario": "json", "tool": "wrk", "level": "c16"}
+    plan = (line, line | {"service": "other"})
+    had = {"flask": "3.1", "click": "8.1"}
+    layers = {base: ["sha256:1", "sha256:2", "sha256:3"]}
+    then = Then(
+        name="then",
+        facts=facts,
+        plan=plan,
+        services={name: ServiceFacts(name=name, packages=had) for name in services},
+        layers=layers,
+    )
+    pins = dict.fromkeys(services, Pins(had, whole=True))
+    now = Now(facts=facts, plan=plan, pins=pins, bases={base: ["sha256:1", "sha256:2"]})
+
+    def changed(**changes: Any) -> Now:
+        return replace(now, facts=facts | changes)
+
+    def pinned(versions: dict[str, str], *, whole: bool = True) -> Now:
+        return replace(now, pins=dict.fromkeys(services, Pins(versions, whole=whole)))
+
+    many = facts | {"services": dict.fromkeys((f"service-{number}" for number in range(9)), services["app"])}
+    names = [*many["services"]]
+    found = {
+        "nothing differs": now,
+        "commit": changed(harness=harness | {"commit": "b" * 40}),
+        "harness": changed(harness=harness | {"hash": "b", "version": "v2"}),
+        "image": changed(harness=harness | {"images": {}}),
+        "engine": changed(engine="27.0"),
+        "kernel": changed(host=host | {"kernel": "6.2"}),
+        "CPU": changed(host=host | {"cpu": "Another"}),
+        "setting": changed(knobs={"WORKERS": "2"}),
+        "base image": changed(services={"app": {"base_image": "mirror:3.13"}, "other": services["other"]}),
+        "another build of the base": replace(now, bases={base: ["sha256:9"]}),
+        "the base is not here": replace(now, bases={}),
+        "a package has another version": pinned({"flask": "3.2", "click": "8.1"}),
+        "a package is gone": pinned({"flask": "3.1"}),
+        "a package is new": pinned(had | {"jinja2": "3"}),
+        "another order": replace(now, plan=plan[::-1]),
+        "more measurements": replace(now, plan=[*plan, line]),
+        "other measurements": replace(now, plan=[line, line]),
+        "a new key in the plan": replace(now, plan=[line | {"new key": 1}, plan[1] | {"new key": 1}]),
+        "pins that may be incomplete": pinned({"flask": "3.1"}, whole=False),
+        "a service is left out and one is new": changed(
+            services={"app": services["app"], "new": services["app"]},
+            skipped=[{"service": "other", "cause": "base image not reachable"}],
+        ),
+        "a service is not measured": changed(services={"app": services["app"]}),
+    }
+    crowd = replace(then, facts=many, services={n: ServiceFacts(name=n, packages=had) for n in names})
+    crowd_now = replace(now, facts=many, pins=dict.fromkeys(names, Pins({"flask": "4", "click": "8.1"}, whole=True)))
+    return {case: since_then(then, one) for case, one in found.items()} | {
+        "a packed run": since_then(replace(then, plan=None, services={}, layers={}), now),
+        "many services": since_then(crowd, crowd_now),
+    }
+
+
+@pytest.mark.parametrize("kind", [expected, advised, own_app, setup, repeated], ids=lambda kind: kind.__name__)
+def test_words(kind: Callable[[Path], Said], tmp_path: Path) -> None:
+    same_as(GOLDEN / f"{kind.__name__}.txt", cases(kind(tmp_path)))
+
+
+def test_the_rounds_come_from_the_fit() -> None:
+    near = ranking_of({"aiohttp": 5000, "tornado": 4880}, 4, 4, spread=0.03, noise=0.02, seed=3)
+    (contrast,) = near.contrasts
+    assert contrast.verdict != NO_VERDICT or contrast.more_rounds is None or contrast.more_rounds > 0

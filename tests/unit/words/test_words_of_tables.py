@@ -1,0 +1,389 @@
+"""What is said of a table in turns: a file in golden/ for each kind of finding, with every case of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden import cases, same_as
+from known_rankings import place, ranking, rungs, sentences_of
+from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
+
+from bench.analysis.services import Coordinates
+from bench.analysis.tables.planned import TurnBias
+from bench.analysis.tables.ranking import (
+    ByLoadgen,
+    Idles,
+    LeftOut,
+    Metric,
+    NoFigure,
+    Ranking,
+    Spread,
+    Throttled,
+    Unranked,
+)
+from bench.records.record import Cause, Record
+from bench.words.answers import against, ref_question, ref_sentences
+from bench.words.names import explained, labels_of, question, setting_words, table_question
+from bench.words.order import factor_words, interval_words, is_factor, pair_words
+from bench.words.remarks import MOST_UNDECIDED, beside_words, limits_words, note_of, remark_words
+from bench.words.told import Conclusion, bias_words, by_question, conclusions, credit_words
+
+Said = Mapping[str, str | list[str] | tuple[str, ...]]
+GOLDEN = Path(__file__).with_name("golden")
+FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
+CPU, GOODPUT = Metric.CPU, Metric.GOODPUT
+
+
+def order() -> Said:
+    """The sentence on a whole table."""
+    tables: dict[str, tuple[dict[str, float], Metric]] = {
+        "two are first": ({"granian": 5400, "uvicorn": 5380, "sync": 1000}, CPU),
+        "one is first": ({"granian": 5400, "uvicorn": 4800, "sync": 1000}, CPU),
+        "one is first by requests": ({"a": 5400, "b": 2000, "c": 1000}, GOODPUT),
+        "two are last by requests": ({"a": 5400, "b": 4000, "c": 1000, "d": 1001}, GOODPUT),
+        "two are last": ({"a": 5400, "b": 4000, "c": 1000, "d": 1001}, CPU),
+        "b is not told from either neighbour": ({"a": 1030, "b": 1015, "c": 1000}, CPU),
+        "b is not told from either neighbour by requests": ({"a": 1030, "b": 1015, "c": 1000}, GOODPUT),
+        "three are alike": ({"a": 1010, "b": 1005, "c": 1000}, CPU),
+        "five are alike": (dict.fromkeys("abcde", 1000.0), CPU),
+        "seven are first": (dict.fromkeys("abcdefg", 1000.0) | {"z": 900.0}, CPU),
+        "two are alike": ({"a": 1000, "b": 1010}, CPU),
+        "two differ by a percentage": ({"a": 1000, "b": 1100}, CPU),
+        "two differ by a factor": ({"a": 1000, "b": 1900}, GOODPUT),
+        "two differ by a large factor": ({"a": 100, "b": 1900}, CPU),
+    }
+    found = {case: sentences_of(ranking(speeds, metric)) for case, (speeds, metric) in tables.items()}
+    clear = ranking({"a": 1100, "b": 1050, "c": 1000, "d": 500})
+    early = replace(clear, look=None, rounds=2)
+    return found | {
+        "the first may be behind one that is not the next": sentences_of(unsure(clear, "ac", "bc")),
+        "the first may be behind the last": sentences_of(unsure(clear, "ad", "bd", "cd")),
+        "before the first look": sentences_of(early),
+        "one has no rank": sentences_of(without_rank(clear, "d", LeftOut(4, 16, "errors: some"))),
+        "one alone has a rank": sentences_of(without_rank(ranking({"a": 2, "b": 1}), "b", Unranked.APART)),
+        "nobody has a rank": sentences_of(replace(clear, rows=())),
+        "never in one window": pair_words(ranking({"a": 1, "b": 2}), "a", "x", {"a": "a", "x": "x"}),
+    }
+
+
+def unsure(found: Ranking, *pairs: str) -> Ranking:
+    """The ranking, without a verdict on these pairs."""
+    wide: dict[str, Any] = {"verdict": "not enough data", "interval": (-0.3, 0.2), "smallest_visible": 0.4}
+    contrasts = (replace(one, **wide) if one.a + one.b in pairs else one for one in found.contrasts)
+    return replace(found, contrasts=tuple(contrasts))
+
+
+def without_rank(found: Ranking, service: str, remark: Any, **changes: Any) -> Ranking:
+    rows = (replace(r, rank=None, remarks=(remark,), **changes) if r.service == service else r for r in found.rows)
+    return replace(found, rows=tuple(rows))
+
+
+def workers() -> Said:
+    """Worker models of gunicorn, each against the synchronous one."""
+    flasks = {name: place(name) for name in FLASKS}
+    speeds = {"gunicorn-sync": 1000.0, "gunicorn-gevent": 1900.0, "gunicorn-gthread": 1005.0}
+    beside, others = speeds | {"uvicorn": 5000.0}, flasks | {"uvicorn": place("uvicorn", "asgi")}
+    bare = [("gunicorn-gevent", "wsgi"), ("gunicorn-gthread", "wsgi"), ("gunicorn-sync", "wsgi"), ("bjoern", "wsgi")]
+    stacks = [*bare, ("gunicorn-sync", "flask"), ("uvicorn", "asgi"), ("uvicorn", "fastapi")]
+    places = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
+    waiting = dict(zip(places, (780.0, 770.0, 52.0, 48.0, 45.0, 800.0, 799.0), strict=True))
+    refs = {name: replace(place(name), settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
+    # gunicorn-gevent is ahead where connections are kept, and behind where each request has a new one.
+    found = ranking(speeds, GOODPUT)
+    kept = replace(found, connections_kept=True, workers=1)
+    new = replace(found, connections_kept=False, workers=4)
+    return {
+        "by requests": sentences_of(ranking(beside, GOODPUT), others),
+        "by CPU time": sentences_of(ranking(beside | {"gunicorn-gthread": 800.0}, CPU), others),
+        "nothing else in the table": sentences_of(ranking(speeds, CPU), flasks),
+        "two of them": sentences_of(
+            replace(ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, GOODPUT), scenario="simple-request-0"),
+            {name: place(name) for name in FLASKS[:2]},
+        ),
+        "with what they wait for": sentences_of(replace(ranking(waiting, GOODPUT), scenario="delay-20"), places),
+        "on kept connections": sentences_of(kept, flasks),
+        "on new connections, several workers": sentences_of(new, flasks),
+        "from two refs, on kept connections": ref_sentences(kept, [FLASKS[:2]], refs),
+        "from two refs, on new connections": ref_sentences(new, [FLASKS[:2]], refs),
+    }
+
+
+def questions() -> Said:
+    """A sentence for each question that services of a table raise."""
+    stacks = [("uvicorn", "asgi"), ("uvicorn", "starlette"), ("uvicorn", "fastapi"), ("granian", "asgi")]
+    five = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
+    five |= {"granian-asgi-py314": place("granian", "asgi", "3.14")}
+    speeds = dict(zip(five, (5000.0, 4000.0, 2000.0, 5010.0, 5600.0), strict=True))
+    bases = {
+        "a": place("aiohttp", "aiohttp"),
+        "b": place("aiohttp", "aiohttp", base="alpine"),
+        "c": place("aiohttp", "aiohttp", package="aiohttp==3.9.5"),
+    }
+    many = {f"{server}-{framework}": place(server, framework) for server in "abcdefgh" for framework in "stuvwxyz"}
+    return {
+        "framework, server and Python": sentences_of(ranking(speeds), five),
+        "base and package": sentences_of(ranking({"a": 1000, "b": 900, "c": 800}), bases),
+        "more than are answered": sentences_of(ranking({name: 1000.0 * 1.1**i for i, name in enumerate(many)}), many),
+    }
+
+
+def refs() -> Said:
+    """Tables of two refs."""
+    pair = {
+        "a-sync": place("gunicorn-sync", settings="REF=sync"),
+        "a-gevent": place("gunicorn-gevent", settings="REF=gevent"),
+    }
+    one = {"a-main": place("aiohttp", settings="REF=main"), "a-topic": place("aiohttp", settings="REF=topic")}
+    threads = {f"t-{ref}": place("tornado", settings=f"REF={ref} THREADS=2") for ref in ("main", "topic")}
+    eight = {f"{ref}{n}": place(f"server{n}", settings=f"REF={ref}") for n in range(8) for ref in ("main", "topic")}
+
+    def told(found: Ranking, places: Mapping[str, Coordinates]) -> tuple[str, ...]:
+        return ref_sentences(found, list(zip([*places][::2], [*places][1::2], strict=True)), places)
+
+    found = ranking({"a-sync": 100, "a-gevent": 80}, GOODPUT)
+    # What is left has a figure, and nobody to be compared with.
+    lost = without_rank(without_rank(found, "a-gevent", NoFigure("build failed"), windows=0), "a-sync", Unranked.ALONE)
+    side = {"ref": "main", "head": "1" * 40, "dirty": False}
+    facts = {"refs": {"base": side, "head": side | {"ref": "topic"}}}
+    return {
+        "the head is faster": told(ranking({"a-gevent": 310, "a-sync": 100}, GOODPUT), pair),
+        "the head is slower": told(ranking({"a-sync": 100, "a-gevent": 80}, CPU), pair),
+        "they are not told apart": told(ranking({"a-sync": 100, "a-gevent": 100.1}, GOODPUT), pair),
+        "one stack": told(ranking({"a-main": 100, "a-topic": 80}, GOODPUT), one),
+        "several stacks": told(
+            ranking({"a-main": 100, "a-topic": 80, "t-main": 60, "t-topic": 50}, GOODPUT), one | threads
+        ),
+        "more pairs than are told": told(ranking(dict.fromkeys(eight, 100.0), GOODPUT), eight),
+        "a side without a figure": told(lost, pair),
+        "sides that were never in one window": told(without_rank(found, "a-sync", Unranked.APART), pair),
+        "before the first look": told(replace(found, look=None, rounds=2), pair),
+        "no pair in the table": ref_sentences(found, [("x", "y")], pair),
+        "labels": [*labels_of([*pair], pair).values(), *labels_of([*one], one).values()],
+        "question": ref_question([("a-sync", "a-gevent")], pair),
+        "question of no pair": ref_question([("x", "y")], pair),
+        "against": against(facts),
+        "against, changes not committed": against({"refs": facts["refs"] | {"head": side | {"dirty": True}}}),
+        "against, without refs": against({}),
+    }
+
+
+def swept(speeds: Mapping[str, float], metric: Metric = GOODPUT) -> tuple[str, ...]:
+    return sentences_of(ranking(speeds, metric), settings_of(*speeds))
+
+
+def settings_of(*texts: str) -> dict[str, Coordinates]:
+    """Services of one stack, named as their settings are."""
+    return {text: place("gunicorn-gthread", settings=text) for text in texts}
+
+
+def sweeps() -> Said:
+    """One knob over its values, and what the machine cannot show of it."""
+    product = {f"WORKERS={w} THREADS={t}": 100.0 * w * t for w in (1, 2) for t in (2, 4)}
+
+    def limits(cpus: str | None, *texts: str) -> list[str]:
+        places = settings_of(*texts)
+        return [*limits_words(places, [*places], {} if cpus is None else {"SERVER_CPUS": cpus})]
+
+    return {
+        "two values by requests": swept({"THREADS=1": 100, "THREADS=8": 780}),
+        "two values by CPU time": swept({"THREADS=1": 1000, "THREADS=8": 500}, CPU),
+        "two values that are alike": swept({"KEEPALIVE=2": 1000, "KEEPALIVE=5": 1001}),
+        "more stop helping": swept({"WORKERS=1": 100, "WORKERS=2": 195, "WORKERS=4": 196, "WORKERS=16": 194}),
+        "more never help": swept({"WORKERS=1": 100, "WORKERS=2": 100.5, "WORKERS=4": 99.5}),
+        "more cost": swept({"WORKERS=1": 100, "WORKERS=2": 99.9, "WORKERS=4": 80}, CPU),
+        "more help to the last value": swept({"THREADS=16": 800, "THREADS=2": 100, "THREADS=4": 200}),
+        "a product of two knobs": swept(product),
+        "values that are no numbers": swept({"MY_FLAG=on": 100, "MY_FLAG=off": 200}),
+        "one CPU": limits("0", "WORKERS=1", "WORKERS=2"),
+        "four CPUs": limits("0-3", "WORKERS=1", "WORKERS=2"),
+        "one CPU, and neither workers nor threads": limits("0", "KEEPALIVE=1", "KEEPALIVE=2"),
+        "a quota of the whole CPU": limits("1", "CPU_QUOTA=0.5", "CPU_QUOTA=1"),
+        "unknown CPUs": limits(None, "CPU_QUOTA=0.5", "CPU_QUOTA=1"),
+    }
+
+
+def ladders() -> Said:
+    """Releases of one package."""
+    speeds = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
+    found, places = rungs({"1": 100, "2": 100.1, "3": 200})
+    contrasts = tuple(replace(one, verdict="not enough data") if one.b == "2" else one for one in found.contrasts)
+    return {
+        "steps by CPU time": sentences_of(*rungs(speeds)),
+        "steps by requests": sentences_of(*rungs({"1": 100, "2": 101, "3": 200}, GOODPUT)),
+        "no step is real": sentences_of(*rungs({"1": 100, "2": 100.1, "3": 100.2})),
+        "a step without a verdict": sentences_of(replace(found, contrasts=contrasts), places),
+        "two releases": sentences_of(*rungs({"1": 100, "2": 200})),
+        "built from a source": sentences_of(*rungs({"1": 100, "2": 101, "2+g1234567": 102})),
+    }
+
+
+def names() -> Said:
+    """Scenarios, settings and services, and what a table asks."""
+    scenarios = ("json", "delay-0", "delay-20", "simple-request-0", "simple-request-50", "queries-20-raw")
+    tables = {
+        "servers": [place("uvicorn", "asgi"), place("granian", "asgi")],
+        "worker models": [place(name) for name in FLASKS],
+        "stacks": [place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")],
+        "all of it": [
+            place("uvicorn", "asgi"),
+            place("granian", "asgi", "3.14"),
+            place("uvicorn", "starlette", base="alpine"),
+        ],
+        "Pythons": [place("uvicorn", python="3.9"), place("uvicorn", python="3.14")],
+        "one package": [place("aiohttp", "aiohttp"), place("aiohttp", "aiohttp", package="aiohttp==3.9.5")],
+        "nothing": [place("uvicorn"), place("uvicorn")],
+        "threads": [*settings_of("THREADS=1", "THREADS=8").values()],
+        "quotas": [*settings_of("CPU_QUOTA=0.5", "CPU_QUOTA=1").values()],
+        "threads with workers": [*settings_of("WORKERS=2 THREADS=1", "WORKERS=2 THREADS=8").values()],
+        "threads and workers": [*settings_of("WORKERS=1 THREADS=1", "WORKERS=2 THREADS=8").values()],
+        "threads and servers": [
+            *settings_of("THREADS=1", "THREADS=8").values(),
+            place("waitress", settings="THREADS=8"),
+        ],
+    }
+    found: dict[str, list[str]] = {"scenarios": [explained(scenario) for scenario in scenarios]}
+    found["settings"] = [setting_words({"CPU_QUOTA": "0.5", "MEMORY": "256m", "MY_FLAG": "on"})]
+    for what, places in tables.items():
+        by_name = {f"s{number}": one for number, one in enumerate(places)}
+        found[f"a table of {what}"] = [table_question([*by_name], by_name), *labels_of([*by_name], by_name).values()]
+    found["a table of unknown make"] = [table_question(["a", "b"], {}), *labels_of(["a", "b"], {}).values()]
+    return found
+
+
+def remarks() -> Said:
+    """Each kind of remark on a service, and what intervals include beside chance."""
+    limited = "wrk's CPUs were 99 % busy"
+    found = {
+        "alone": Unranked.ALONE,
+        "apart": Unranked.APART,
+        "no figure for a cause": NoFigure(Cause("errors", "40 of 400 got 500")),
+        "not measured": NoFigure("build failed: no wheel"),
+        "not measured, and not known why": NoFigure(""),
+        "too few responses": NoFigure(None),
+        "windows left out": LeftOut(4, 16, "errors"),
+        "a lower bound": ByLoadgen(limited, lower_bound=True),
+        "no requests/s": ByLoadgen(limited, lower_bound=False),
+        "idle, and how long a response takes": Idles(0.12, 0.02),
+        "idle": Idles(0.12, None),
+        "uneven workers": Spread((0.8, 0.15, 0.05)),
+        "throttled": Throttled(1.25),
+        "never throttled": Throttled(0.0),
+        "throttling unknown": Throttled(None, "no such counter"),
+    }
+    row = replace(ranking({"a": 1}).rows[0], remarks=(Unranked.ALONE, Throttled(0.0)))
+    return {case: remark_words(remark) for case, remark in found.items()} | {
+        "two remarks": note_of(row),
+        "the bias of turns on this CPU": bias_words(TurnBias(0.13, "A CPU", here=True)),
+        "the bias of turns on another one": bias_words(TurnBias(0.2, "A CPU")),
+        "no bias of turns": bias_words(None),
+        "what services that idle may have lost": credit_words(0.04),
+        "next to nothing lost": credit_words(0.004),
+    }
+
+
+def undecided() -> Said:
+    """Pairs without a called difference, but for those with the best: their rows have them."""
+    told = told_of({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}, 8)
+    found = told.ranking
+    contrasts = tuple(replace(one, smallest_visible=0.02 + 0.001 * n) for n, one in enumerate(found.contrasts))
+    many = replace(found, contrasts=contrasts * 4)
+    return {
+        "a few": told.beside,
+        "many": [*beside_words(many, told.name)],
+        "before the first look": [*beside_words(replace(many, look=None), told.name)],
+    }
+
+
+def pairs() -> Said:
+    """What two services differ in, as a question."""
+    flask = {
+        "sync": place("gunicorn-sync"),
+        "gevent": place("gunicorn-gevent"),
+        "bjoern": place("bjoern"),
+        "sync314": place("gunicorn-sync", python="3.14"),
+        "musl": place("gunicorn-sync", base="alpine"),
+        "bottle": place("gunicorn-sync", "bottle"),
+        "threads1": place("gunicorn-gthread", settings="WORKERS=2 THREADS=1"),
+        "threads8": place("gunicorn-gthread", settings="WORKERS=2 THREADS=8"),
+        "waitress8": place("waitress", settings="WORKERS=2 THREADS=8"),
+    }
+    others = {
+        "h11": place("uvicorn-h11", "asgi"),
+        "uvicorn": place("uvicorn", "asgi"),
+        "aiohttp1": place("aiohttp", "aiohttp", package="aiohttp==3.13.5"),
+        "aiohttp314": place("aiohttp", "aiohttp", "3.14", package="aiohttp==3.13.5"),
+        "aiohttp2": place("aiohttp", "aiohttp", package="aiohttp==3.14.5"),
+    }
+    asked = (
+        *("sync gevent", "sync bjoern", "uvicorn h11", "sync bottle", "sync sync314", "sync musl"),
+        *("aiohttp1 aiohttp314", "aiohttp1 aiohttp2", "bjoern bottle", "musl sync314"),
+        *("threads1 threads8", "threads8 waitress8", "threads1 waitress8", "sync unknown"),
+    )
+    found = {}
+    for names in asked:
+        a, b = names.split()
+        found[names] = question(a, b, flask | others).words
+        assert found[names] == question(b, a, flask | others).words
+    return found
+
+
+def conclusions_of_a_run() -> Said:
+    """The sentences at the top of a report."""
+    speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "aiohttp": 5000}
+    records: list[Record] = measured(speeds, 8)
+    rankings = told_tables(facts_of(table(map(service_of, speeds))), records)
+    alone = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
+    stacks = [{"service": f"s{n}", "framework": f"f{n // 2}", "python": f"3.{n % 2}"} for n in range(40)]
+    many = [replace(alone[0], id=f"solo-{n}", **names) for n, names in enumerate(stacks)]  # type: ignore[arg-type]
+
+    def told(found: tuple[Conclusion, ...]) -> list[str]:
+        return [
+            " | ".join(["decided" if one.decided else "open", one.question, one.where, one.sentence, *one.more])
+            for one in found
+        ]
+
+    return {
+        "tables": told(conclusions(rankings, [*alone, *records])),
+        "a table without a record": told(conclusions(told_tables(facts_of(table(["a", "b"])), []), [])),
+        "measured alone": told(conclusions([], alone)),
+        "one service alone": told(conclusions([], alone[:1])),
+        "more questions than are listed": told(conclusions([], many)),
+        "no record": told(conclusions([], [])),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [order, workers, questions, refs, sweeps, ladders, names, remarks, undecided, pairs, conclusions_of_a_run],
+    ids=lambda kind: kind.__name__,
+)
+def test_words(kind: Callable[[], Said]) -> None:
+    same_as(GOLDEN / f"{kind.__name__}.txt", cases(kind()))
+
+
+def test_the_brackets_hold_the_interval_of_the_figure_before_them() -> None:
+    for factor in (1.03, 1.2, 1.49, 1.51, 3, 12):
+        (gap,) = ranking({"a": 1000, "b": 1000 * factor}).contrasts
+        assert gap.turned.turned.difference == pytest.approx(gap.difference)
+        assert gap.turned.turned.interval == pytest.approx(gap.interval)
+        low, high = (float(word) for word in interval_words(gap).removesuffix(" %").split(" to "))
+        value = float(factor_words(gap).split()[0]) if is_factor(gap) else 100 * gap.difference
+        assert low < value < high
+
+
+def test_undecided_pairs_are_those_that_no_row_has() -> None:
+    told = told_of({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "cherrypy": 1000}, 8)
+    best = told.ranking.rows[0].service
+    open_ones = [one for one in told.ranking.contrasts if one.smallest_visible is not None]
+    assert len(told.beside) == sum(best not in (one.a, one.b) for one in open_ones) < MOST_UNDECIDED
+    in_rows = {row.service for row in told.ranking.rows if row.smallest_visible is not None}
+    assert in_rows == {name for one in open_ones for name in (one.a, one.b)} - {best}
+
+
+def test_conclusions_are_grouped_by_question() -> None:
+    found = [Conclusion(asked, where, "a is faster.", True) for where in "xy" for asked in ("Which?", "How many?")]
+    assert by_question(found) == (("Which?", (found[0], found[2])), ("How many?", (found[1], found[3])))
