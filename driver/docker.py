@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,10 @@ CONFINED = (
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
 )
 """Restrictions of containers that are started without Compose; services/template.yml has those of the others."""
+KIND = "BENCH_ENGINE_KIND"
+"""Environment variable with the kind of engine (docs/engines.md), so that the engine is asked once."""
+_COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
+_FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
 
 
 class DockerError(Exception):
@@ -116,46 +120,40 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Done:
     """The same for any command."""
-    pipe = subprocess.PIPE
     data = stdin if isinstance(stdin, bytes) else None
-    source: Any = pipe if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
-    environ: dict[str, str] | None = None if env is None else dict(env)
-    if log is None:
-        return _ended(argv, spawn(argv, stdin=source, stdout=pipe, stderr=pipe, env=environ), data, timeout, check)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as file, _last_bytes(file) if end_alone else nullcontext(file) as said:
-        done = _ended(
-            argv, spawn(argv, stdin=source, stdout=said, stderr=said, env=environ), data, timeout, check=False
-        )
-    done = Done(done.status, log.read_text(errors="replace")[-KEPT:], "")
+    source: Any = subprocess.PIPE if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
+    with _output(log, end_alone) as to:
+        process = spawn(argv, stdin=source, stdout=to, stderr=to, env=env)
+        try:
+            out, err = process.communicate(data, timeout)
+        except subprocess.TimeoutExpired as error:
+            raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
+        finally:
+            end(process)
+    if log:
+        out = log.read_bytes()[-KEPT:]
+    done = Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
     if check and done.status:
         raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
     return done
 
 
 @contextmanager
-def _last_bytes(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Only the end of what is written here gets into the file."""
-    tail = spawn(["tail", "--bytes", str(KEPT)], stdin=subprocess.PIPE, stdout=file)
-    try:
-        yield tail.stdin  # type: ignore[misc] # it has one
-    finally:
-        tail.communicate()
-
-
-def _ended(
-    argv: Sequence[str], process: subprocess.Popen[bytes], data: bytes | None, timeout: float, check: bool
-) -> Done:
-    try:
-        out, err = process.communicate(data, timeout)
-    except subprocess.TimeoutExpired as error:
-        raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
-    finally:
-        end(process)
-    done = Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
-    if check and done.status:
-        raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
-    return done
+def _output(log: Path | None, end_alone: bool) -> Iterator[Any]:
+    """Where a command writes; what is meant for a log goes through `tail` if it is to have the end alone."""
+    if log is None:
+        yield subprocess.PIPE
+        return
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        if not end_alone:
+            yield file
+            return
+        tail = spawn(["tail", "--bytes", str(KEPT)], stdin=subprocess.PIPE, stdout=file)
+        try:
+            yield tail.stdin
+        finally:
+            tail.communicate()
 
 
 def _inherited() -> list[int]:
@@ -164,12 +162,6 @@ def _inherited() -> list[int]:
     except OSError:
         return []
     return [LOCK]
-
-
-KIND = "BENCH_ENGINE_KIND"
-"""Environment variable with the kind of engine (docs/engines.md), so that the engine is asked once."""
-_COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
-_FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
 
 
 def kinds() -> frozenset[str]:

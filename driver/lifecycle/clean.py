@@ -22,6 +22,22 @@ RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
 """The Compose project of a run (driver/run.py)."""
 LEFT_S = 86400
 """Seconds: a folder that was touched since may be in use."""
+ROWS = "{{range .Images}}{{.ID}} {{.Repository}}:{{.Tag}} {{.UniqueSize}} {{.CreatedAt}}\n{{end}}"
+NAMELESS = "<none>:<none>"
+AT_ONCE = 50
+UNITS = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+LABELS = {
+    "image": ("bench.image",),
+    "source": ("bench.source",),
+    "base": ("bench.base.made",),
+    "built": ("bench.base.made", f"{PROJECT}=bench"),
+    "composed": (PROJECT,),
+}
+"""A short word for each set of labels; an image has the word if it has all labels."""
+KINDS = ("replaced", "service", "harness", "base", "kept", "resumable", "other")
+"""kept: ours, but not selected for removal; resumable: an interrupted run needs it; other: not ours by its labels."""
+Images = dict[str, list[tuple[str, str]]]
+"""References and unshared sizes (in Docker's units), by kind."""
 
 
 @dataclass
@@ -159,25 +175,6 @@ def _free(place: str) -> str:
 
 def _is_left(path: Path) -> bool:
     return path.is_dir() and path.stat().st_mtime < time.time() - LEFT_S
-
-
-ROWS = "{{range .Images}}{{.ID}} {{.Repository}}:{{.Tag}} {{.UniqueSize}} {{.CreatedAt}}\n{{end}}"
-NAMELESS = "<none>:<none>"
-AT_ONCE = 50
-UNITS = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-LABELS = {
-    "image": ("bench.image",),
-    "source": ("bench.source",),
-    "base": ("bench.base.made",),
-    "built": ("bench.base.made", f"{PROJECT}=bench"),
-    "composed": (PROJECT,),
-}
-"""A short word for each set of labels; an image has the word if it has all labels."""
-KINDS = ("replaced", "service", "harness", "base", "kept", "resumable", "other")
-"""kept: ours, but not selected for removal; resumable: an interrupted run needs it; other: not ours by its labels."""
-
-Images = dict[str, list[tuple[str, str]]]
-"""References and unshared sizes (in Docker's units), by kind."""
 
 
 def find_images(root: Path, days: int = 0) -> Images:

@@ -18,6 +18,9 @@ from driver.run import PROJECT, Run
 
 TRIES, WAIT_S = 5, 0.5
 DOWN = ("--profile", "*", "down", "--timeout", "0", "--volumes", "--remove-orphans")
+FOLDER = f"{PROJECT}.working_dir"
+BEGINS_S = 10
+"""Seconds: a younger network may belong to a run that is starting."""
 
 
 def remove_run(run: Run) -> None:
@@ -75,11 +78,6 @@ def _left_of_run(run: Run) -> list[str] | None:
         for words in (("ps", "--all"), ("network", "ls"))
     ]
     return None if any(done.status for done in found) else [word for done in found for word in done.out.split()]
-
-
-FOLDER = f"{PROJECT}.working_dir"
-BEGINS_S = 10
-"""Seconds: a younger network may belong to a run that is starting."""
 
 
 def remove_dead_runs() -> bool:

@@ -22,6 +22,8 @@ TRIES, WAIT_S = 20, 0.1
 """How often, and how long apart, the lock is tried while processes of a killed call are still ending."""
 KILLED_S = 2.0
 PROCESSES = Path("/proc")
+NEEDED = 1 << 20
+"""Bytes; more than the raw files of a step."""
 
 
 def become_writer(run: Run, place: str = "") -> None:
@@ -111,10 +113,6 @@ def _signal(pids: Sequence[int], number: signal.Signals) -> None:
     for pid in pids:
         with suppress(OSError):
             os.kill(pid, number)
-
-
-NEEDED = 1 << 20
-"""Bytes; more than the raw files of a step."""
 
 
 def need_room(run: Run, status: int) -> None:

@@ -1,4 +1,4 @@
-"""`scripts/swarm.sh check`: measures clocks, images, ports and links of a swarm's nodes, and says what it found.
+"""`scripts/swarm.sh check`: looks at roles, engines, images, clocks, ports and links of a swarm's nodes.
 
 A finding prevents a run on these nodes, or affects its figures, or says that all is well.
 """
@@ -9,8 +9,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,47 +29,13 @@ SLOW_LINK = 1e9
 """Bits/s; below, the network limits answers of some kilobytes."""
 FAR = 0.002
 """Seconds of round trip; above, the network limits 64 connections."""
-PORTS = {2377: "the swarm's managers", 7946: "what nodes tell each other of networks"}
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How far a node's clock is ahead of this machine's, and the error of that, in seconds."""
-
-    ahead: float
-    within: float
-
-
-@dataclass(frozen=True)
-class Port:
-    """Whether one node reaches a TCP port of another."""
-
-    of: str
-    to: str
-    number: int
-    open: bool
-
-
-@dataclass(frozen=True)
-class Link:
-    """The link between two nodes over an overlay network: bits/s, and mean round trip in seconds; None if unknown."""
-
-    of: str
-    to: str
-    bits_per_second: float | None
-    round_trip: float | None
-
-
-@dataclass
-class Facts:
-    """What was measured. `images`: ids of each node's images; `wanted`: names and ids of the images here."""
-
-    swarm: Swarm
-    wanted: Mapping[str, str]
-    clocks: dict[str, Clock] = field(default_factory=dict)
-    images: dict[str, frozenset[str]] = field(default_factory=dict)
-    ports: list[Port] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+MANAGERS, NETWORKS = 2377, 7946
+PORTS = {MANAGERS: "the swarm's managers", NETWORKS: "what nodes tell each other of networks"}
+PING = re.compile(r"^rtt min/avg/max/mdev = [\d.]+/(?P<mean>[\d.]+)/", re.MULTILINE)
+TRY_PORTS = """
+    while read -r address port; do
+        if timeout 3 bash -c "</dev/tcp/$address/$port" 2>/dev/null; then echo open; else echo closed; fi
+    done"""
 
 
 @dataclass(frozen=True)
@@ -83,19 +49,36 @@ class Finding:
         return f"{self.kind}: {self.words}"
 
 
-def findings(facts: Facts) -> tuple[Finding, ...]:
-    """All that was found: roles, engines, images, clocks, ports, links."""
-    return (
-        *_of_roles(facts.swarm),
-        *_of_engines(facts.swarm),
-        *_of_images(facts),
-        *_of_clocks(facts),
-        *_of_ports(facts),
-        *(_of_link(link) for link in facts.links),
-    )
+@dataclass(frozen=True)
+class Port:
+    """Whether one node reaches a TCP port of another."""
+
+    of: str
+    to: str
+    number: int
+    open: bool
 
 
-def _of_roles(swarm: Swarm) -> Iterator[Finding]:
+def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
+    """All findings. `seconds`: for each link."""
+    wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in HARNESS}
+    yield from of_roles(swarm)
+    yield from of_engines(swarm)
+    nodes = swarm.machines()
+    if not nodes:
+        return
+    for node in nodes:
+        ids = docker("image", "ls", "--no-trunc", "--quiet", context=node.context).out.split()
+        yield of_images(node.name, wanted, ids)
+    for node in nodes:
+        yield of_clock(node.name, *_clock(node))
+    copy_tools(root, nodes)
+    yield from of_ports([port for ports in together(partial(_ports, swarm), nodes) for port in ports])
+    yield from _links(swarm, seconds)
+
+
+def of_roles(swarm: Swarm) -> Iterator[Finding]:
+    """Roles that no node has, and labels that mean nothing."""
     for role in ROLES:
         those = swarm.with_role(role)
         usable = [node for node in those if node.usable]
@@ -113,7 +96,8 @@ def _of_roles(swarm: Swarm) -> Iterator[Finding]:
             yield Finding("stop", f"{node.name}: a server under test shares its node with no other role")
 
 
-def _of_engines(swarm: Swarm) -> Iterator[Finding]:
+def of_engines(swarm: Swarm) -> Iterator[Finding]:
+    """Nodes that cannot be used, and what differs between them."""
     ours = [node for node in swarm.nodes if node.roles]
     for node in ours:
         if not node.ready:
@@ -137,93 +121,55 @@ def _of_engines(swarm: Swarm) -> Iterator[Finding]:
         yield Finding("warn", f"server nodes of {len(kinds)} kinds, whose figures are not compared ({apart})")
 
 
-def _names(nodes: Iterable[SwarmNode]) -> str:
-    return ", ".join(node.name for node in nodes)
+def of_images(node: str, wanted: Mapping[str, str], there: Sequence[str]) -> Finding:
+    """`wanted`: names and ids of the images here; `there`: ids of the node's."""
+    lacks = sorted(name for name, image in wanted.items() if image not in there)
+    if lacks:
+        return Finding("ok", f"{node}: images that are not there yet and will be sent: {', '.join(lacks)}")
+    return Finding("ok", f"{node}: has all images of the harness")
 
 
-def _of_images(facts: Facts) -> Iterator[Finding]:
-    for node in facts.swarm.nodes:
-        if not node.roles or not node.usable or not facts.wanted:
-            continue
-        there = facts.images.get(node.name, frozenset())
-        lacks = sorted(name for name, image in facts.wanted.items() if image not in there)
-        if lacks:
-            yield Finding("ok", f"{node.name}: images that are not there yet and will be sent: {', '.join(lacks)}")
-        else:
-            yield Finding("ok", f"{node.name}: has all images of the harness")
+def of_clock(node: str, ahead: float, within: float) -> Finding:
+    """How far a node's clock is ahead of this machine's, and the error of that, in seconds."""
+    # The difference that is certain.
+    least = abs(ahead) - within
+    kind = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
+    help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
+    return Finding(kind, f"{node}: clock {ahead * 1e3:+.0f} ms from this machine's (within {within * 1e3:.0f}){help_}")
 
 
-def _of_clocks(facts: Facts) -> Iterator[Finding]:
-    for name, clock in sorted(facts.clocks.items()):
-        # The difference that is certain.
-        least = abs(clock.ahead) - clock.within
-        kind = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
-        help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
-        yield Finding(
-            kind,
-            f"{name}: clock {clock.ahead * 1e3:+.0f} ms from this machine's (within {clock.within * 1e3:.0f}){help_}",
-        )
-
-
-def _of_ports(facts: Facts) -> Iterator[Finding]:
-    closed = [port for port in facts.ports if not port.open]
+def of_ports(ports: Sequence[Port]) -> Iterator[Finding]:
+    """Ports that are closed, or that all are open."""
+    closed = [port for port in ports if not port.open]
     for port in closed:
-        what = PORTS.get(port.number, "")
+        what = PORTS[port.number]
         yield Finding("stop", f"{port.of}: does not reach {port.to} at {port.number}/tcp ({what}): open it there")
-    if facts.ports and not closed:
-        numbers = ", ".join(f"{number}/tcp" for number in sorted({port.number for port in facts.ports}))
+    if ports and not closed:
+        numbers = ", ".join(f"{number}/tcp" for number in sorted({port.number for port in ports}))
         yield Finding("ok", f"ports: {numbers} reached between all nodes with a role")
 
 
-def _of_link(link: Link) -> Finding:
-    pair = f"{link.of} to {link.to}"
-    if link.round_trip is None:
-        return Finding("stop", f"{pair}: nothing passes on an overlay network: open 4789/udp and 7946/udp on both")
-    if link.bits_per_second is None:
-        return Finding("stop", f"{pair}: iperf3 fails, although a ping passes: is the network's MTU too large?")
-    slow = link.bits_per_second < SLOW_LINK or link.round_trip > FAR
-    words = (
-        f"{pair}: {link.bits_per_second / 1e9:.2f} Gbit/s, {link.round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
-    )
-    return Finding("warn" if slow else "ok", words + ("; the network may limit what is measured" if slow else ""))
+def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
+    """From the outputs of ping and iperf3 over an overlay network; None if they were not run."""
+    found, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
+    if found is None:
+        words = "nothing passes on an overlay network: open 4789/udp and 7946/udp on both"
+        return Finding("stop", f"{of} to {to}: {words}")
+    if bits_per_second is None:
+        words = "iperf3 fails, although a ping passes: is the network's MTU too large?"
+        return Finding("stop", f"{of} to {to}: {words}")
+    round_trip = float(found["mean"]) / 1000
+    slow = bits_per_second < SLOW_LINK or round_trip > FAR
+    figures = f"{bits_per_second / 1e9:.2f} Gbit/s, {round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
+    limits = "; the network may limit what is measured" if slow else ""
+    return Finding("warn" if slow else "ok", f"{of} to {to}: {figures}{limits}")
 
 
-PING = re.compile(r"^rtt min/avg/max/mdev = [\d.]+/(?P<mean>[\d.]+)/", re.MULTILINE)
-TRY_PORTS = """
-    while read -r address port; do
-        if timeout 3 bash -c "</dev/tcp/$address/$port" 2>/dev/null; then echo open; else echo closed; fi
-    done"""
-
-
-def check_nodes(root: Path, swarm: Swarm, seconds: int) -> Facts:
-    """All measurements. `seconds`: for each link."""
-    wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in HARNESS}
-    facts = Facts(swarm, wanted)
-    nodes = swarm.machines()
-    if not nodes:
-        return facts
-    for node in nodes:
-        facts.clocks[node.name] = _clock(node)
-        ids = docker("image", "ls", "--no-trunc", "--quiet", context=node.context).out
-        facts.images[node.name] = frozenset(ids.split())
-    copy_tools(root, nodes)
-    for ports in together(partial(_ports, swarm), nodes):
-        facts.ports += ports
-    facts.links += _links(swarm, seconds)
-    return facts
-
-
-def clock_of(before: float, told: str, after: float) -> Clock:
-    """From a node's time, and this machine's time before and after asking."""
+def clock_of(before: float, told: str, after: float) -> tuple[float, float]:
+    """How far a node's clock is ahead, and the error; by its time, and this machine's before and after asking."""
     # Python 3.9 parses neither nanoseconds nor a Z for UTC.
     told = re.sub(r"\.(\d+)", lambda found: "." + found[1][:6].ljust(6, "0"), told.strip()).replace("Z", "+00:00")
-    return Clock(ahead=datetime.fromisoformat(told).timestamp() - (before + after) / 2, within=(after - before) / 2)
-
-
-def link_of(of: str, to: str, ping: Done | None, iperf: Done | None) -> Link:
-    """From the outputs of ping and iperf3; None if they were not run."""
-    found = PING.search(ping.out) if ping else None
-    return Link(of, to, _speed(iperf.out if iperf else ""), float(found["mean"]) / 1000 if found else None)
+    return datetime.fromisoformat(told).timestamp() - (before + after) / 2, (after - before) / 2
 
 
 def remove_network(manager: str, name: str) -> None:
@@ -235,14 +181,18 @@ def remove_network(manager: str, name: str) -> None:
     warn(f"network {name} is not removed")
 
 
-def _clock(node: Node) -> Clock:
+def _names(nodes: Iterable[SwarmNode]) -> str:
+    return ", ".join(node.name for node in nodes)
+
+
+def _clock(node: Node) -> tuple[float, float]:
     """Asks three times and keeps the fastest answer, which is the most exact."""
     clocks = []
     for _ in range(3):
         before = time.time()
         told = docker("info", "--format", "{{.SystemTime}}", context=node.context).out
         clocks.append(clock_of(before, told, time.time()))
-    return min(clocks, key=lambda clock: clock.within)
+    return min(clocks, key=lambda clock: clock[1])
 
 
 def _node_tool(node: Node, *words: str, stdin: bytes = b"", check: bool = True) -> Done:
@@ -253,18 +203,15 @@ def _node_tool(node: Node, *words: str, stdin: bytes = b"", check: bool = True) 
 def _ports(swarm: Swarm, node: Node) -> list[Port]:
     """Whether a node reaches the swarm's ports of all others."""
     manages = {one.name for one in swarm.nodes if one.manager}
-    asked = []
-    for other in swarm.machines():
-        if other.name != node.name:
-            asked += [(other, number) for number in (7946, *((2377,) if other.name in manages else ()))]
+    others = [other for other in swarm.machines() if other.name != node.name]
+    asked = [(other, NETWORKS) for other in others] + [(other, MANAGERS) for other in others if other.name in manages]
     lines = "".join(f"{other.address} {number}\n" for other, number in asked).encode()
     done = _node_tool(node, "--interactive", "--network", "host", IMAGE, "bash", "-c", TRY_PORTS, stdin=lines)
-    return [
-        Port(node.name, other.name, number, word == "open") for (other, number), word in zip(asked, done.out.split())
-    ]
+    states = zip(asked, done.out.split())
+    return [Port(node.name, other.name, number, word == "open") for (other, number), word in states]
 
 
-def _links(swarm: Swarm, seconds: int) -> Iterator[Link]:
+def _links(swarm: Swarm, seconds: int) -> Iterator[Finding]:
     """Measures each server with one of the load generators, one pair at a time."""
     servers, loadgens = swarm.machines("server"), swarm.machines("loadgen")
     if not servers or not loadgens:
@@ -278,7 +225,7 @@ def _links(swarm: Swarm, seconds: int) -> Iterator[Link]:
         remove_network(swarm.manager, network)
 
 
-def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Link:
+def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Finding:
     """Measures round trips, then throughput."""
     name = f"{network}-server"
     ping = iperf = None
@@ -292,7 +239,7 @@ def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Link:
     except DockerError:
         say(f"{server.name}: no link is measured")
     answer("rm", "--force", name, context=server.context, timeout=60)
-    return link_of(loadgen.name, server.name, ping, iperf)
+    return of_link(loadgen.name, server.name, ping, iperf)
 
 
 def _speed(text: str) -> float | None:

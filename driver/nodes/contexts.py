@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from ipaddress import AddressValueError, IPv4Address
 
 from driver.docker import DockerError, docker
@@ -25,30 +25,19 @@ FIRST_PORT, LAST_PORT = 21000, 32767
 """Below the ports that Linux gives to outgoing connections."""
 
 
-@dataclass(frozen=True)
-class Machine:
-    """One of the two, as `docker info` describes it."""
-
-    context: str
-    id: str
-    name: str
-    kind: str
-    cpus: int
-
-
 def main(argv: list[str]) -> int:
     """`machines SERVER LOADGEN ADDRESS [RUN]`: checks two machines, and places a planned run on them."""
     if len(argv) not in (3, 4):
         print("usage: python3 -m driver machines SERVER_CONTEXT LOADGEN_CONTEXT ADDRESS [RUN]", file=sys.stderr)
         return USER
-    chosen = machines(ask_machine(argv[0]), ask_machine(argv[1]), argv[2])
+    chosen = machines(*argv[:3])
     if len(argv) == 4:
         place_run(open_run(argv[3]), chosen)
     return 0
 
 
-def ask_machine(context: str) -> Machine:
-    """The engine of a context, or at a URL."""
+def ask_machine(context: str) -> tuple[str, Node]:
+    """The id of the engine of a context, or at a URL; and its machine, which has no role yet."""
     try:
         done = docker("info", "--format", "{{json .}}", context=context, check=False, timeout=30)
         words = done.err.strip().splitlines() or [f"it ended with status {done.status}"]
@@ -58,7 +47,7 @@ def ask_machine(context: str) -> Machine:
         about = json.loads([line for line in done.out.splitlines() if line.startswith("{")][-1])
         cpus, memory = int(about["NCPU"]), int(about["MemTotal"])
         kind = kind_of(cpus, memory, f"{about['OSType']}/{about['Architecture']}")
-        return Machine(context, str(about["ID"]), str(about["Name"]), kind, cpus)
+        return str(about["ID"]), Node("", str(about["Name"]), context, "-", kind, cpus)
     except DockerError as error:
         raise Failure(USER, f"no Docker engine answers at {context}: {error}") from error
     except (ValueError, LookupError, TypeError) as error:
@@ -84,16 +73,13 @@ def published_address(text: str) -> str:
     return text
 
 
-def machines(server: Machine, loadgen: Machine, address: str) -> list[Node]:
+def machines(server_context: str, loadgen_context: str, address: str) -> list[Node]:
     """The machine of each role; database and upstream are on the server's."""
-    if (server.id, server.name) == (loadgen.id, loadgen.name):
-        raise Failure(USER, f"{server.context} and {loadgen.context} are one engine: on one machine leave out both")
-    found = {"server": server, "loadgen": loadgen, "support": server}
-    published = published_address(address)
-    return [
-        Node(role, one.name, one.context, "-" if one is loadgen else published, one.kind, one.cpus)
-        for role, one in ((role, found[role]) for role in ROLES)
-    ]
+    (server_id, server), (loadgen_id, loadgen) = ask_machine(server_context), ask_machine(loadgen_context)
+    if (server_id, server.name) == (loadgen_id, loadgen.name):
+        raise Failure(USER, f"{server_context} and {loadgen_context} are one engine: on one machine leave out both")
+    server = replace(server, address=published_address(address))
+    return [replace(loadgen if role == "loadgen" else server, role=role) for role in ROLES]
 
 
 def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
@@ -120,7 +106,7 @@ def need_machines(run: Run, resume: bool) -> None:
     kept = list(read_nodes(run.folder / NODES))
     server, loadgen = kept[0], kept[1]
     if resume:
-        found = machines(ask_machine(server.context), ask_machine(loadgen.context), server.address)
+        found = machines(server.context, loadgen.context, server.address)
         if found != kept:
             raise Failure(
                 USER,

@@ -29,6 +29,11 @@ SAME_IMAGE = (
 )
 """What makes two images the same; ids may differ between engines."""
 TRANSFER_S = 6 * 3600.0
+STACK = "bench"
+IMAGE = "bench/registry"
+RELAY = "bench-relay"
+PORT = 5000
+OF_STACK = f"label=com.docker.stack.namespace={STACK}"
 
 
 def has_image(context: str, image: str, reference: str) -> bool:
@@ -59,13 +64,6 @@ def need_same(context: str, image: str, reference: str) -> None:
 
 def _image_there(context: str, reference: str) -> str | None:
     return answer("image", "inspect", "--format", SAME_IMAGE, reference, context=context, timeout=60)
-
-
-STACK = "bench"
-IMAGE = "bench/registry"
-RELAY = "bench-relay"
-PORT = 5000
-OF_STACK = f"label=com.docker.stack.namespace={STACK}"
 
 
 def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:

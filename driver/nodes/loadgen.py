@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -38,24 +38,15 @@ HOME_S = 3600.0
 def fill_volumes(run: Run, node: Node) -> None:
     """Creates and fills the run's volumes on that machine: project, results, database password."""
     mounts = []
+    project = _archive(((run.root / name, name) for name in PROJECT), recursive=True)
     try:
         for part in VOLUMES:
             name = f"{run.project}-{part}"
             docker("volume", "create", "--label", run.label, name, context=node.context)
             mounts += ["--volume", f"{name}:/to/{part}:nocopy"]
-        options = (
-            "--rm",
-            "--interactive",
-            "--network",
-            "none",
-            *CONFINED,
-            "--memory",
-            "256m",
-            "--user",
-            "0:0",
-            *mounts,
-        )
-        docker("run", *options, "bench/loadgen", "sh", "-c", FILL, context=node.context, stdin=_project(run.root))
+        options = ("--rm", "--interactive", "--network", "none", *CONFINED, "--memory", "256m", "--user", "0:0")
+        words = ("bench/loadgen", "sh", "-c", FILL)
+        docker("run", *options, *mounts, *words, context=node.context, stdin=project)
     except DockerError as error:
         raise Failure(RUN, f"node {node.name} does not take the project: {error}") from error
 
@@ -74,7 +65,10 @@ class FarLoadgen:
             try:
                 self.send_inputs(folder)
             except DockerError as error:
-                return _not_done(log, f"the load generator does not get what it needs: {error}")
+                words = f"the load generator does not get what it needs: {error}"
+                if log:
+                    save(log, words + "\n")
+                return Done(RUN, "", words)
         done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=86400)
         if folder and not self.bring_home(folder):
             return Done(RUN, done.out, done.err)
@@ -111,11 +105,7 @@ class FarLoadgen:
 def inputs(run: Run, folder: str) -> bytes:
     """The input as a tar archive. It has the (empty) folders of repeated windows, which are counted."""
     (run.folder / folder).mkdir(parents=True, exist_ok=True)
-    with io.BytesIO() as file:
-        with tarfile.open(fileobj=file, mode="w") as tar:
-            for path, name in _inputs(run, folder):
-                tar.add(path, name, recursive=False)
-        return file.getvalue()
+    return _archive(_inputs(run, folder), recursive=False)
 
 
 def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
@@ -153,16 +143,10 @@ def _whole(data: bytes) -> dict[str, bytes] | None:
     return files if safe and told == {name: sha256(content).hexdigest() for name, content in files.items()} else None
 
 
-def _project(root: Path) -> bytes:
-    """The parts of the project that a load generator needs, as a tar archive."""
+def _archive(parts: Iterable[tuple[Path, str]], *, recursive: bool) -> bytes:
+    """A tar archive of files and folders, each with its name there."""
     with io.BytesIO() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
-            for name in PROJECT:
-                tar.add(root / name, name, filter=lambda one: None if one.name.endswith("__pycache__") else one)
+            for path, name in parts:
+                tar.add(path, name, recursive=recursive, filter=lambda one: None if "__pycache__" in one.name else one)
         return file.getvalue()
-
-
-def _not_done(log: Path | None, words: str) -> Done:
-    if log:
-        save(log, words + "\n")
-    return Done(RUN, "", words)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from driver.docker import DockerError, docker
 from driver.failure import USER, Failure, say
-from driver.nodes.check import check_nodes, findings
+from driver.nodes.check import check
 from driver.nodes.images import remove_registry, send_images, start_registry
 from driver.nodes.swarm import LABEL, Swarm, read_swarm, role_label
 from driver.run import ROOT
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> int:
         for node in swarm.usable():
             print(node.role, node.name, node.context, node.address, node.kind)
     elif verb == "check":
-        found = findings(check_nodes(root, swarm, int(words[-1]) if words else 2))
+        found = list(check(root, swarm, int(words[-1]) if words else 2))
         print(*found, sep="\n")
         return 1 if any(finding.kind == "stop" for finding in found) else 0
     elif verb == "up":

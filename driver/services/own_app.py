@@ -18,6 +18,8 @@ from driver.run import Run
 from driver.services.ready import await_answer, leave_out, patience, save_end, save_log, started
 
 BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export PYTHONPATH && "
+SERVERS = 3
+"""Services that are tried, at most, to record the answers."""
 
 
 def build_own_services(run: Run) -> None:
@@ -88,10 +90,6 @@ def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, se
         raise Failure(USER, f"{what}: not done after {seconds} s{said}") from error
     finally:
         docker("rm", "--force", "--volumes", name, check=False)
-
-
-SERVERS = 3
-"""Services that are tried, at most, to record the answers."""
 
 
 def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None:

@@ -23,6 +23,13 @@ from driver.services.sockets import check_sockets
 from driver.together import together
 
 TRIES = 3
+"""Of whatever depends on timing."""
+ONLY_LATE = 3
+"""The verifier's exit status if all failures were late answers."""
+FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
+"""Files with the result of a verification."""
+KILLED = 128 + SIGKILL
+LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 
 def main(argv: list[str]) -> int:
@@ -133,12 +140,6 @@ def save_idle(engine: Engine, service: str) -> None:
     save(engine.run.service_folder(service) / "idle.txt", lines + engine.file_memory(service))
 
 
-ONLY_LATE = 3
-"""The verifier's exit status if all failures were late answers."""
-FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
-"""Files with the result of a verification."""
-
-
 def check_contract(engine: Engine, service: str, crowd: bool) -> None:
     """Verifies a service. The verifier writes failure.json; without that file it was interrupted.
 
@@ -177,12 +178,6 @@ def set_aside(run: Run, service: str) -> None:
 def is_set_aside(run: Run, service: str) -> bool:
     """Whether `set_aside` was called for it."""
     return (run.service_folder(service) / "beside").exists()
-
-
-KILLED = 128 + SIGKILL
-TRIES = 3
-"""As many as for other checks that depend on timing."""
-LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 
 def end_under_load(engine: Engine, service: str, crowd: bool) -> None:

@@ -15,7 +15,6 @@ from driver.nodes import contexts
 from driver.nodes.contexts import (
     FIRST_PORT,
     LAST_PORT,
-    Machine,
     addresses,
     ask_machine,
     machines,
@@ -26,8 +25,8 @@ from driver.nodes.contexts import (
 from driver.nodes.node import Node, nodes_of, read_addresses, several
 from driver.nodes.setup import bridge_options
 
-SERVER = Machine("one", "ID-1", "node-1", "4 CPUs, 8.0 GiB, linux/x86_64", 4)
-LOADGEN = Machine("ssh://root@two", "ID-2", "node-2", "2 CPUs, 4.0 GiB, linux/x86_64", 2)
+SERVER = Node("", "node-1", "one", "-", "4 CPUs, 8.0 GiB, linux/x86_64")
+LOADGEN = Node("", "node-2", "ssh://root@two", "-", "2 CPUs, 4.0 GiB, linux/x86_64")
 ADDRESS = "198.18.83.1"
 
 
@@ -53,19 +52,31 @@ def test_an_address_that_is_not_of_one_interface_for_others_is_refused(address: 
         published_address(address)
 
 
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, Node]]:
+    """What is at each context."""
+    found = {"one": ("ID-1", SERVER), "ssh://root@two": ("ID-2", LOADGEN)}
+    monkeypatch.setattr(contexts, "ask_machine", found.__getitem__)
+    return found
+
+
+@pytest.mark.usefixtures("there")
 def test_database_and_upstream_are_with_the_server() -> None:
-    assert machines(SERVER, LOADGEN, ADDRESS) == [
+    assert machines("one", "ssh://root@two", ADDRESS) == [
         Node("server", "node-1", "one", ADDRESS, SERVER.kind),
         Node("loadgen", "node-2", "ssh://root@two", "-", LOADGEN.kind),
         Node("support", "node-1", "one", ADDRESS, SERVER.kind),
     ]
 
 
-def test_two_contexts_of_one_engine_are_refused_and_two_machines_of_one_image_are_not() -> None:
+def test_two_contexts_of_one_engine_are_refused_and_two_machines_of_one_image_are_not(
+    there: dict[str, tuple[str, Node]],
+) -> None:
+    there["again"] = ("ID-1", replace(SERVER, context="again"))
     with pytest.raises(Failure, match="one and again are one engine"):
-        machines(SERVER, replace(SERVER, context="again"), ADDRESS)
-    twin = replace(SERVER, name="node-2")
-    assert machines(SERVER, twin, ADDRESS)[1].name == "node-2"
+        machines("one", "again", ADDRESS)
+    there["again"] = ("ID-1", replace(SERVER, name="node-2"))
+    assert machines("one", "again", ADDRESS)[1].name == "node-2"
 
 
 def test_each_service_has_a_port_of_its_own_and_none_that_outgoing_connections_take() -> None:
@@ -99,7 +110,7 @@ def test_an_engine_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     told = [Done(0, f"Welcome to one\n{json.dumps(about)}\n", "Warning: added a key\n")]
     monkeypatch.setattr(contexts, "docker", lambda *_, **__: told[0])
-    assert ask_machine("one") == SERVER
+    assert ask_machine("one") == ("ID-1", SERVER)
     told[0] = Done(1, "{}\n", 'x\ncontext "one" not found\r\n')
     with pytest.raises(Failure, match=r'^no Docker engine answers at one: context "one" not found$'):
         ask_machine("one")
@@ -109,12 +120,15 @@ def test_an_engine_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_is_placed_and_goes_on_with_the_same_machines_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    there: dict[str, tuple[str, Node]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = made_run(tmp_path, "web")
     (run.folder / "run.json").write_text('{"services": {"web": {}}, "seed": 1}')
     assert several(run) == ""
-    place_run(run, machines(SERVER, LOADGEN, ADDRESS))
+    place_run(run, machines("one", "ssh://root@two", ADDRESS))
     assert (several(run), nodes_of(run)["loadgen"].context) == ("contexts", "ssh://root@two")
     lines = (run.folder / "nodes.tsv").read_text()
     assert lines == (run.folder / "nodes-ever.tsv").read_text()
@@ -125,12 +139,10 @@ def test_a_run_is_placed_and_goes_on_with_the_same_machines_alone(
     assert facts["machines"] == {"server": "node-1", "loadgen": "node-2", "published": published}
     assert facts["seed"] == 1
 
-    there = {"one": SERVER, "ssh://root@two": LOADGEN}
-    monkeypatch.setattr(contexts, "ask_machine", there.__getitem__)
     monkeypatch.setattr(contexts, "need_far_compose", lambda _: None)
     need_machines(run, resume=True)
     words = f"server and database: node-1, at {ADDRESS}; load generator: node-2; not encrypted\n"
     assert capsys.readouterr().err == words
-    there["one"] = replace(SERVER, kind="8 CPUs, 8.0 GiB, linux/x86_64")
+    there["one"] = ("ID-1", replace(SERVER, kind="8 CPUs, 8.0 GiB, linux/x86_64"))
     with pytest.raises(Failure, match=r"others than those that the run began with: server node-1 one .* 8 CPUs"):
         need_machines(run, resume=True)
