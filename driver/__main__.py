@@ -40,8 +40,9 @@ VERBS = {
     "machines": "driver.nodes.contexts",
     "swarm": "driver.nodes.verbs",
     "clean": "driver.lifecycle.clean",
+    "engine": "driver.docker",
 }
-"""Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last three."""
+"""Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last four."""
 
 
 def main(argv: list[str]) -> int:

@@ -186,6 +186,13 @@ def kinds() -> frozenset[str]:
     return frozenset(os.environ[KIND].split())
 
 
+def main(argv: list[str]) -> int:
+    """`engine`: prints its kinds, for scripts/lib/engine_kind.sh; nothing if it does not answer."""
+    kinds()
+    print(os.environ.get(KIND, ""))
+    return 0
+
+
 def results_user() -> str:
     """UID:GID for containers that write results/. A rootless engine maps its user to root in containers."""
     user = os.getuid()

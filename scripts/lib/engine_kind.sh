@@ -1,22 +1,14 @@
 # shellcheck shell=bash
 # What kind of engine answers, and what it lacks (docs/engines.md). Only declares; engine.sh has `docker`.
 
-# know_engine: sets and exports BENCH_ENGINE_KIND, words of `podman`, `rootless`, `elsewhere` (its containers' processes are not this
-# machine's), `no-cpuset` and `no-memory` (limits that it ignores), or `docker`. Podman has no BuildKit: its own builder is asked.
+# know_engine: sets and exports BENCH_ENGINE_KIND (`kinds` in driver/docker.py has its words), unless the engine does not answer.
+# Podman has no BuildKit: its own builder is asked.
 # shellcheck disable=SC2154 # engine.sh sets docker
 know_engine() {
-	local parts found system='' kernel='' security='' cpuset='' memory='' kinds=()
+	local kinds
 	if [[ ! ${BENCH_ENGINE_KIND:-} ]]; then
-		parts=$("$docker" version --format '{{range .Server.Components}}{{.Name}};{{end}}' 2>/dev/null) || return 0
-		found=$("$docker" info --format \
-			'{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}' 2>/dev/null) || found=''
-		IFS='|' read -r system kernel security cpuset memory <<<"$found" || return
-		[[ $parts != *Podman* ]] || kinds+=(podman)
-		[[ $security != *name=rootless* ]] || kinds+=(rootless)
-		[[ $system != 'Docker Desktop'* && (! $kernel || $kernel == "$(uname -r)") ]] || kinds+=(elsewhere)
-		[[ $cpuset != false ]] || kinds+=(no-cpuset)
-		[[ $memory != false ]] || kinds+=(no-memory)
-		export BENCH_ENGINE_KIND="${kinds[*]:-docker}"
+		kinds=$(BENCH_DOCKER=$docker PYTHONPATH=$root python3 -S -m driver engine) || return
+		[[ ! $kinds ]] || export BENCH_ENGINE_KIND=$kinds
 	fi
 	! engine_is podman || export DOCKER_BUILDKIT=0
 }

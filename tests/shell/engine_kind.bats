@@ -8,16 +8,17 @@ setup() {
 	# shellcheck source=scripts/lib/compose.sh
 	source "$BATS_TEST_DIRNAME/../../scripts/lib/compose.sh"
 	unset BENCH_ENGINE_KIND DOCKER_BUILDKIT BENCH_QUIET
-	docker=engine
-	components='Engine;containerd;' told="Debian|$(uname -r)|[name=seccomp,profile=builtin]|true|true"
-}
-
-engine() {
-	case "$*" in
-	version*Components*) echo "$components" ;;
-	version*) echo 5.4.2 ;;
-	info*) echo "$told" ;;
-	esac
+	docker=$BATS_TEST_TMPDIR/engine
+	export components='Engine;containerd;' told="Debian|$(uname -r)|[name=seccomp,profile=builtin]|true|true"
+	cat >"$docker" <<-'EOS'
+		#!/bin/sh
+		case "$*" in
+		version*Components*) echo "$components" ;;
+		version*) echo 5.4.2 ;;
+		info*) echo "$told" ;;
+		esac
+	EOS
+	chmod +x "$docker"
 }
 
 said() {

@@ -87,16 +87,24 @@ HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
     ],
 )
 def test_what_kind_of_engine_answers_is_asked_once(
-    docker: Docker, monkeypatch: pytest.MonkeyPatch, components: str, facts: str, expected: set[str]
+    docker: Docker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    components: str,
+    facts: str,
+    expected: set[str],
 ) -> None:
     monkeypatch.setenv(kind.KIND, "")
     monkeypatch.setattr(os, "getuid", lambda: 5)
     docker.says("version", status=1)
     assert kind.kinds() == frozenset()
+    assert (kind.main([]), capsys.readouterr().out) == (0, "\n")
     docker.says("version", components)
     docker.says("info", facts, status=int(not facts))
     assert kind.kinds() == expected
     docker.calls.clear()
+    kind.main([])
+    assert set(capsys.readouterr().out.split()) == expected
     assert kind.engine_environment().get("DOCKER_BUILDKIT") == ("0" if "podman" in expected else None)
     assert kind.results_user() == ("0:0" if "rootless" in expected else f"5:{os.getgid()}")
     assert docker.calls == []
