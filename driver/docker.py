@@ -7,11 +7,14 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from driver.failure import Failure
 
 LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
@@ -100,6 +103,24 @@ def answer(*words: str, context: str, timeout: float = 20) -> str | None:
         return docker(*words, context=context, timeout=timeout).out.strip()
     except DockerError:
         return None
+
+
+@contextmanager
+def or_failure(status: int, words: str) -> Iterator[None]:
+    """Failure with these words if a command fails meanwhile."""
+    try:
+        yield
+    except DockerError as error:
+        raise Failure(status, f"{words}: {error}") from error
+
+
+def in_time(true: Callable[[], bool], tries: int, wait_s: float) -> bool:
+    """Whether one of so many tries, so far apart, is true."""
+    for attempt in range(tries):
+        time.sleep(wait_s if attempt else 0)
+        if true():
+            return True
+    return False
 
 
 def answers() -> bool:

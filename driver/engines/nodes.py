@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from driver.compose import FRESH, in_tools
-from driver.docker import CONFINED, DockerError, Done, answer, docker
+from driver.docker import CONFINED, DockerError, Done, answer, docker, or_failure
 from driver.engines.local import LOADGEN, LocalDocker
 from driver.failure import RUN, Failure
 from driver.files import save, text_of
@@ -106,7 +106,7 @@ class Nodes(LocalDocker):
             way = ("--network", project, "--network-alias", f"counters-{role}")
             if address:
                 way = ("--network", f"{project}-{OUTER}", "--publish", f"{address}:{READER_PORT}")
-            try:
+            with or_failure(RUN, f"the counters of node {node.name} cannot be read"):
                 docker(
                     *("run", "--detach", "--name", self.reader(role), "--label", self.run.label, *way),
                     *("--pid", "host", "--cgroupns", "host", "--init", *CONFINED, "--tmpfs", "/tmp:mode=1777"),
@@ -115,8 +115,6 @@ class Nodes(LocalDocker):
                     *("bench/loadgen", "python3", "-m", "bench", "counters", "/tmp/containers.tsv"),
                     context=node.context,
                 )
-            except DockerError as error:
-                raise Failure(RUN, f"the counters of node {node.name} cannot be read: {error}") from error
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """None: the pipes do not reach another machine."""

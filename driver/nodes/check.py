@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, answer, docker
+from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time
 from driver.failure import say, warn
 from driver.nodes.images import HARNESS, IMAGE, copy_tools
 from driver.nodes.node import ROLES, Node
@@ -174,11 +174,8 @@ def clock_of(before: float, told: str, after: float) -> tuple[float, float]:
 
 def remove_network(manager: str, name: str) -> None:
     """Removes a network; tries again while the swarm still counts containers in it."""
-    for _ in range(30):
-        if answer("network", "rm", name, context=manager) is not None:
-            return
-        time.sleep(0.3)
-    warn(f"network {name} is not removed")
+    if not in_time(lambda: answer("network", "rm", name, context=manager) is not None, 30, 0.3):
+        warn(f"network {name} is not removed")
 
 
 def _names(nodes: Iterable[SwarmNode]) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from driver.compose import project_compose, setting
-from driver.docker import CONFINED, DockerError, answer, client, docker, end, spawn
+from driver.docker import CONFINED, answer, client, docker, end, in_time, or_failure, spawn
 from driver.failure import RUN, Failure, warn
 from driver.nodes.node import Node
 from driver.nodes.stack import REGISTRY, loses, stack
@@ -92,7 +91,7 @@ def start_registry(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> No
 def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
     """Builds the image of registry, relays and node checks, and copies it to all nodes."""
     project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY, timeout=TRANSFER_S)
-    together(_copy_tools, nodes)
+    together(lambda node: copy_images(node.context, [IMAGE]), nodes)
 
 
 def remove_registry(swarm: Swarm) -> None:
@@ -102,18 +101,13 @@ def remove_registry(swarm: Swarm) -> None:
     """
     for node in swarm.machines():
         answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
-    left: list[str] | None = None
-    for _ in range(100):
+
+    def is_gone() -> bool:
         answer("stack", "rm", STACK, context=swarm.manager, timeout=60)
-        left = _left_of_stack(swarm)
-        if left == []:
-            return
-        time.sleep(0.3)
-    raise Failure(RUN, f"of the stack {STACK} there is still: {', '.join(left or ())}")
+        return _left_of_stack(swarm) == []
 
-
-def _copy_tools(node: Node) -> None:
-    copy_images(node.context, [IMAGE])
+    if not in_time(is_gone, 100, 0.3):
+        raise Failure(RUN, f"of the stack {STACK} there is still: {', '.join(_left_of_stack(swarm) or ())}")
 
 
 def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str, str]:
@@ -133,10 +127,8 @@ def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str
         repository = f"{prefix}/{image.partition(':')[0]}"
         tag = f"{repository}:{docker('image', 'inspect', '--format', '{{.Id}}', image).out[7:23]}"
         docker("tag", image, tag, context=pusher)
-        try:
+        with or_failure(RUN, f"the registry does not take {image}"):
             docker("push", "--quiet", tag, context=pusher, timeout=TRANSFER_S)
-        except DockerError as error:
-            raise Failure(RUN, f"the registry does not take {image}: {error}") from error
         digests = docker("image", "inspect", "--format", "{{json .RepoDigests}}", tag, context=pusher).out
         references[image] = next(one for one in json.loads(digests) if one.startswith(f"{repository}@"))
     return references
@@ -147,10 +139,8 @@ def _pull_images(references: Sequence[tuple[str, str]], node: Node) -> None:
     for image, reference in references:
         if has_image(node.context, image, image):
             continue
-        try:
+        with or_failure(RUN, f"context {node.context} does not get {image} as {reference}"):
             docker("pull", "--quiet", reference, context=node.context, timeout=TRANSFER_S)
-        except DockerError as error:
-            raise Failure(RUN, f"context {node.context} does not get {image} as {reference}: {error}") from error
         need_same(node.context, image, reference)
         docker("tag", reference, image, context=node.context)
 
@@ -161,20 +151,18 @@ def _deploy(root: Path, swarm: Swarm, names: Sequence[str], images: Mapping[str,
     for name, lost in loses(compose, names).items():
         warn(f"{name}: a service of a swarm has no {', '.join(lost)}")
     words = ("stack", "deploy", "--resolve-image", "never", "--compose-file", "-", STACK)
-    try:
+    with or_failure(RUN, "the swarm takes no stack"):
         docker(*words, context=swarm.manager, stdin=made)
-    except DockerError as error:
-        raise Failure(RUN, f"the swarm takes no stack: {error}") from error
 
 
 def _await_stack(swarm: Swarm) -> None:
-    for _ in range(300):
+    def is_up() -> bool:
         up = docker("stack", "services", "--format", "{{.Replicas}}", STACK, context=swarm.manager).out
-        if up.strip() and "0/1" not in up:
-            return
-        time.sleep(0.3)
-    how = f"docker --context {swarm.manager} stack ps --no-trunc {STACK}"
-    raise Failure(RUN, f"the swarm has not started all of its stack: {how}")
+        return bool(up.strip()) and "0/1" not in up
+
+    if not in_time(is_up, 300, 0.3):
+        how = f"docker --context {swarm.manager} stack ps --no-trunc {STACK}"
+        raise Failure(RUN, f"the swarm has not started all of its stack: {how}")
 
 
 def _start_relay(node: Node) -> None:
@@ -187,11 +175,9 @@ def _start_relay(node: Node) -> None:
             *(IMAGE, "socat", "TCP-LISTEN:5000,fork,reuseaddr", "TCP:registry:5000"),
             context=node.context,
         )
-    for _ in range(100):
-        if answer("exec", RELAY, "bash", "-c", "</dev/tcp/registry/5000", context=node.context) is not None:
-            return
-        time.sleep(0.3)
-    raise Failure(RUN, f"node {node.name} does not reach the registry: scripts/swarm.sh check says why")
+    asks = ("exec", RELAY, "bash", "-c", "</dev/tcp/registry/5000")
+    if not in_time(lambda: answer(*asks, context=node.context) is not None, 100, 0.3):
+        raise Failure(RUN, f"node {node.name} does not reach the registry: scripts/swarm.sh check says why")
 
 
 def _left_of_stack(swarm: Swarm) -> list[str] | None:

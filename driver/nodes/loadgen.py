@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, client, docker, end, reach, spawn
-from driver.failure import RUN, Failure, warn
+from driver.docker import CONFINED, DockerError, Done, client, docker, end, or_failure, reach, spawn
+from driver.failure import RUN, warn
 from driver.files import save
 from driver.messages import STEP, read, step_of
 from driver.nodes.node import ADDRESSES, Node
@@ -39,7 +39,7 @@ def fill_volumes(run: Run, node: Node) -> None:
     """Creates and fills the run's volumes on that machine: project, results, database password."""
     mounts = []
     project = _archive(((run.root / name, name) for name in PROJECT), recursive=True)
-    try:
+    with or_failure(RUN, f"node {node.name} does not take the project"):
         for part in VOLUMES:
             name = f"{run.project}-{part}"
             docker("volume", "create", "--label", run.label, name, context=node.context)
@@ -47,8 +47,6 @@ def fill_volumes(run: Run, node: Node) -> None:
         options = ("--rm", "--interactive", "--network", "none", *CONFINED, "--memory", "256m", "--user", "0:0")
         words = ("bench/loadgen", "sh", "-c", FILL)
         docker("run", *options, *mounts, *words, context=node.context, stdin=project)
-    except DockerError as error:
-        raise Failure(RUN, f"node {node.name} does not take the project: {error}") from error
 
 
 @dataclass(frozen=True)

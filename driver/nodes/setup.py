@@ -7,13 +7,12 @@ the first one is the run itself. The planner decides which step is measured on w
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from ipaddress import IPv4Network
 
 from driver.compose import FILE, project_compose
-from driver.docker import CONFINED, DockerError, answer, docker
+from driver.docker import CONFINED, DockerError, answer, docker, in_time, or_failure
 from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
@@ -146,10 +145,8 @@ def _make_network(run: Run, context: str, name: str, options: Sequence[str], ref
     # A resumed run may still have its network, if a lost node has kept it.
     if answer("network", "inspect", name, context=context) is not None:
         return
-    try:
+    with or_failure(USER, f"{refused} {run.setting('BENCH_SUBNET')}"):
         docker("network", "create", *options, "--label", run.label, name, context=context)
-    except DockerError as error:
-        raise Failure(USER, f"{refused} {run.setting('BENCH_SUBNET')}: {error}") from error
 
 
 def bridge_options(subnet: str) -> dict[str, list[str]]:
@@ -175,16 +172,10 @@ def _need_way(engine: Nodes) -> None:
     run, server, loadgen = engine.run, engine.nodes["server"], engine.nodes[LOADGEN]
     address = engine.reader_address("server")
     options = ("--network", f"{run.project}-{OUTER}", *CONFINED, "--label", run.label)
-    for _ in range(5):
-        words = ("bench/loadgen", "timeout", "5", "bash", "-c", REACHES, address)
-        if answer("run", "--rm", *options, *words, context=loadgen.context, timeout=60) is not None:
-            return
-        time.sleep(0.5)
-    raise Failure(
-        USER,
-        f"{loadgen.name} does not reach {address} of {server.name}: "
-        "another network, or a closed port (docs/several-machines.md)?",
-    )
+    asks = ("run", "--rm", *options, "bench/loadgen", "timeout", "5", "bash", "-c", REACHES, address)
+    if not in_time(lambda: answer(*asks, context=loadgen.context, timeout=60) is not None, 5, 0.5):
+        why = "another network, or a closed port (docs/several-machines.md)?"
+        raise Failure(USER, f"{loadgen.name} does not reach {address} of {server.name}: {why}")
 
 
 def measure_wave(run: Run) -> None:
@@ -222,16 +213,16 @@ def _remove_lane(run: Run) -> None:
     manager = find_manager() if on_swarm else None
     if manager is None:
         return
-    for _ in range(30):
+
+    def is_gone() -> bool:
         ids = _ids(run, "network", manager)
-        if not ids:
-            return
-        if answer("network", "rm", *ids, context=manager) is None:
-            time.sleep(0.3)
-    warn(
-        f"the swarm still counts a lost node as using the network of {run.name}: --resume takes it again; "
-        f"once the node is back, docker --context {manager} network rm {run.project} removes it"
-    )
+        return not ids or answer("network", "rm", *ids, context=manager) is not None
+
+    if not in_time(is_gone, 30, 0.3):
+        warn(
+            f"the swarm still counts a lost node as using the network of {run.name}: --resume takes it again; "
+            f"once the node is back, docker --context {manager} network rm {run.project} removes it"
+        )
 
 
 def _ids(run: Run, kind: str, context: str) -> list[str]:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from driver.docker import DockerError, docker
-from driver.failure import USER, Failure, say
+from driver.docker import docker, or_failure
+from driver.failure import USER, say
 from driver.nodes.check import check
 from driver.nodes.images import remove_registry, send_images, start_registry
 from driver.nodes.swarm import LABEL, Swarm, read_swarm, role_label
@@ -41,8 +41,6 @@ def _label(swarm: Swarm, name: str, roles: Sequence[str]) -> None:
     """Sets the role label of a node; removes it if there are no roles."""
     label = role_label(roles)
     change = ["--label-add", f"{LABEL}={label}"] if label else ["--label-rm", LABEL]
-    try:
+    with or_failure(USER, f"node {name} is not labelled"):
         docker("node", "update", *change, name, context=swarm.manager)
-    except DockerError as error:
-        raise Failure(USER, f"node {name} is not labelled: {error}") from error
     say(f"{name}: {label or 'no role'}")

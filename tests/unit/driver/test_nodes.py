@@ -277,7 +277,7 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
 def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(setup.time, "sleep", lambda _: None)
+    monkeypatch.setattr("driver.docker.time.sleep", lambda _: None)
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
     setup._remove_lane(run)
