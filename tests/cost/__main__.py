@@ -3,13 +3,9 @@
 import sys
 
 from bench.core.errors import UserError
-from tests.cost.build_cost import build_cost
-from tests.cost.harness_cost import harness_cost
-from tests.cost.load_share import load_share
+from tests.cost.costs import build_cost, harness_cost, load_share, own_app_cost, page_cost, quick_cost
 from tests.cost.long_run import long_run
 from tests.cost.network_cost import network_cost
-from tests.cost.own_app_cost import own_app_cost, quick_cost
-from tests.cost.page_cost import page_cost
 
 try:
     verbs = {"run": harness_cost, "page": page_cost, "builds": build_cost, "load": load_share, "own": own_app_cost}
