@@ -1,4 +1,4 @@
-"""What the harness itself costs: figures with the most that each may be, from what scripts/harness-cost.sh has saved."""
+"""What the harness itself costs: its goals, and figures from what scripts/harness-cost.sh has saved."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -17,9 +16,7 @@ from cpu import cpu_of
 from make_run import many, output_of, write_measurement, write_run
 from places import ROOT
 
-from bench.cli.report import build_verb
-from bench.core.errors import UserError
-from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, BadRecord, from_line, to_line
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES
 
 
 @pytest.fixture
@@ -118,25 +115,6 @@ def test_a_failed_service_is_in_every_record_of_its_own(folder: Path) -> None:
     assert "GET /json: expected 200, got 500" in (folder / "report.md").read_text()
 
 
-@pytest.mark.parametrize("argv", [[], ["a", "b"], ["nowhere"], ["."]])
-def test_no_results_folder_is_refused_with_one_line(
-    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError) as refused:
-        build_verb(argv)
-    assert "\n" not in str(refused.value)
-
-
-def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "build", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1 and "not a results folder" in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("told", "words"),
     [
@@ -189,29 +167,6 @@ def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
         folder / "report.md",
         folder / "index.html",
     }
-
-
-def test_a_record_survives_its_line(folder: Path) -> None:
-    for record in build(folder):
-        assert from_line(to_line(record)) == record
-
-
-def test_a_record_that_hides_a_missing_number_cannot_be_made(folder: Path) -> None:
-    record = build(folder)[0]
-    for change in (
-        {"goodput": None},
-        {"nulls": {**record.nulls, "goodput": "because"}},
-        {"valid": False},
-        {"outcome": "died"},
-    ):
-        with pytest.raises(BadRecord):
-            dataclasses.replace(record, **change)
-
-
-@pytest.mark.parametrize("line", ["", "{}", "[]", "null", '{"schema":2}', "{" * 5, '{"schema":1,"id":"x"}'])
-def test_a_line_that_is_no_record_is_refused(line: str) -> None:
-    with pytest.raises(BadRecord):
-        from_line(line)
 
 
 def numbers_in(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""A server that already runs: it answers before anything is measured, and later as it did first."""
+"""What an own app and a server that already runs have to answer: recorded first, compared later."""
 
 from __future__ import annotations
 
@@ -13,10 +13,59 @@ import pytest
 from make_run import entry, write_run
 
 from bench.__main__ import main
+from bench.contract.client import Answer, Client, NoAnswer, Request
 from bench.own_app.answers import Right, as_json
-from bench.own_app.app import OwnApp, write_app
+from bench.own_app.app import FOLDER, OwnApp, write_app
 from bench.own_app.targets import Target
 from bench.run.reader import read_service
+
+NAME = "aiohttp-py313-debian"
+
+
+def add_app(run: Path, *targets: Target) -> None:
+    """A user's own app in the run, which is asked these."""
+    app = OwnApp(name="shop", label="", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",))
+    (run / FOLDER).mkdir()
+    write_app(run / FOLDER, app)
+
+
+def record(run: Path, length: int, *targets: Target) -> None:
+    rights = [Right(target=one.title, status=200, media_type="text/plain", length=length) for one in targets]
+    (run / FOLDER / "answers.json").write_text(as_json(rights, "uvicorn-shop"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = write_run(tmp_path, [entry("aiohttp")])
+    add_app(folder, Target("root"))
+    record(folder, 2, Target("root"))
+    return folder
+
+
+def check(run: Path, monkeypatch: pytest.MonkeyPatch, body: bytes | None) -> dict[str, object] | None:
+    """The service's failure.json after an answer with this body; None: no answer."""
+
+    def ask(_client: Client, _request: Request) -> Answer:
+        if body is None:
+            raise NoAnswer("connection refused")
+        return Answer(200, (("Content-Type", "text/plain"),), body, 0.01)
+
+    monkeypatch.setattr(Client, "ask", ask)
+    own = run / "raw/services" / NAME
+    status = main(["own-answers", "check", str(run), NAME])
+    assert (own / "verify.json").exists()
+    failure = own / "failure.json"
+    assert status == failure.exists()
+    return json.loads(failure.read_text()) if failure.exists() else None
+
+
+@pytest.mark.parametrize(("body", "final", "detail"), [(b"other", True, "5 bytes"), (None, None, "connection refused")])
+def test_another_answer_is_final_and_where_none_comes_it_may_be_tried_again(
+    body: bytes | None, final: bool | None, detail: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check(run, monkeypatch, b"ok") is None
+    failure = check(run, monkeypatch, body)
+    assert failure is not None and failure.get("final") is final and detail in str(failure["detail"])
 
 
 class Server(HTTPServer):
@@ -128,15 +177,10 @@ def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
     facts["services"][name]["url"] = url
     (run / "run.json").write_text(json.dumps(facts))
     targets = (Target("one", path="/x"), Target("two", path="/x?b"))
-    app = OwnApp(
-        name="shop", label="0", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",)
-    )
-    (run / "app").mkdir()
-    write_app(run / "app", app)
+    add_app(run, *targets)
     # Each request of the app's mix is asked for.
     assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: GET /x?b gives 404: hello")
-    rights = [Right(target=one.title, status=200, media_type="text/plain", length=5) for one in targets]
-    (run / "app/answers.json").write_text(as_json(rights, "uvicorn-shop"))
+    record(run, 5, *targets)
     (run / "raw/services" / name).mkdir(exist_ok=True)
     assert main(["own-answers", "check", str(run), name]) == 1
     expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 text/plain, 5 bytes: hello"
