@@ -9,7 +9,7 @@ from typing import Any
 from bench.core.files import items, mapping
 from bench.core.groups import grouped
 from bench.matrix.knobs import REF
-from bench.matrix.service import stack_name
+from bench.matrix.model import stack_name
 from bench.plan.measurement import Pair, settings_of
 from bench.plan.running import UNKNOWN
 from bench.records.record import Record

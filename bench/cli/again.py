@@ -13,9 +13,8 @@ from typing import Any
 from bench.core.arguments import Parser, minutes_as_seconds
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.matrix.model import Matrix
-from bench.matrix.pins import pins_of
-from bench.matrix.service import Service
+from bench.matrix.model import Matrix, Service
+from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
 from bench.plan.again import chooses_the_same, repeated
 from bench.run.folder import find_run, in_results

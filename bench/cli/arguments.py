@@ -10,7 +10,7 @@ from bench.cli.again import read_then
 from bench.core.arguments import Parser, minutes_as_seconds, number
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
-from bench.matrix.wheels import read_wheels
+from bench.matrix.packages import read_wheels
 from bench.plan.running import OWNED, parse_running
 
 

@@ -18,10 +18,9 @@ from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.listeners import LISTENERS, load_listeners, with_own
 from bench.matrix.load import load_matrix
-from bench.matrix.locks import relock
+from bench.matrix.locks import PROJECT, relock, relock_project
 from bench.matrix.new_entry import scaffold
-from bench.matrix.project_locks import FOLDERS, relock_project
-from bench.matrix.service import Service, python_label
+from bench.matrix.model import Service, python_label
 
 
 def generate_verb(argv: Sequence[str]) -> int:
@@ -115,7 +114,7 @@ def audit_verb(argv: Sequence[str]) -> int:
             raise UserError(f"there is no lock of {', '.join(missing)}")
         locks = [lock for lock in locks if _owner(lock) in names]
     else:
-        locks += [Path("..", folder, "requirements.txt") for folder in FOLDERS]
+        locks += [Path("..", folder, "requirements.txt") for folder in PROJECT]
     found = pins(locks)
     answer = audit(found)
     if isinstance(answer, str):

@@ -18,7 +18,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.finished import last_words
 from bench.matrix.load import load_matrix
-from bench.matrix.service import python_label
+from bench.matrix.model import python_label
 from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, from_json, right_of, unexpected
 from bench.own_app.app import COMPOSE, FILE, FOLDER, OwnApp, read_app, write_app
 from bench.own_app.compose_file import PREFIX, left_out, own_services

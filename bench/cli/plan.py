@@ -27,12 +27,9 @@ from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
-from bench.matrix.made_wheels import wheels_of
-from bench.matrix.model import Matrix
-from bench.matrix.service import python_label
+from bench.matrix.packages import FOLDER as PACKAGES, wheels_of, write_wheels
+from bench.matrix.model import Matrix, python_label
 from bench.matrix.settings import read_settings
-from bench.matrix.wheels import FOLDER as PACKAGES
-from bench.matrix.wheels import write_wheels
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
@@ -41,8 +38,7 @@ from bench.plan.cpus import parse_list, resolve
 from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
 from bench.plan.order import measurements
-from bench.plan.profile import check_profile
-from bench.plan.profile import words as profile_words
+from bench.plan.profile import check_profile, words as profile_words
 from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
 from bench.plan.selection import Selection, select_pythons
 from bench.plan.touched import MINUTES, default_selection, default_server, refs_facts

@@ -7,7 +7,6 @@ status 0; here it is told apart, and a service that knows nothing at all is one 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+from bench.matrix.packages import pins_in
+
 COMMAND = ("pip-audit", "--disable-pip", "--no-deps", "--progress-spinner", "off", "--format", "json")
 
 Pin = tuple[str, str]
@@ -44,8 +44,8 @@ def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
     """Every pin with the locks that have it."""
     found: dict[Pin, list[Path]] = {}
     for lock in sorted(locks):
-        for name, version in PIN.findall(lock.read_text(encoding="utf-8")):
-            found.setdefault((re.sub(r"[-_.]+", "-", name).lower(), version), []).append(lock)
+        for pin in pins_in(lock):
+            found.setdefault(pin, []).append(lock)
     return found
 
 

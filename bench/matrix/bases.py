@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from bench.matrix.compose import HEADER
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service, python_image
+from bench.matrix.model import Matrix, Service, python_image
 from bench.matrix.settings import read_env
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.matrix.model import Matrix
-from bench.matrix.service import python_label
+from bench.matrix.model import Matrix, python_label
+from bench.matrix.packages import normalised, pins_in
 
 SERVICES = Path("services")
 INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
@@ -48,9 +48,8 @@ def versions(matrix: Matrix, kind: str, name: str) -> str:
     """`gunicorn 23.0.0, gevent 25.9.1`: the pins of what its requirements.txt names, on the default Python."""
     asked = (SERVICES / f"{kind}s" / name / "requirements.txt").read_text(encoding="utf-8")
     lock = SERVICES / "locks" / python_label(matrix.default_python) / f"{kind}-{name}.txt"
-    pins = dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^ \\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
-    names = re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE)
-    keys = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+    pins = dict(pins_in(lock))
+    keys = map(normalised, re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE))
     return ", ".join(f"{key} {pins[key]}" for key in keys if key in pins)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from bench.matrix.knobs import LIMITS, REF
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service, python_image, python_label, suffix
+from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.core.errors import UserError
-from bench.matrix.service import Service
+from bench.matrix.model import Service
 from bench.matrix.settings import NUMBER, SETTINGS
 
 CPU_QUOTA = "CPU_QUOTA"

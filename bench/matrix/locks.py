@@ -1,23 +1,42 @@
-"""Pins the dependencies of every server, framework and driver set, with hashes, for every Python of the matrix.
+"""Pins with hashes: of every server, framework and driver set, for every Python of the matrix, and of the project.
 
 Runs in services/ with `uv` on PATH, by scripts/lock.sh. Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt for
 every Python that has a service with it. A lock is complete in itself and takes the versions of the locks made before
 it (drivers, then frameworks, then the servers that host them), so that the layers of one image agree.
-locks/pyXYZ/musl.txt says which pins have a musl wheel.
+
+locks/pyXYZ/musl.txt says which pins have a musl wheel. It holds pip options, which alpine.Dockerfile passes to pip with
+each lock, so that only packages without such a wheel are built from source; and a comment with the answer for every
+pin. Answers are kept; scripts/lock.sh --upgrade queries the index again.
 """
 
+from __future__ import annotations
+
+import re
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.matrix import musl
-from bench.matrix.model import Matrix
-from bench.matrix.packages import with_package
-from bench.matrix.service import python_image, python_label
+from bench.matrix.model import Matrix, python_image, python_label
+from bench.matrix.packages import pins_in, with_package
 
 LOCKS = Path("locks")
+COMPILE = ("uv", "pip", "compile", "--quiet")
+LOCK = ("--generate-hashes", "--no-header", "--no-annotate")
+
+PROJECT = ("bench", "tests")
+"""Folders of the project's own requirements.in; each takes the versions of those before it."""
+PROJECT_PYTHON = "3.13"
+
+MUSL = "musl.txt"
+MUSL_HEADER = """\
+# Written by scripts/lock.sh, which asked for a wheel for musl, or for any platform, of every pin here.
+# What has none is built from its source, and nothing else is.
+--only-binary :all:
+"""
+ANSWER = re.compile(r"^# (\S+==\S+): (wheel|source|neither)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +73,57 @@ def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]
 def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     """The locks of one Python, each after those that constrain it."""
     servers, folders, packages = needs(matrix, python)
-    drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in _found("common/*.txt"))
+    common = sorted(Path("common").glob("*.txt"))
+    drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in common)
     # Driver sets are never in one image, but must agree: a comparison must not be one of two SQLAlchemy versions.
-    for index, path in enumerate(_found("common/*.txt")):
-        yield Lock(drivers[index], _text(path), drivers[:index])
+    for index, path in enumerate(common):
+        yield Lock(drivers[index], path.read_text(encoding="utf-8"), drivers[:index])
     for name in folders:
-        yield Lock(f"framework-{name}", _text(Path(f"frameworks/{name}/requirements.txt")), drivers)
+        text = Path(f"frameworks/{name}/requirements.txt").read_text(encoding="utf-8")
+        yield Lock(f"framework-{name}", text, drivers)
     for name in servers:
-        constraints = drivers + tuple(f"framework-{hosted}" for hosted in matrix.hosted(name, python))
-        yield Lock(f"server-{name}", _text(Path(f"servers/{name}/requirements.txt")), constraints)
+        text = Path(f"servers/{name}/requirements.txt").read_text(encoding="utf-8")
+        yield Lock(
+            f"server-{name}", text, (*drivers, *(f"framework-{hosted}" for hosted in matrix.hosted(name, python)))
+        )
     # Installed on top of the other locks, so it brings its own dependencies.
     for package in packages:
         yield Lock(f"package-{package}", package, ())
 
 
-def _found(pattern: str) -> list[Path]:
-    return sorted(Path().glob(pattern))
+def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
+    """Write the locks of one Python (of `names` only, where given); returns the paths of those that were out of date.
 
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bool) -> None:
-    """Write `folder`/NAME.txt, keeping the pins of `seeds`/NAME.txt that still hold (`upgrade`: none of them).
-
-    Raises CalledProcessError where uv finds no solution; uv has printed why.
+    `check` writes nothing. Raises CalledProcessError where uv finds no solution; uv has printed why.
     """
-    out = folder / f"{lock.name}.txt"
-    seed = seeds / out.name
-    if seed.exists() and seed != out:
-        out.write_bytes(seed.read_bytes())
-    argv = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    kept = LOCKS / python_label(python)
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        made = Path(temporary)
+        for lock in locks(matrix, python):
+            seed = kept / f"{lock.name}.txt"
+            if seed.exists():
+                # Its pins are kept where they still hold.
+                (made / seed.name).write_bytes(seed.read_bytes())
+            if not names or lock.owner in names:
+                _compile(lock, python, made, upgrade)
+        if any(s.base == "alpine" for s in matrix.services if s.python == python and not s.skip):
+            before = Path("none") if upgrade else kept / MUSL
+            (made / MUSL).write_text(musl_answers(made, python, before), encoding="utf-8")
+        ours, theirs = ({path.name: path.read_bytes() for path in folder.glob("*.txt")} for folder in (made, kept))
+    stale = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    for name in () if check else stale:
+        (kept / name).unlink(missing_ok=True)
+        if name in ours:
+            (kept / name).write_bytes(ours[name])
+    return [f"{kept}/{name}" for name in stale]
+
+
+def _compile(lock: Lock, python: str, folder: Path, upgrade: bool) -> None:
+    """Write `folder`/NAME.txt, keeping the pins there that still hold (`upgrade`: none of them)."""
     # Where metadata must be built, the running Python builds it: no other is downloaded.
     image, version = python_image(python)
-    argv += ["--no-python-downloads", "--python-version", version]
+    argv = [*COMPILE, *LOCK, "--no-python-downloads", "--python-version", version]
     if image == "pypy":
         # Keep the environment markers, which CPython cannot evaluate for PyPy; PyPy ships these two packages itself.
         argv += ["--universal", "--no-emit-package", "cffi", "--no-emit-package", "greenlet"]
@@ -97,36 +132,68 @@ def compile_lock(lock: Lock, python: str, folder: Path, seeds: Path, upgrade: bo
     for name in lock.constraints:
         argv += ["--constraint", str(folder / f"{name}.txt")]
     argv += ["--upgrade"] if upgrade else []
+    out = folder / f"{lock.name}.txt"
     subprocess.run([*argv, "--output-file", str(out), "-"], input=lock.requirements, text=True, check=True)
 
 
-def changed(made: Path, kept: Path) -> list[str]:
-    """Names of the files that differ between two folders, or are in one of them only."""
-    ours, theirs = ({p.name: p.read_bytes() for p in folder.glob("*.txt")} for folder in (made, kept))
-    return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+def relock_project(root: Path, check: bool, upgrade: bool) -> list[str]:
+    """The same of FOLDER/requirements.in -> FOLDER/requirements.txt, what the project's own Python needs."""
+    stale: list[str] = []
+    constraints: list[str] = []
+    with tempfile.TemporaryDirectory() as made:
+        for folder in PROJECT:
+            kept, lock = root / folder / "requirements.txt", Path(made, f"{folder}.txt")
+            if not upgrade:
+                lock.write_bytes(kept.read_bytes())
+            argv = [*COMPILE, "--universal", *LOCK, "--python-version", PROJECT_PYTHON, *constraints]
+            subprocess.run([*argv, "--output-file", str(lock), str(kept.with_suffix(".in"))], check=True)
+            constraints += ["--constraint", str(lock)]
+            if lock.read_bytes() != kept.read_bytes():
+                stale.append(f"{folder}/{kept.name}")
+                if not check:
+                    kept.write_bytes(lock.read_bytes())
+    return stale
 
 
-def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
-    """Write the locks of one Python (of `names` only, where given); returns the paths of those that were out of date.
+def musl_answers(folder: Path, python: str, kept: Path) -> str:
+    """The text of musl.txt for the locks in `folder`; pins that `kept` answers are not queried again."""
+    pins = sorted({"==".join(pin) for lock in folder.glob("*-*.txt") for pin in pins_in(lock)})
+    known = dict(ANSWER.findall(kept.read_text(encoding="utf-8"))) if kept.exists() else {}
+    new = [pin for pin in pins if pin not in known]
+    known |= dict.fromkeys(new, "wheel")
+    known |= {pin: "source" if _has_source(pin) else "neither" for pin in _without_wheel(new, python)}
+    return musl_text({pin: known[pin] for pin in pins})
 
-    `check` writes nothing.
-    """
-    kept = LOCKS / python_label(python)
-    kept.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as temporary:
-        made = Path(temporary)
-        for lock in locks(matrix, python):
-            seed = kept / f"{lock.name}.txt"
-            if not names or lock.owner in names:
-                compile_lock(lock, python, made, kept, upgrade)
-            elif seed.exists():
-                (made / seed.name).write_bytes(seed.read_bytes())
-        if any(s.base == "alpine" for s in matrix.services if s.python == python and not s.skip):
-            before = Path("none") if upgrade else kept / musl.NAME
-            (made / musl.NAME).write_text(musl.answers(made, python, before), encoding="utf-8")
-        differing = changed(made, kept)
-        for name in () if check else differing:
-            (kept / name).unlink(missing_ok=True)
-            if (made / name).exists():
-                (kept / name).write_bytes((made / name).read_bytes())
-    return [f"{kept}/{name}" for name in differing]
+
+def musl_text(found: Mapping[str, str]) -> str:
+    """The text of musl.txt for these answers."""
+    names = sorted({pin.partition("==")[0] for pin, answer in found.items() if answer != "wheel"})
+    options = "".join(f"--no-binary {name}\n" for name in names)
+    return MUSL_HEADER + options + "".join(f"# {pin}: {answer}\n" for pin, answer in found.items())
+
+
+def _without_wheel(pins: Sequence[str], python: str) -> Iterable[str]:
+    """Query all at once, and bisect where that fails (as it does with two versions of one package)."""
+    if not pins or _have_wheels(pins, python):
+        return []
+    half = len(pins) // 2
+    return [*_without_wheel(pins[:half], python), *_without_wheel(pins[half:], python)] if half else pins
+
+
+def _have_wheels(pins: Sequence[str], python: str) -> bool:
+    argv = [*COMPILE, "--no-deps", "--only-binary", ":all:", "--no-python-downloads", "--python-version", python]
+    argv += ["--python-platform", "x86_64-unknown-linux-musl", "-"]
+    done = subprocess.run(argv, input="\n".join(pins), capture_output=True, text=True, check=False)
+    # Any other failure, such as an unreachable index, must not count as "no wheel".
+    if done.returncode and "No solution found" not in done.stderr:
+        sys.stderr.write(done.stderr)
+        done.check_returncode()
+    return done.returncode == 0
+
+
+def _has_source(pin: str) -> bool:
+    name, _, version = pin.partition("==")
+    argv = [sys.executable, "-m", "pip", "index", "versions", "--no-binary", ":all:", "--pre", name]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    listed = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
+    return listed is not None and version in listed[1].split(", ")

@@ -8,12 +8,248 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bench.core.errors import unknown
-from bench.matrix.preset import Preset
-from bench.matrix.service import Framework, Route, Server, Service, Skip, python_image, stack_name, suffix
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+BARE = ("wsgi", "asgi", "rsgi")
+"""The apps without a framework, each named as its interface."""
+PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Packages for the base's package manager: needed to build from source, and to run."""
+
+    build: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
+
+    name: str
+    serves: tuple[str, ...]
+    style: str
+    concurrent: bool
+    packages: Mapping[str, Packages]
+    model: str
+    reads: tuple[str, ...] = ()
+    """Globs of environment variables that its program reads, besides those that its `start` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBuild:
+    """How a user's own app gets into an image: on its server's with the bare app `bare`, from the folder `source`.
+
+    `label` is part of the image's name: two apps with the same name have images of their own.
+    """
+
+    bare: str
+    label: str
+    source: str
+    lock_suffix: str = ""
+    """Of the folder with its locks in the run, where there are two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
+
+    `offers` names the routes that it has although `lacks` has a `*`.
+    """
+
+    name: str
+    interfaces: tuple[str, ...]
+    lacks: Mapping[str, str]
+    offers: tuple[str, ...] = ()
+    selftest: bool = False
+    app: str | None = None
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """None: the value is that of the environment when its container is started."""
+    own: OwnBuild | None = None
+    """Set for a user's own app, which is no part of the matrix."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of its app; variants share one."""
+        return self.own.bare if self.own else self.app or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
+
+    `database`: the answer needs PostgreSQL; `waits`: the server waits for something, so its metric is goodput, not CPU.
+    `targets`: how many requests of a user's own app it stands for, which are in files of the run; 0: of the contract.
+    """
+
+    name: str
+    scenario: str
+    path: str
+    selftest: bool = False
+    method: str = "GET"
+    body: str | None = None
+    basic: bool = False
+    database: bool = False
+    waits: bool = False
+    targets: int = 0
+
+    def match(self, scenario: str) -> str | None:
+        """The path of `scenario` if it belongs to this route, else None."""
+        pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
+        found = re.fullmatch(pattern, scenario)
+        return found and self.path.replace("{n}", found[1] if found.groups() else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Stack x Python x base (and, for version comparisons, x one package's version)."""
+
+    name: str
+    stack: str
+    server: Server
+    framework: Framework
+    python: str
+    base: str
+    package: str | None = None
+    skip: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """What --vary gives it: knobs and their values, in the order of the command line; of two refs, first its own."""
+    plain: str | None = None
+    """The service without these settings, whose image it runs."""
+    context: str = ""
+    """The folder that its image is built from, where that is not this project's services/."""
+    url: str = ""
+    """Of a server that already runs, which is no container: where it is reached."""
+    wheel: str = ""
+    """The folder with the wheel of `package`, where one was made for the run; empty: its image gets the release."""
+    owned: bool = False
+    """Whether the user states that they own it, as it is not on this machine."""
+
+    @property
+    def on_ipv6(self) -> bool:
+        """Whether it is reached by IPv6: what is under way when a turn ends is looked up for IPv4 alone."""
+        return self.url.startswith("http://[")
+
+    @property
+    def built_as(self) -> str:
+        """The service that its image is built for."""
+        return self.plain or self.name
+
+    @property
+    def image(self) -> str:
+        """The name of its image."""
+        own = self.framework.own
+        return f"bench/own-{own.label}-{self.built_as}" if own else f"bench/{self.built_as}"
+
+    @property
+    def settings_text(self) -> str | None:
+        """Its settings as a coordinate: `WORKERS=2 THREADS=4`; None where nothing is varied."""
+        return " ".join(f"{name}={value}" for name, value in self.settings) or None
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether one worker can answer a second request while the first one waits: not with its only thread."""
+        one_thread = self.server.style == "sync" and dict(self.settings).get("THREADS") == "1"
+        return self.server.concurrent and not one_thread
+
+    @property
+    def interface(self) -> str:
+        """The first interface of the framework that the server serves."""
+        return next(name for name in self.framework.interfaces if name in self.server.serves)
+
+    def lacking(self, route: Route) -> str | None:
+        """Why this service does not offer `route`; None when it does."""
+        lacks = self.framework.lacks
+        if route.selftest:
+            return None if self.framework.selftest else "only self-test apps have it"
+        offered = route.basic or route.name in self.framework.offers
+        return lacks.get(route.name) or (None if offered else lacks.get("*"))
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Services that are not run: those whose name matches the glob (and whose server has the style, if given)."""
+
+    service: str
+    cause: str
+    style: str | None = None
+
+    def holds(self, name: str, server: Server) -> bool:
+        """Whether it applies to the service of this name and server."""
+        return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
+
+
+def python_label(python: str) -> str:
+    """A Python as part of a name: `py313`, `pypy311`."""
+    return ("" if python.startswith("pypy") else "py") + python.replace(".", "")
+
+
+def python_image(python: str) -> tuple[str, str]:
+    """(official image, version) of a Python: ("python", "3.13"), ("pypy", "3.11"); ValueError for anything else."""
+    found = PYTHON.match(python)
+    if not found:
+        raise ValueError(f"Python '{python}' must be 3.X or pypy3.X")
+    return found[1] or "python", found[2]
+
+
+def suffix(python: str, base: str) -> str:
+    """The suffix of a service's name: `py313-debian`."""
+    return f"{python_label(python)}-{base}"
+
+
+def stack_name(server: str, framework: str) -> str:
+    """`gunicorn-sync-flask`; the name alone where server and framework have the same one."""
+    return server if server == framework else f"{server}-{framework}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset).
+
+    `alone`: its services are measured one by one (solo), whatever the mode of the preset.
+    """
+
+    scenarios: tuple[str, ...]
+    tools: tuple[str, ...]
+    levels: tuple[str, ...]
+    stacks: tuple[str, ...] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named selection of cells; durations in seconds."""
+
+    name: str
+    title: str
+    loads: tuple[Load, ...]
+    tables: tuple[str, ...]
+    rounds: int
+    duration: float
+    warmup: float
+    timeout: float
+    workers: int | None
+    stacks: tuple[str, ...]
+    pythons: tuple[str, ...]
+    bases: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    published: str | None = None
+    keepalive: bool = True
+    mode: str = "turns"
+    turn_rounds: int | None = None
+    """The most rounds of its tables; None: until the last interim look."""
+    turn_seconds: float | None = None
+    """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
+    vary: tuple[str, ...] = ()
+    """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
+    vary_if_read: tuple[str, ...] = ()
+    """The same of knobs that only some of its services read: the others are measured without."""
 
 
 @dataclass(frozen=True, slots=True)

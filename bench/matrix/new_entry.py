@@ -1,18 +1,17 @@
-"""A new server or framework in services/: its folder, its locks, and its line in matrix.toml, or nothing of it."""
+"""A new server or framework in services/: its folder from a template, and its line in matrix.toml, or nothing of it."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.matrix.edit import with_entry
 from bench.matrix.load import MATRIX
-from bench.matrix.service import NAME
+from bench.matrix.model import NAME
 
 LINES = {
     "server-asgi": '{ serves = ["asgi"], style = "async", concurrent = true, model = "..." }',
@@ -21,11 +20,14 @@ LINES = {
     "framework-wsgi": '{ interface = "wsgi", lacks = { "*" = "not yet offered" } }',
 }
 """template in services/templates (kind-interface) -> the value of its line"""
+HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
 
 
 def scaffold(kind: str, name: str, interface: str) -> None:
     """Write the folder of a new server or framework from its template, and its line."""
-    template, folder = f"{kind}-{interface}", folder_of(kind, name)
+    template, folder = f"{kind}-{interface}", Path("services", f"{kind}s", name)
+    if not NAME.match(name):
+        raise UserError(f"name '{name}' is not lower-case letters, digits and '-'")
     if template not in LINES:
         raise UserError(
             f"interface '{interface}' is neither asgi nor wsgi: start with one of them, then edit the line in {MATRIX}"
@@ -33,36 +35,63 @@ def scaffold(kind: str, name: str, interface: str) -> None:
     if folder.exists():
         raise UserError(f"there is a {kind} '{name}' already: {folder}")
     edited = with_entry(_text(MATRIX), f"{kind}s", name, LINES[template])
-    with _all_or_nothing([folder]):
+    try:
         shutil.copytree(Path("services/templates", template), folder)
         for path in folder.iterdir():
             path.write_text(re.sub(r"\bNAME\b", name, _text(path)), encoding="utf-8")
+        # The last write: without it, the folder is no entry, and is removed again.
         write_file(MATRIX, edited)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UserError(f"cannot write to services/: {error}") from error
+        raise
 
 
-def folder_of(kind: str, name: str) -> Path:
-    """Where a server or framework has its files; UserError where that is no name for one."""
-    if not NAME.match(name):
-        raise UserError(f"name '{name}' is not lower-case letters, digits and '-'")
-    return Path("services", f"{kind}s", name)
+def with_entry(text: str, table: str, name: str, value: str) -> str:
+    """`text` with the line `name = value` at the end of a table, and every other byte as it was.
+
+    UserError where the table is missing, the name is taken, or the line would not be what it is meant to be.
+    """
+    wanted = _data(text)
+    if not isinstance(wanted.get(table), dict):
+        raise UserError(f"{MATRIX} has no table [{table}]; compare with `git diff {MATRIX}`")
+    if name in wanted[table]:
+        raise UserError(f"{MATRIX} already has '{name}' in [{table}]")
+    lines = text.splitlines(keepends=True)
+    last = 0
+    for index in _body(lines, table):
+        line = lines[index].strip()
+        if line and not line.startswith("#"):
+            last = index
+    ending = "\r\n" if lines[last].endswith("\r\n") else "\n"
+    if not lines[last].endswith("\n"):
+        lines[last] += ending
+    lines.insert(last + 1, f"{name} = {value}{ending}")
+    edited = "".join(lines)
+    wanted[table][name] = _data(f"value = {value}\n")["value"]
+    if _data(edited) != wanted:
+        raise UserError(f"cannot add '{name}' to [{table}] of {MATRIX}: add the line by hand: {name} = {value}")
+    return edited
+
+
+def _data(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{MATRIX} is not valid TOML: {error}; fix that line, or `git checkout {MATRIX}`") from error
+
+
+def _body(lines: list[str], table: str) -> range:
+    """The lines of a table, its header first."""
+    headers = [(index, found[1].strip()) for index, line in enumerate(lines) if (found := HEADER.match(line))]
+    for position, (index, name) in enumerate(headers):
+        if name == table:
+            after = headers[position + 1][0] if position + 1 < len(headers) else len(lines)
+            return range(index, after)
+    return range(0)
 
 
 def _text(path: Path) -> str:
     """The file, with its line endings as they are."""
     return path.read_bytes().decode()
-
-
-@contextmanager
-def _all_or_nothing(paths: Sequence[Path]) -> Iterator[None]:
-    """What is written to these paths is removed again if anything fails; the last write is that of matrix.toml."""
-    try:
-        yield
-    except BaseException as error:
-        for path in paths:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise UserError(f"cannot write to services/: {error}") from error
-        raise

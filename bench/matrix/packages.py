@@ -1,20 +1,28 @@
-"""Services with one package at another version: their names, and which services have a package at all."""
+"""Packages: the versions that locks pin, services with another version of one, and the wheels of `--package`.
+
+scripts/lib/packages.sh has a wheel made for each version and each Python; packages.json beside them says what each is.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from email.parser import HeaderParser
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service, python_label, suffix
+from bench.core.files import write_file
+from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
 """A package at a version, as records have it. What is built from a source has a local version: `0.54.0+g1a2b3c4`."""
-PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
+_PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 LOCKS = Path("services/locks")
 
 Locked = Callable[[Service], Mapping[str, str]]
@@ -23,7 +31,53 @@ Locked = Callable[[Service], Mapping[str, str]]
 
 def normalised(name: str) -> str:
     """A package's name as an index compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def pins_in(lock: Path) -> list[tuple[str, str]]:
+    """(normalised name, version) of every pin of a lock; none where there is no such file."""
+    text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
+    return [(normalised(name), version) for name, version in _PIN.findall(text)]
+
+
+def locked(root: Path = LOCKS) -> Locked:
+    """Answers what a service's image has, from the locks below `root`; nothing of a user's own app."""
+    read = cache(pins_in)
+
+    def of(service: Service) -> Mapping[str, str]:
+        server, framework = service.server, service.framework
+        found: dict[str, str] = {}
+        # In the order of installation.
+        for name in (f"common-{server.style}", f"framework-{framework.folder}", f"server-{server.name}"):
+            found.update(read(root / python_label(service.python) / f"{name}.txt"))
+        return found
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """The version of each package, by normalised name; `whole`: there are no other packages."""
+
+    versions: Mapping[str, str]
+    whole: bool
+
+
+def pins_of(service: Service, own_locks: Path | None = None, root: Path = LOCKS) -> Pins:
+    """What a service's image has when it is built; `own_locks` has the locks of a user's own app."""
+    label, found = python_label(service.python), dict(locked(root)(service))
+    # PyPy has packages of its own, and locks with markers.
+    whole = python_image(service.python)[0] != "pypy"
+    if service.package:
+        path = root / label / f"package-{service.package}.txt"
+        whole &= path.exists()
+        found.update(pins_in(path))
+    if own_locks:
+        found.update(pins_in(own_locks / label / "requirements.txt"))
+    if service.package:
+        name, _, version = service.package.partition("==")
+        found[normalised(name)] = version
+    return Pins(found, whole)
 
 
 def with_package(matrix: Matrix, service: Service, package: str, wheel: str = "") -> Service:
@@ -48,23 +102,197 @@ def name_with(service: Service, package: str, version: str) -> str:
     return f"{service.stack}-{label}-{suffix(service.python, service.base)}"
 
 
-def locked(root: Path = LOCKS) -> Locked:
-    """Answers what a service's image has, from the locks below `root`; nothing of a user's own app."""
+# The wheels of `--package`.
 
-    @cache
-    def pins(file: Path) -> Mapping[str, str]:
-        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-        return {normalised(pin[1]): pin[2] for line in lines if (pin := PIN.match(line))}
+FILE = "packages.json"
+FOLDER = "packages"
+"""Of a run: the wheels and `FILE`."""
+RELEASE, LADDER, COMMIT = "release", "ladder", "commit"
+"""Kinds of what was asked for: a release, several of them; else wheel, sdist, folder or commit of a repository."""
+SHORT = 7
+"""Digits of a commit or digest in a version."""
+MOST_WORDS = 300
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==?([^=<>]*)")
 
-    def of(service: Service) -> Mapping[str, str]:
-        names = (
-            f"common-{service.server.style}",
-            f"framework-{service.framework.folder}",
-            f"server-{service.server.name}",
-        )
-        found: dict[str, str] = {}
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One `--package`: its words, and of a source the commit; `changed`: with changes that are not committed."""
+
+    spec: str
+    kind: str
+    commit: str = ""
+    changed: bool = False
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it names versions that the package index has."""
+        return self.kind in (RELEASE, LADDER)
+
+    @property
+    def words(self) -> str:
+        """Where it is from."""
+        if self.is_release:
+            return "the release, from the package index"
+        if self.kind == COMMIT:
+            return f"commit {self.commit[:12]} ({self.spec})"
+        at = f", commit {self.commit[:12]}" if self.commit else ""
+        return f"{self.kind} {self.spec}{at}{', with uncommitted changes' if self.changed else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """One version of a package for one Python: its wheel, or the cause why there is none.
+
+    `package` is NAME==VERSION as records have it: the version of a source has its commit or its content added.
+    `content` is the digest of the wheel's files, which says more than that of the wheel: builds differ in times.
+    """
+
+    asked: int
+    name: str
+    version: str
+    package: str = ""
+    folder: str = ""
+    sha256: str = ""
+    content: str = ""
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wheels:
+    """All of a run's: what was asked for, and the versions for each Python's label, in that order."""
+
+    asked: tuple[Asked, ...]
+    made: Mapping[str, tuple[Wheel, ...]]
+
+    def of(self, label: str, name: str) -> tuple[Wheel, ...]:
+        """Those of one package on a Python."""
+        return tuple(one for one in self.made.get(label, ()) if one.name == name)
+
+    @property
+    def names(self) -> list[str]:
+        """The packages, in the order of the command line."""
+        return list(dict.fromkeys(one.name for made in self.made.values() for one in made))
+
+    def facts(self) -> list[dict[str, Any]]:
+        """run.json's entries: each wheel with where it is from."""
+        return [
+            asdict(one) | {"asked": self.asked[one.asked].spec, "from": self.asked[one.asked].words, "python": label}
+            for label, made in self.made.items()
+            for one in made
+        ]
+
+
+def write_wheels(folder: Path, wheels: Wheels) -> None:
+    """Write packages.json."""
+    write_file(folder / FILE, json.dumps({"schema": 1} | asdict(wheels), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_wheels(folder: Path) -> Wheels:
+    """The wheels of a folder; UserError where packages.json does not describe any."""
+    try:
+        value = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        if value["schema"] != 1:
+            raise ValueError("another schema")
+        made = {label: tuple(Wheel(**one) for one in wheels) for label, wheels in value["made"].items()}
+        return Wheels(tuple(Asked(**one) for one in value["asked"]), made)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{folder / FILE} does not describe packages: {error}") from error
+
+
+def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
+    """The wheels that a build left; UserError where what was asked for by itself is missing, or two are the same.
+
+    `items` has, of each `--package` N, a folder with `spec`, `kind`, and of a source `commit` and `changed`; `out` has
+    for each Python `LABEL/N-K/` with a wheel, or with `error.txt` and what was asked of the index in `requirement`.
+    """
+    asked = tuple(
+        Asked(_text(item / "spec"), _text(item / "kind"), _text(item / "commit"), bool(_text(item / "changed")))
+        for item in sorted(filter(Path.is_dir, items.iterdir()), key=lambda item: int(item.name))
+    )
+    made = {label: tuple(_wheels(asked, out, label)) for label in labels}
+    for number, one in enumerate(asked):
+        _check_there(one, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
+    for found in made.values():
+        _check_equal(asked, found)
+    return Wheels(asked, made)
+
+
+def _wheels(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Wheel]:
+    pairs = [path.name.split("-") for path in (out / label).iterdir() if path.is_dir()]
+    for number, index in sorted((int(number), int(index)) for number, index in pairs):
+        yield _wheel(number, asked[number], out, Path(label) / f"{number}-{index}")
+
+
+def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
+    made = sorted((out / folder).glob("*.whl"))
+    if not made:
+        words = _REQUIREMENT.match(_text(out / folder / "requirement"))
+        name, version = (normalised(words[1]), words[2]) if words else ("", "")
+        return Wheel(number, name, version, cause=_cause(_text(out / folder / "error.txt"), version))
+    try:
+        name, version, content = _read_wheel(made[0])
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise UserError(f"--package {asked.spec}: {made[0].name} is not a wheel: {error}") from error
+    package = f"{name}=={version}"
+    if not asked.is_release:
+        mark = f"g{asked.commit[:SHORT]}" if asked.kind == COMMIT else content[:SHORT]
+        package += f"{'.' if '+' in version else '+'}{mark}"
+    if not PACKAGE.match(package):
+        raise UserError(f"--package {asked.spec}: '{package}' is no name and version of a package")
+    sha256 = hashlib.sha256(made[0].read_bytes()).hexdigest()
+    return Wheel(number, name, version, package, str(folder), sha256, content)
+
+
+def _read_wheel(wheel: Path) -> tuple[str, str, str]:
+    """(name, version, digest of its files) of a wheel."""
+    digest = hashlib.sha256()
+    with zipfile.ZipFile(wheel) as file:
+        names = sorted(name for name in file.namelist() if not name.endswith("/"))
+        metadata = [name for name in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
+        if len(metadata) != 1:
+            raise ValueError("it has no METADATA")
+        headers = HeaderParser().parsestr(file.read(metadata[0]).decode("utf-8", "replace"))
         for name in names:
-            found |= pins(root / python_label(service.python) / f"{name}.txt")
-        return found
+            digest.update(f"{name}\0{hashlib.sha256(file.read(name)).hexdigest()}\n".encode())
+    return normalised(str(headers["Name"])), str(headers["Version"]), digest.hexdigest()
 
-    return of
+
+def _check_there(asked: Asked, by_python: Sequence[Sequence[Wheel]]) -> None:
+    """UserError where there is no Python with enough of it: of a ladder, some may be missing."""
+    missing = []
+    for own in by_python:
+        failed = [wheel for wheel in own if wheel.cause]
+        if not failed or (asked.kind == LADDER and len(own) - len(failed) >= 2):
+            return
+        missing.append(failed[0].cause)
+    raise UserError(f"--package {asked.spec}: {missing[0]}")
+
+
+def _check_equal(asked: Sequence[Asked], wheels: Sequence[Wheel]) -> None:
+    seen: dict[tuple[str, str], Wheel] = {}
+    for wheel in wheels:
+        first = None if wheel.cause else seen.setdefault((wheel.name, wheel.content), wheel)
+        if first is not None and first is not wheel:
+            both = " and ".join(dict.fromkeys(asked[number].spec for number in (first.asked, wheel.asked)))
+            raise UserError(f"--package: equal sides: {both} give the same files ({wheel.package})")
+
+
+def _cause(log: str, version: str) -> str:
+    """What pip or the package's build said last, in one line."""
+    lines = list(filter(None, (line.lstrip(" │|╰─>").rstrip() for line in log.splitlines())))
+    asked = re.escape(version).replace(r"\*", "[^ ;]*")
+    other = re.search(rf"[ ;]{asked} Requires-Python ([^;]+)", " ; ".join(lines)) if version else None
+    if other:
+        return f"it needs another Python: {other[1].strip()}"
+    if "[end of output]" in lines:
+        words = lines[lines.index("[end of output]") - 1]
+        return f"it does not build: {words}"[:MOST_WORDS]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    # Where pip itself fails, its traceback follows.
+    errors = [line for line in errors if line != "Exception:"]
+    return (errors or lines or ["pip says nothing"])[-1][:MOST_WORDS]
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""

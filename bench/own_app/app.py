@@ -12,9 +12,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.matrix.model import Matrix
-from bench.matrix.preset import Load
-from bench.matrix.service import Framework, OwnBuild, Route
+from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
 from bench.own_app.targets import MIX, Target
 
 FOLDER = "app"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.preset import Preset
-from bench.matrix.service import Route, Service
+from bench.matrix.model import Preset, Route, Service
 from bench.plan.levels import Level
 from bench.plan.measurement import Pair
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.matrix.model import Matrix
-from bench.matrix.preset import Preset
+from bench.matrix.model import Matrix, Preset
 from bench.plan.cells import NullCell, PlannedCell, TurnsTable
 from bench.plan.vary import varies_capacity
 from bench.tools import TOOLS

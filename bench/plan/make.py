@@ -8,9 +8,7 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.matrix.model import Matrix
-from bench.matrix.preset import Load
-from bench.matrix.service import Service
+from bench.matrix.model import Load, Matrix, Service
 from bench.plan.cells import Plan, PlannedCell, SkippedCell
 from bench.plan.controls import null_cells, turn_tables
 from bench.plan.interim_looks import LOOKS

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix
-from bench.matrix.packages import Locked, name_with, with_package
-from bench.matrix.service import BARE, Service, python_label
-from bench.matrix.wheels import LADDER, RELEASE, Wheel, Wheels
+from bench.matrix.model import BARE, Matrix, Service, python_label
+from bench.matrix.packages import LADDER, RELEASE, Locked, Wheel, Wheels, name_with, with_package
 from bench.plan.selection import Selection, with_settings
 
 USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from bench.core.errors import UserError
-from bench.matrix.model import Matrix
-from bench.matrix.preset import Load, Preset
-from bench.matrix.service import Framework, Route, Server, Service
+from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Server, Service
 from bench.own_app.targets import Target, slug
 
 UNKNOWN = "unknown"

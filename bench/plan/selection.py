@@ -9,11 +9,8 @@ from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
-from bench.matrix.model import Matrix
-from bench.matrix.packages import with_package
-from bench.matrix.preset import Load, Preset
-from bench.matrix.service import Service
-from bench.matrix.wheels import Wheels
+from bench.matrix.model import Load, Matrix, Preset, Service
+from bench.matrix.packages import Wheels, with_package
 from bench.plan.levels import parse_level
 from bench.plan.running import RunningServer
 from bench.tools import TOOLS

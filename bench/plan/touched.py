@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.matrix.service import BARE, Service, python_label
+from bench.matrix.model import BARE, Service, python_label
 from bench.plan.cells import Plan
 from bench.plan.refs import Refs
 from bench.plan.selection import Selection, with_settings

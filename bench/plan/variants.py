@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.matrix.knobs import REF, Reads, host_name, reader
-from bench.matrix.model import Matrix
+from bench.matrix.model import Matrix, Preset, Service
 from bench.matrix.packages import Locked, locked
-from bench.matrix.preset import Preset
-from bench.matrix.service import Service
 from bench.plan.cells import PlannedCell, SkippedCell
 from bench.plan.measurement import Pair
 from bench.plan.packages import with_versions

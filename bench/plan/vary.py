@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import CPU_QUOTA, MOST_VALUES, Knob, Reads, parse_knob, varied
-from bench.matrix.model import Matrix
-from bench.matrix.preset import Preset
-from bench.matrix.service import Service
+from bench.matrix.model import Matrix, Preset, Service
 from bench.plan.cpus import parse_list
 from bench.plan.selection import Selection
 

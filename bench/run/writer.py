@@ -12,9 +12,8 @@ from typing import Any
 
 from bench.core.files import write_file
 from bench.matrix.compose import run_services
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service
-from bench.matrix.wheels import FOLDER as PACKAGES
+from bench.matrix.model import Matrix, Service
+from bench.matrix.packages import FOLDER as PACKAGES
 from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks

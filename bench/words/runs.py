@@ -13,7 +13,7 @@ from bench.analysis.tables.ranking import Contrast
 from bench.core.errors import UserError
 from bench.core.files import items, mapping
 from bench.core.formats import first_of, percent
-from bench.matrix.pins import Pins
+from bench.matrix.packages import Pins
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
 

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.matrix.service import stack_name
+from bench.matrix.model import stack_name
 from bench.plan.levels import parse_level
 from bench.tools.send_lag import Attack, lag_facts, latency_facts
 

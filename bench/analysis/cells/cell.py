@@ -12,7 +12,7 @@ from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_KNEES, HARMLESS_T
 from bench.analysis.cells.latency import Key, Latencies
 from bench.analysis.published import ReferenceComparison
 from bench.core.groups import grouped
-from bench.matrix.service import stack_name
+from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
 from bench.validity.bound_cells import BOUND_AFTER, cell_key, is_bound
 

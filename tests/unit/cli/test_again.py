@@ -15,7 +15,7 @@ from bench.__main__ import main
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
 from bench.matrix.load import load_matrix
-from bench.matrix.pins import pins_of
+from bench.matrix.packages import pins_of
 from bench.own_app.app import read_app
 
 SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4", "--seed", "5"]

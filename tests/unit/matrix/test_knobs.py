@@ -16,8 +16,7 @@ from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, varied
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix
-from bench.matrix.service import Service
+from bench.matrix.model import Matrix, Service
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 SERVICES = {service.name: service for service in MATRIX.services}

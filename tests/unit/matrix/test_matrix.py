@@ -16,8 +16,8 @@ from bench.core.errors import UserError
 from bench.matrix.catalogue import tables
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
+from bench.matrix.model import NAME, python_image, python_label
 from bench.matrix.packages import with_package
-from bench.matrix.service import NAME, python_image, python_label
 from bench.plan.selection import TOOLS
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")

@@ -12,8 +12,7 @@ from places import ROOT
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
-from bench.matrix.packages import locked
-from bench.matrix.wheels import Asked, Wheel, Wheels
+from bench.matrix.packages import Asked, Wheel, Wheels, locked
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection

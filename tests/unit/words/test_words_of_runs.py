@@ -14,7 +14,7 @@ from turns_runs import measured, ranking_of, service_of
 
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.matrix.pins import Pins
+from bench.matrix.packages import Pins
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
 from bench.run.reader import Run, ServiceFacts
