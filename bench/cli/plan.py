@@ -33,15 +33,15 @@ from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
 from bench.plan.cells import Plan
-from bench.plan.clients import with_clients
-from bench.plan.cpus import parse_list, resolve
+from bench.plan.cpus import resolve
 from bench.plan.interim_looks import table_looks
-from bench.plan.make import make_plan
+from bench.plan.make import make_plan, with_clients
 from bench.plan.order import measurements
-from bench.plan.profile import check_profile, words as profile_words
-from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
+from bench.plan.profile import check_profile
+from bench.plan.profile import words as profile_words
+from bench.plan.refs import CHANGED, MINUTES, SIDES, Refs, read_refs
 from bench.plan.selection import Selection, select_pythons
-from bench.plan.touched import MINUTES, default_selection, default_server, refs_facts
+from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
@@ -256,13 +256,13 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
         matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
     settings = resolve(_settings_of(options, matrix))
     reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
-    fields = {k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__}
-    loadgen_cpus = len(parse_list(settings["LOADGEN_CPUS"]))
-    wanted, refs = Selection(**fields), refs_of(options, matrix, settings)
-    if refs:
-        wanted = wanted_of_refs(options, refs, wanted)
-    plan = make_plan(matrix, wanted, settings, reachable, loadgen_cpus, variants=refs.variants if refs else ())
-    plan = replace(plan, refs=refs_facts(refs, plan) if refs else None)
+    here = Variant(matrix=matrix, settings=settings, reachable=reachable)
+    wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
+    if refs := refs_of(options, here):
+        plan = make_plan(here, wanted_of_refs(options, refs, wanted), (refs.base, refs.head))
+        plan = replace(plan, refs=refs.facts(plan))
+    else:
+        plan = make_plan(here, wanted)
     alone = [f"--{name}" for name in ("target", "profile") if getattr(options, name)]
     plan = with_clients(plan, options.loadgens, other_options=alone)
     if options.profile:
@@ -300,8 +300,8 @@ HEAD = "-head"
 """The end of the name of the folder with the head's locks, beside that of the base."""
 
 
-def refs_of(options: argparse.Namespace, matrix: Matrix, settings: Mapping[str, str]) -> Refs | None:
-    """The two refs; None where none are compared. `matrix` has the base's app, if it is one of the user's own."""
+def refs_of(options: argparse.Namespace, here: Variant) -> Refs | None:
+    """The two refs; None where none are compared. `here` has the base's app, if it is one of the user's own."""
     if not options.sides:
         return None
     if options.target:
@@ -309,8 +309,8 @@ def refs_of(options: argparse.Namespace, matrix: Matrix, settings: Mapping[str, 
     apps: list[Matrix] = []
     if options.own_head:
         app = replace(read_app(options.own_head), name=read_app(options.own_app).name)
-        apps = [matrix, with_own_app(load_matrix(), app, options.p99, HEAD)]
-    return read_refs(options.sides, settings, os.environ, apps)
+        apps = [here.matrix, with_own_app(load_matrix(), app, options.p99, HEAD)]
+    return read_refs(options.sides, here, os.environ, apps)
 
 
 def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -> Selection:
@@ -319,8 +319,8 @@ def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -
         return wanted
     options.max_time = options.max_time or 60 * MINUTES
     if options.own_app:
-        return replace(wanted, servers=(default_server(refs, read_app(options.own_app).interface),))
-    return default_selection(refs, wanted)
+        return replace(wanted, servers=(refs.default_server(read_app(options.own_app).interface),))
+    return refs.default_selection(wanted)
 
 
 def save_refs(options: argparse.Namespace, folder: Path) -> None:

@@ -19,8 +19,7 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.step_json import FILE as STEP
 from bench.load.step_json import ONLY, StepLoad, StepLoads, write_loads
-from bench.plan.measurement import measurement_of
-from bench.plan.shares import shares
+from bench.plan.measurement import measurement_of, shares
 from bench.run.addresses import read_addresses
 from driver.messages import Step as HostStep
 from driver.messages import as_json

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bench.load.failed import TOOL_FAILED, WRONG_USAGE, Failed
 from bench.load.save import FILES, TOOL_JSON, publish
 from bench.load.task import Task
-from bench.plan.shares import folder_of
+from bench.plan.measurement import client_folder
 from bench.tools.tool import OUTPUT, temporary
 
 
 def merge_clients(task: Task, clients: int) -> None:
     """Merge what each load generator left in its folder into the files of the measurement."""
     folder = task.folder
-    parts = [folder / folder_of(number) for number in range(1, clients + 1)]
+    parts = [folder / client_folder(number) for number in range(1, clients + 1)]
     for number, part in enumerate(parts, 1):
         if not (part / TOOL_JSON).is_file():
             raise Failed(TOOL_FAILED, f"client {number} of {clients} has left no tool.json")

@@ -49,10 +49,11 @@ Reads = Callable[[Service, str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A knob with the values that it is varied over."""
+    """A knob with the values that it is varied over; `optional`: what does not read it is measured without it."""
 
     name: str
     values: tuple[str, ...]
+    optional: bool = False
 
 
 def parse_knob(text: str) -> Knob:

@@ -1,17 +1,19 @@
-"""The parts of a plan: cells, tables, null-server cells, and what is skipped with its cause."""
+"""The parts of a plan: cells, tables, its control, the null server, and what is skipped with its cause."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.model import Preset, Route, Service
+from bench.matrix.model import Matrix, Preset, Route, Service
+from bench.plan.cpus import parse_list
 from bench.plan.levels import Level
 from bench.plan.measurement import Pair
+from bench.tools import TOOLS
 
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
@@ -35,6 +37,10 @@ MOST_IN_BLOCK = 8
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
 
+MORE_CPUS = ("WORKERS", "THREADS")
+"""Knobs by which a service may use more of the CPUs that it has."""
+NULL_ROUTES = ("plaintext", "json")
+"""The routes that the null server answers."""
 NULL = "null"
 """The null server stands as service, server, framework, Python and base of its own measurements."""
 
@@ -204,3 +210,40 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
         rng.shuffle(names)
     count = math.ceil(len(names) / MOST_IN_BLOCK)
     return [names[number::count] for number in range(count)]
+
+
+def _shows_speed(cell: PlannedCell) -> bool:
+    # Two loads with a fixed number of requests do not end together, and goodput at a fixed rate is not speed.
+    return not (cell.level.count or cell.level.open_loop or cell.level.rate)
+
+
+def turn_tables(preset: Preset, cells: Iterable[PlannedCell], settings: Mapping[str, str]) -> Iterator[TurnsTable]:
+    """The tables that are measured in turns: two services or more under the same closed loop."""
+    if preset.mode != "turns":
+        return
+    tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
+    for cell in cells:
+        if _shows_speed(cell) and not cell.alone:
+            tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
+    several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
+    for group in tables.values():
+        if len(group) > 1:
+            yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus))
+
+
+def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
+    """Whether services differ in how much of the CPUs they may use."""
+    knobs = (CPU_QUOTA, *(MORE_CPUS if several_cpus else ()))
+    every = [dict(cell.service.settings) for cell in cells]
+    return any(len({settings.get(knob) for settings in every}) > 1 for knob in knobs)
+
+
+def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[NullCell, ...]:
+    """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any."""
+    found: dict[str, NullCell] = {}
+    for cell in sorted(
+        filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
+    ):
+        route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
+        found.setdefault(cell.tool, NullCell(route, route.scenario, route.path, cell.tool, cell.level))
+    return tuple(found[tool] for tool in TOOLS if tool in found)

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
 from bench.matrix.model import Load, Matrix, Service
-from bench.plan.cells import Plan, PlannedCell, SkippedCell
-from bench.plan.controls import null_cells, turn_tables
+from bench.plan.cells import NullCell, Plan, PlannedCell, SkippedCell, null_cells, turn_tables
+from bench.plan.cpus import parse_list
 from bench.plan.interim_looks import LOOKS
-from bench.plan.levels import parse_level, refusal
-from bench.plan.packages import narrowed
+from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, with_settings
-from bench.plan.variants import Chosen, Variant, choose, in_pairs
-from bench.plan.vary import several_cpus
+from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
+
+MOST_LOADGENS = 32
+"""Load generators on one cell (`--loadgens N`)."""
 
 
-def make_plan(
-    matrix: Matrix,
-    wanted: Selection,
-    settings: Mapping[str, str],
-    reachable: Callable[[Service], bool],
-    loadgen_cpus: int = 1,
-    *,
-    variants: Sequence[Variant] = (),
-) -> Plan:
-    """The plan of a selection; UserError where a name is unknown or nothing is left to run.
+def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) -> Plan:
+    """The plan of a selection of the project; UserError where a name is unknown or nothing is left to run.
 
-    `reachable` says whether a service's base image is available; services without are skipped, with that cause.
-    `variants` are the two refs of a repository; without them, there is one: `matrix` with `settings`.
+    `refs`: the services are those of two refs of it, the base first.
     """
-    variants = variants or [Variant(matrix=matrix, settings=settings)]
-    wanted = narrowed(matrix, wanted, settings, variants[0].pins)
+    variants, matrix, settings = refs or (here,), here.matrix, here.settings
+    wanted = with_default_stacks(here, wanted)
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, list(matrix.presets))
@@ -43,7 +35,7 @@ def make_plan(
     check_running(wanted.running, alone=alone and not scenarios)
     matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
     preset = override(preset, wanted)
-    chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted, reachable)
+    chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted)
     services, skips = [*chosen.services, *(one.service() for one in wanted.running)], chosen.skips
     if any(service.settings for service in services):
         # A published comparison has one service of each stack.
@@ -67,13 +59,13 @@ def make_plan(
     kept = tuple(every)
     if len(variants) > 1 or narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
-    tables = tuple(turn_tables(preset, kept, several_cpus=several_cpus(settings)))
+    tables = tuple(turn_tables(preset, kept, settings))
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,
         kept,
         tuple(skips),
-        loadgen_cpus,
+        loadgen_cpus=len(parse_list(settings.get("LOADGEN_CPUS") or "0")),
         nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
         tables=tables,
         turn_rounds=turn_rounds,
@@ -133,3 +125,35 @@ def _check_knees(cells: Iterable[PlannedCell]) -> None:
             whole = re.sub(r"^knee\d+", "knee", level.name)
             if (cell.service.name, cell.scenario, whole) not in searched:
                 raise UserError(f"level {level.name} is a share of {whole}, which is not selected: give both")
+
+
+def with_clients(plan: Plan, clients: int, *, other_options: Iterable[str] = ()) -> Plan:
+    """The plan with so many load generators on each cell; UserError where it cannot be measured so.
+
+    `other_options` are those on the command line that go with one load generator only.
+    """
+    if not 1 <= clients <= MOST_LOADGENS:
+        raise UserError(f"--loadgens takes a number from 1 to {MOST_LOADGENS}")
+    if clients == 1:
+        return plan
+    if plan.preset.mode != "solo" or plan.tables:
+        raise UserError("--loadgens needs --mode solo: turns are given by one load generator that holds all tools")
+    if named := next(iter(other_options), None):
+        raise UserError(f"--loadgens does not go with {named}, which takes one load generator: leave one of them out")
+    cells: list[PlannedCell | NullCell] = [*plan.cells, *plan.nulls]
+    for cell in cells:
+        if cause := cannot_share(cell.level, clients):
+            raise UserError(f"--loadgens {clients}: {cause}")
+    return replace(plan, clients=clients)
+
+
+def cannot_share(level: Level, clients: int) -> str | None:
+    """Why so many load generators cannot share this level; None if they can."""
+    if level.knee_p99_s is not None:
+        return f"level {level.name} is searched by one load generator: give a rate (r500)"
+    if level.count is not None:
+        return f"level {level.name}: load generators that send a number of requests end at different times"
+    for value, what in ((level.connections, "connections"), (level.rate, "requests/s")):
+        if value is not None and value < clients:
+            return f"level {level.name} has fewer {what} than load generators"
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -126,6 +126,47 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
     "turns": frozenset({"knee_p99_s", "knee_share"}),
 }
+
+
+def shares(planned: Measurement) -> tuple[Measurement, ...]:
+    """The measurement of each of its load generators, in a folder of its own; one alone makes the whole.
+
+    A level is that of the cell: its connections and its rate are divided.
+    """
+    number = planned.loadgens
+    if number == 1:
+        return (planned,)
+    connections = _divided(planned.connections, number)
+    rates = _divided(None if planned.rate is None else int(planned.rate), number)
+    return tuple(
+        replace(
+            planned,
+            loadgens=1,
+            connections=own,
+            rate=rate,
+            threads=most_threads(own, planned.threads),
+            dir=f"{planned.dir}/{client_folder(client)}",
+        )
+        for client, (own, rate) in enumerate(zip(connections, rates, strict=True), 1)
+    )
+
+
+def client_folder(client: int) -> str:
+    """Where a load generator's files are, in the measurement's folder; they count from 1."""
+    return f"client-{client}"
+
+
+def _divided(total: int | None, number: int) -> list[int | None]:
+    """Evenly; the first ones get what is left over."""
+    if total is None:
+        return [None] * number
+    each, left = divmod(total, number)
+    return [each + (index < left) for index in range(number)]
+
+
+def most_threads(connections: int | None, most: int) -> int:
+    """The most threads that divide the connections: wrk drops those that are left over."""
+    return max(count for count in range(1, most + 1) if (connections or 1) % count == 0)
 
 
 def settings_of(text: str | None) -> dict[str, str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from bench.own_app.load_files import folder_of
 from bench.plan.cells import NULL, OVERHEAD_S, NullCell, Plan, PlannedCell, TurnsTable, blocks
-from bench.plan.levels import Level
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, most_threads
 
 LEAST_TIMEOUT_S = 10.0
 """Of a request in turns."""
@@ -105,7 +104,7 @@ def _of_null(plan: Plan, null: NullCell, number: int, position: int) -> Measurem
         rate=None,
         duration_s=plan.preset.duration,
         timeout_s=plan.preset.timeout,
-        threads=_threads(level, plan.loadgen_cpus),
+        threads=most_threads(level.connections, plan.loadgen_cpus),
         keepalive=plan.preset.keepalive,
         warmup_s=plan.preset.warmup,
         seconds=plan.preset.duration + plan.preset.warmup + OVERHEAD_S,
@@ -147,7 +146,7 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         knee_share=level.knee_share,
         duration_s=None if level.count else plan.preset.duration,
         timeout_s=plan.preset.timeout,
-        threads=_threads(level, plan.loadgen_cpus),
+        threads=most_threads(level.connections, plan.loadgen_cpus),
         keepalive=plan.preset.keepalive,
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
@@ -158,9 +157,3 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
 
 def _id(number: int, position: int) -> str:
     return f"r{number:02}-{position:04}"
-
-
-def _threads(level: Level, cpus: int) -> int:
-    """The most threads, up to `cpus`, that divide the connections: wrk drops the connections that are left over."""
-    connections = level.connections or 1
-    return max(t for t in range(1, cpus + 1) if connections % t == 0)

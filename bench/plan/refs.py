@@ -1,4 +1,4 @@
-"""Two refs of a repository as the variants of a run.
+"""Two refs of a repository as the variants of a run; what their difference touches, and the few stacks that show it.
 
 scripts/compare.sh checks the refs out, and lists them in a folder. A ref has a matrix, settings and build contexts of
 its own; the harness, with its routes, presets and limits, is the current one for both.
@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import reader
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix
+from bench.matrix.model import BARE, Matrix, Service, python_label
 from bench.matrix.packages import locked
 from bench.matrix.settings import SETTINGS, read_env
+from bench.plan.cells import Plan
+from bench.plan.selection import Selection, with_settings
 from bench.plan.variants import CLASS, TAKEN, Variant
 
 SIDES = "sides.tsv"
@@ -25,12 +27,24 @@ SIDES = "sides.tsv"
 CHANGED = "changed"
 """Beside it: the paths that differ, one a line."""
 
+DEFAULT = f"gunicorn-${CLASS}-flask"
+"""Measured where the difference touches every service."""
+SCENARIOS = ("json", "delay-20")
+"""Nothing to wait for, and 20 ms."""
+LEVELS, TOOLS = ("c16",), ("wrk",)
+MOST = 3
+"""Stacks that a default selection has."""
+MINUTES = 4.0
+"""That it is measured at most."""
+EVERY = re.compile(r"services/(common/|(debian|alpine)\.Dockerfile$)")
+FOLDER = re.compile(r"services/(framework|server)s/([^/]+)/")
+LOCK = re.compile(r"services/locks/([^/]+)/(framework|server|common|package)-(.+)\.txt$")
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ref(Variant):
     """One of the two. `head` is the commit that uncommitted changes are of, where `dirty`; `env` its own settings."""
 
-    variant: Variant
     commit: str
     head: str
     dirty: bool
@@ -38,7 +52,28 @@ class Ref:
 
     def facts(self) -> dict[str, Any]:
         """run.json's entry."""
-        return {"ref": self.variant.label, "commit": self.commit, "head": self.head, "dirty": self.dirty}
+        return {"ref": self.label, "commit": self.commit, "head": self.head, "dirty": self.dirty}
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What differs: `every` service, or some by `frameworks` (folders), `servers`, `locks` (Python, what, name)."""
+
+    every: bool
+    frameworks: frozenset[str]
+    servers: frozenset[str]
+    locks: frozenset[tuple[str, str, str]]
+
+    def concerns(self, service: Service) -> bool:
+        """Whether a service may be another one on the other side."""
+        server, folder, label = service.server.name, service.framework.folder, python_label(service.python)
+        own = {("framework", folder), ("server", server), ("common", service.server.style)}
+        return (
+            self.every
+            or folder in self.frameworks
+            or server in self.servers
+            or any((label, *name) in self.locks for name in own)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +85,97 @@ class Refs:
     changed: tuple[str, ...]
     run: Mapping[str, str]
 
-    @property
-    def variants(self) -> tuple[Variant, Variant]:
-        """The base first."""
-        return self.base.variant, self.head.variant
+    def touched(self) -> Touched:
+        """From the paths that differ, the entries of both matrices, and the settings that services read."""
+        folders = {found.groups() for path in self.changed if (found := FOLDER.match(path))}
+        base, head = self.base.matrix, self.head.matrix
+        return Touched(
+            every=self.base.own != self.head.own or any(EVERY.match(path) for path in self.changed),
+            frameworks=frozenset(name for kind, name in folders if kind == "framework")
+            | {f.folder for n, f in base.frameworks.items() if head.frameworks.get(n, f) != f},
+            servers=frozenset(name for kind, name in folders if kind == "server")
+            | {name for name, server in base.servers.items() if head.servers.get(name, server) != server},
+            locks=frozenset((f[1], f[2], f[3]) for path in self.changed if (f := LOCK.match(path))),
+        )
 
-    def notes(self) -> Iterator[str]:
-        """Settings of .env that differ, and that a run has only once."""
+    def default_selection(self, wanted: Selection) -> Selection:
+        """`wanted` with the stacks that show the difference; UserError where no service is touched."""
+        stacks = tuple(self._stacks())
+        if not stacks:
+            few, both = ", ".join(self.changed[:3]), f"{self.base.label} and {self.head.label}"
+            raise UserError(
+                f"no service that both {both} have is made of what differs ({few}): there is nothing to compare"
+            )
+        return replace(
+            wanted,
+            stacks=stacks[:MOST],
+            scenarios=wanted.scenarios or SCENARIOS,
+            tools=wanted.tools or TOOLS,
+            levels=wanted.levels or LEVELS,
+        )
+
+    def default_server(self, interface: str) -> str:
+        """The server that an app of one's own is compared on, where none is named."""
+        return next((one.server.name for one in self._services() if interface in one.server.serves), "*")
+
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        """run.json's entry: the refs, the paths that differ, and what is to be said of them."""
+        notes = [*self._run_settings(), *self._unconcerned(plan)]
+        return {"base": self.base.facts(), "head": self.head.facts(), "changed": list(self.changed), "notes": notes}
+
+    def _run_settings(self) -> Iterator[str]:
+        """A line for each setting of .env that differs, and that a run has only once."""
         for name in SETTINGS:
             if self.base.env.get(name) != self.head.env.get(name) and name not in (CLASS, *TAKEN):
                 yield f"{name} differs as well, a setting of the whole run: both sides have {self.run[name]!r}"
 
+    def _unconcerned(self, plan: Plan) -> Iterator[str]:
+        """A line for each pair that the difference does not touch."""
+        found, services = self.touched(), {service.name: service for service in plan.services}
+        for base, head in ((services[name] for name in pair) for pair in plan.pairs):
+            if base.stack == head.stack and not base.framework.own and not found.concerns(base):
+                yield f"{base.stack} is made of the same files on both sides: a difference there is noise"
 
-def read_refs(folder: Path, run: Mapping[str, str], environ: Mapping[str, str], apps: Sequence[Matrix] = ()) -> Refs:
+    def _stacks(self) -> Iterator[str]:
+        """A stack for each framework and server that differs, of both sides, those of the quick preset first."""
+        found = self.touched()
+        if found.every or self.base.settings[CLASS] != self.head.settings[CLASS]:
+            yield DEFAULT
+            return
+        theirs = set(self.head.matrix.stacks)
+        chosen = [s for s in self._services() if s.stack in theirs and found.concerns(s)]
+        seen: set[str] = set()
+        for what in ("framework", "server"):
+            for service in chosen:
+                name = service.framework.folder if what == "framework" else service.server.name
+                concerned = found.frameworks if what == "framework" else found.servers
+                own = name in concerned or any(lock[1:] == (what, name) for lock in found.locks)
+                if own and name not in seen:
+                    seen.add(name)
+                    yield service.stack
+        if not seen and chosen:
+            yield chosen[0].stack
+
+    def _services(self) -> list[Service]:
+        """The base's of the default Python and base that run, in the order in which they speak for others."""
+        matrix = self.base.matrix
+        quick = [with_settings(stack, self.run) for stack in matrix.presets["quick"].stacks]
+        return sorted(matrix.usual, key=lambda s: (s.stack not in quick, s.framework.name not in BARE))
+
+
+def read_refs(folder: Path, here: Variant, environ: Mapping[str, str], apps: Sequence[Matrix] = ()) -> Refs:
     """The refs that scripts/compare.sh has listed in a folder; UserError where the matrix of one cannot be read.
 
-    `apps`: the current matrix with a user's own app of either ref, where that is what they differ in.
+    `here` is the project with the run's settings; `apps`: the current matrix with a user's own app of either ref, where
+    that is what they differ in.
     """
     lines = [line.split("\t") for line in (folder / SIDES).read_text(encoding="utf-8").splitlines()]
-    base, head = (_ref(line, run, environ, apps[n] if apps else None) for n, line in enumerate(lines))
+    base, head = (_ref(line, here, environ, apps[n] if apps else None) for n, line in enumerate(lines))
     changed = (folder / CHANGED).read_text(encoding="utf-8", errors="replace").splitlines()
-    return Refs(base, head, tuple(changed), run)
+    return Refs(base, head, tuple(changed), here.settings)
 
 
-def _ref(line: Sequence[str], run: Mapping[str, str], environ: Mapping[str, str], app: Matrix | None) -> Ref:
+def _ref(line: Sequence[str], here: Variant, environ: Mapping[str, str], app: Matrix | None) -> Ref:
     label, name, mark, commit, head, dirty, place = line
     context = "" if app else f"{place}/services"
     root = Path(context or "services")
@@ -83,21 +185,25 @@ def _ref(line: Sequence[str], run: Mapping[str, str], environ: Mapping[str, str]
         words = re.sub(r"; (see|fix|run|compare) .*", "", str(error)).replace(f"{place}/", "")
         raise UserError(f"{label} cannot be measured by this project: {words}") from error
     env = {} if app else read_env(Path(place) / ".env")
-    settings = dict(run)
+    settings = dict(here.settings)
     for key in (key for key in (CLASS, *TAKEN) if key in env and not environ.get(key)):
         pattern, allowed = SETTINGS[key]
         if not re.fullmatch(pattern, env[key], re.ASCII):
             raise UserError(f"{key}={env[key]!r} in .env of {label} is not {allowed}")
         settings[key] = env[key]
-    variant = Variant(
+    return Ref(
         matrix=matrix,
         settings=settings,
+        reachable=here.reachable,
         reads=reader(root),
         pins=locked(root / "locks"),
         label=label,
         name=name,
         mark=mark,
         context=context,
-        own={key: settings[key] for key in TAKEN if settings[key] != run[key]},
+        own={key: settings[key] for key in TAKEN if settings[key] != here.settings[key]},
+        commit=commit,
+        head=head,
+        dirty=dirty == "1",
+        env=env,
     )
-    return Ref(variant, commit, head, dirty == "1", env)

@@ -1,23 +1,25 @@
 """The services of a run: stacks, each as every variant makes them; and which of them are compared with which.
 
-A run is of the project as it is, or of two refs of it. On each, stacks have versions of a package and values of knobs.
+A variant is the project as it is, or one of two refs of it. On each, stacks have versions of a package (--package) and
+combinations of the values of knobs (--vary). A user's own app is a framework of the variant's matrix.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.matrix.knobs import REF, Reads, host_name, reader
-from bench.matrix.model import Matrix, Preset, Service
-from bench.matrix.packages import Locked, locked
+from bench.core.errors import UserError
+from bench.matrix.knobs import MOST_VALUES, REF, Knob, Reads, host_name, parse_knob, reader, varied
+from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
+from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
 from bench.plan.cells import PlannedCell, SkippedCell
 from bench.plan.measurement import Pair
-from bench.plan.packages import with_versions
 from bench.plan.selection import Selection, any_match, select_services, with_settings
-from bench.plan.vary import knobs_of, vary
 
 CLASS = "WORKER_CLASS"
 TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
@@ -25,6 +27,11 @@ TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
 _VARIABLE = f"${CLASS}"
 _AXES = ("stacks", "pythons", "bases", "frameworks", "servers")
 """Names that a selection chooses by; a preset has some of them."""
+
+USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")
+"""Servers on which a framework is measured unless the command line names others."""
+DEBIAN = "debian"
+ALONE = "on this Python no other version of the package can be had to compare it with"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +44,8 @@ class Variant:
 
     matrix: Matrix
     settings: Mapping[str, str]
+    reachable: Callable[[Service], bool] = lambda service: True
+    """Whether the base image of a service can be had on this machine."""
     reads: Reads = field(default_factory=reader)
     """Which knobs a service reads."""
     pins: Locked = field(default_factory=locked)
@@ -48,15 +57,23 @@ class Variant:
     own: Mapping[str, str] = field(default_factory=dict)
     """Those of `TAKEN` that are not the run's."""
 
-    def services(self, preset: Preset, wanted: Selection, others: Iterable[Variant]) -> list[Service]:
-        """Those that are selected, with their versions and settings; a name that only `others` have chooses none."""
+    def services(self, preset: Preset, wanted: Selection, others: Iterable[Variant]) -> Iterator[Service]:
+        """Those that are selected, with their versions and settings; a name that only `others` have chooses none.
+
+        What cannot be run has the cause in `skip`; UserError for a package or a knob that no service has.
+        """
+        knobs = knobs_of(preset, wanted)
         own, found = (self._known(one, others) for one in (preset, wanted))
         if own is None or found is None:
-            return []
+            return
         services = select_services(self.matrix, own, found, self.settings)
         if wanted.wheels is not None:
-            services = with_versions(self.matrix, services, wanted.wheels, self.pins)
-        return services
+            services = self._with_versions(services, wanted.wheels)
+        services = [
+            one if one.skip or self.reachable(one) else replace(one, skip="base image not reachable")
+            for one in services
+        ]
+        yield from self._with_values(services, knobs)
 
     def _known(self, one: Any, others: Iterable[Variant]) -> Any:
         """A preset or a selection without the names that only others have; None where that leaves none of a list."""
@@ -74,6 +91,54 @@ class Variant:
 
     def _has(self, axis: str, name: str) -> bool:
         return bool(fnmatch.filter(getattr(self.matrix, axis), with_settings(name, self.settings)))
+
+    def _with_versions(self, services: Sequence[Service], wheels: Wheels) -> list[Service]:
+        """Each service that has one of the packages once with each version of it; the others as they are."""
+        for name in wheels.names:
+            if not any(name in self.pins(service) for service in services if not service.skip):
+                others = sorted({s.server.name for s in self.matrix.usual if name in self.pins(s)})
+                by = f"servers that have it: {', '.join(others)}" if others else "nor has any other of the matrix"
+                raise UserError(f"--package {name}: no service of the selection has it; {by}")
+        return [found for service in services for found in self._versions(service, wheels)]
+
+    def _versions(self, service: Service, wheels: Wheels) -> Iterator[Service]:
+        pins, label = self.pins(service), python_label(service.python)
+        found = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
+        working = [wheel for wheel in found if not wheel.cause]
+        if not found or (len(found) == len(working) == 1):
+            # One version is compared with what the image has without it.
+            yield service
+        elif len(working) == 1:
+            found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
+        if len(found) == 1 and wheels.asked[found[0].asked].is_release and found[0].version == pins[found[0].name]:
+            raise UserError(f"--package {found[0].package}: equal sides: it is the version that the lock pins")
+        for wheel in found:
+            yield self._with_version(service, wheel, release=wheels.asked[wheel.asked].is_release)
+
+    def _with_version(self, service: Service, wheel: Wheel, *, release: bool) -> Service:
+        if wheel.cause:
+            return replace(service, name=name_with(service, wheel.name, wheel.version), skip=wheel.cause)
+        if service.base == DEBIAN:
+            return with_package(self.matrix, service, wheel.package, wheel.folder)
+        found = with_package(self.matrix, service, wheel.package)
+        return found if release else replace(found, skip="a package from a source is built for Debian's images alone")
+
+    def _with_values(self, services: Sequence[Service], knobs: Sequence[Knob]) -> Iterator[Service]:
+        """The services with every combination of values, where they read the knobs."""
+        running = [service for service in services if not service.skip]
+        for knob in (knob.name for knob in knobs if running and not knob.optional):
+            if all(self.reads(service, knob) for service in running):
+                others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
+                by = f"those that do: {', '.join(others)}" if others else "nor does any other of the matrix"
+                raise UserError(f"--vary {knob}: no server of the selection reads it; {by}")
+        for service in services:
+            causes = {knob.name: self.reads(service, knob.name) for knob in knobs}
+            missing = [cause for knob in knobs if not knob.optional and (cause := causes[knob.name])]
+            if missing or service.skip:
+                yield replace(service, skip=service.skip or missing[0])
+                continue
+            axes = [[(knob.name, value) for value in knob.values] for knob in knobs if not causes[knob.name]]
+            yield from (varied(service, settings) if settings else service for settings in itertools.product(*axes))
 
     def named(self, service: Service) -> Service:
         """A service as it is here, with those settings of this ref that it reads."""
@@ -102,22 +167,15 @@ class Chosen:
     skips: list[SkippedCell]
 
 
-def choose(
-    variants: Sequence[Variant], preset: Preset, wanted: Selection, reachable: Callable[[Service], bool]
-) -> Chosen:
+def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Chosen:
     """The services that every variant has; UserError for a name that none has."""
     selftests = [*preset.stacks, *wanted.stacks, *wanted.frameworks]
     variants = [replace(one, matrix=one.matrix.with_selftests(selftests)) for one in variants]
-    knobs = knobs_of(preset, wanted)
     places: dict[tuple[object, ...], dict[tuple[str, str], Service]] = {}
     skips = []
     for variant in variants:
         others = [one for one in variants if one is not variant]
-        services = [
-            one if one.skip or reachable(one) else replace(one, skip="base image not reachable")
-            for one in variant.services(preset, wanted, others)
-        ]
-        for service in vary(variant.matrix, services, knobs, variant.reads):
+        for service in variant.services(preset, wanted, others):
             here = variant.named(service)
             if here.skip:
                 skips.append(SkippedCell(here.name, here.skip))
@@ -149,3 +207,48 @@ def in_pairs(cells: Sequence[PlannedCell], pairs: Sequence[Pair], skips: list[Sk
             cause = f"{others[0]} is not measured under this load"
             skips.append(SkippedCell(cell.service.name, cause, cell.scenario, cell.tool))
     return kept
+
+
+def knobs_of(preset: Preset, wanted: Selection) -> Sequence[Knob]:
+    """Those of the command line, else the preset's; UserError where they do not go together."""
+    preset_knobs = [parse_knob(text) for text in preset.vary]
+    preset_knobs += [replace(parse_knob(text), optional=True) for text in preset.vary_if_read]
+    knobs = wanted.vary or preset_knobs
+    names = [knob.name for knob in knobs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"--vary {twice} is given twice; give one list of its values")
+    combinations = math.prod(len(knob.values) for knob in knobs)
+    if combinations > MOST_VALUES:
+        raise UserError(f"--vary makes {combinations} combinations of each service, and at most {MOST_VALUES} are made")
+    return knobs
+
+
+def with_default_stacks(variant: Variant, wanted: Selection) -> Selection:
+    """The selection; where --package names no services, with one stack that has the package, of each package."""
+    if wanted.wheels is None or wanted.preset or wanted.stacks or wanted.frameworks or wanted.servers:
+        return wanted
+    stacks = [_stack_with(variant, name) for name in wanted.wheels.names]
+    return replace(wanted, stacks=tuple(dict.fromkeys(stacks)))
+
+
+def _stack_with(variant: Variant, name: str) -> str:
+    """Of the services that have a package: its own server with a bare app, or its own framework on a usual server."""
+    pinned = [s for s in variant.matrix.usual if name in variant.pins(s)]
+    if not pinned:
+        raise UserError(f"--package {name}: no service has it")
+    usual = [with_settings(server, variant.settings) for server in USUAL]
+
+    def order(service: Service) -> tuple[bool, ...]:
+        server, framework = service.server.name, service.framework.name
+        own_framework = framework == name
+        return (
+            not (server.partition("-")[0] == name or own_framework),
+            server != name,
+            own_framework and server not in (*usual, name),
+            name not in server.split("-"),
+            not (own_framework or framework in BARE),
+            server not in usual,
+        )
+
+    return min(pinned, key=order).stack

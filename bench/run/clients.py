@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.core.files import as_object, read_bytes
-from bench.plan.measurement import Measurement
-from bench.plan.shares import folder_of, shares
+from bench.plan.measurement import Measurement, client_folder, shares
 from bench.tools.tool import OUTPUT, Tool
 
 FILE = "clients.tsv"
@@ -44,7 +43,7 @@ def file_names(clients: int, tool: Tool) -> Iterator[str]:
         yield FILE
     for number in range(1, clients + 1):
         names = dict.fromkeys(("tool.json", OUTPUT, tool.output, *tool.more_files))
-        yield from (f"{folder_of(number)}/{name}" for name in names)
+        yield from (f"{client_folder(number)}/{name}" for name in names)
 
 
 def read_clients(run: str, planned: Measurement, output_name: str) -> tuple[Client, ...]:

@@ -9,8 +9,7 @@ from typing import Any
 from make_run import output_of, write_measurement
 
 from bench.cli.report import build_verb
-from bench.plan.measurement import Measurement, measurement_of
-from bench.plan.shares import shares
+from bench.plan.measurement import Measurement, measurement_of, shares
 from bench.records.record import Record, load
 
 OF_CLIENT = ("tool.json", "output.txt", "output.json", "lag.json", "latencies.json")

@@ -12,22 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from make_plans import MATRIX, plan
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.load.knee_search import next_search_step
-from bench.matrix.load import load_matrix
-from bench.plan.make import make_plan
-from bench.plan.selection import Selection
 from bench.records.knee import CONFIRMATIONS, Trial
 from bench.records.record import Cause, Record
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import build_records, service_names
 from calibration.command import judge_verb
 from calibration.latency import LATENCY, Promise, from_csv, percentile, result_of
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
 
 @pytest.fixture
@@ -168,7 +164,7 @@ def test_vegetas_csv() -> None:
 
 
 def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
-    made = make_plan(MATRIX, Selection(preset="selftest-latency"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    made = plan(preset="selftest-latency")
     assert {s.stack for s in made.services} == {"uvicorn-synthetic"}
     assert {cell.scenario for cell in made.cells} == {promise.scenario for promise in LATENCY}
     assert made.preset.duration % 10 == 0

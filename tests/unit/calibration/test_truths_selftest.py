@@ -10,22 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from make_plans import MATRIX, plan
 from make_run import entry
-from places import ROOT
 from turns_runs import facts_of, record, table
 
 from bench.analysis.runs.compatibility import RunFacts
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
-from bench.matrix.load import load_matrix
-from bench.plan.make import make_plan
-from bench.plan.selection import Selection
 from bench.records.record import Cause, Record
 from bench.words.remarks import note_of
 from calibration.command import judge_verb
 from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}
 IDLE = "busy for 12 % of its turns: each response takes 40 ms, in which it mostly waits"
 KNOWN = {truth.scenario: truth for truth in TRUTHS}
@@ -241,7 +237,7 @@ def test_roles_and_truths_are_told_by_names() -> None:
 
 
 def test_the_preset_measures_every_truth_with_both_roles() -> None:
-    made = make_plan(MATRIX, Selection(preset="selftest-truths"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    made = plan(preset="selftest-truths")
     assert {truth_of(one.first.scenario) for one in made.tables} == KNOWN.keys()
     for one in made.tables:
         assert {role_of(cell.service.name) for cell in one.cells} == {FIRST, SECOND}

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from places import ROOT
 
-from bench.matrix.locks import relock_project
-
-# Its lock: what stood there before (or "new"), what is asked for, and the constraints.
-UV = """#!/usr/bin/env python3
-import pathlib, sys
+from bench.matrix import locks as locks_module
+from bench.matrix.load import load_matrix
+from bench.matrix.locks import ANSWER, MUSL, musl_answers, musl_text, needs, relock_project
+from bench.matrix.model import Packages, python_label
+from bench.matrix.packages import normalised, pins_in, with_package
+from bench.matrix.settings import read_env
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
@@ -147,6 +154,9 @@ def test_what_is_refused_is_found_by_halves(monkeypatch: pytest.MonkeyPatch, tmp
     assert dict(ANSWER.findall(again)) == found | {"e==5": "wheel"}
 
 
+# Its lock: what stood there before (or "new"), what is asked for, and the constraints.
+UV = """#!/usr/bin/env python3
+import pathlib, sys
 words = dict(zip(sys.argv, sys.argv[1:]))
 out = pathlib.Path(words["--output-file"])
 kept = out.read_text().split()[0] if out.exists() else "new"

@@ -6,11 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from bench.matrix.new_entry import scaffold, with_entry
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix import new_entry
+from bench.matrix.new_entry import scaffold, with_entry
 
 MATRIX_TOML = '[servers]\na = { x = 1 }\n\n[frameworks]\nb = { interface = "asgi" }\n'
 

@@ -12,18 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from make_plans import MATRIX, plan
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.catalogue import tables
 from bench.matrix.compose import bench_file, compose_file, run_services
-from bench.matrix.load import load_matrix
 from bench.matrix.locks import needs
-from bench.plan.cells import Plan
-from bench.plan.make import make_plan
-from bench.plan.selection import Selection
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 NAME = "uvicorn-synthetic-py313-debian"
 
 
@@ -253,10 +249,6 @@ def test_the_basic_routes_are_the_contracts(app: dict[str, Any]) -> None:
 )
 def test_a_query_that_is_none_is_a_400_and_no_500(query: str, app: dict[str, Any]) -> None:
     assert ask(app, "/synthetic", query)[0] == 400
-
-
-def plan(**wanted: Any) -> Plan:
-    return make_plan(MATRIX, Selection(**wanted), {"WORKER_CLASS": "sync"}, lambda service: service.base == "debian")
 
 
 def test_it_is_in_no_list_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,23 +7,18 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from make_plans import plan
 from make_run import entry
-from places import ROOT
 
-from bench.matrix.load import load_matrix
-from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
-from bench.plan.selection import Selection
 
 OF_BLOCKS = {"mode", "unit", "window", "slot", "block", "turn_s"}
 
 
 @pytest.fixture(scope="module")
 def planned() -> list[Measurement]:
-    wanted = Selection(preset="latency", rounds=2, scenarios=("json", "echo", "db-raw"))
-    plan = make_plan(load_matrix(ROOT / "services/matrix.toml"), wanted, {}, lambda service: service.base == "debian")
-    return measurements(plan, 1)
+    return measurements(plan(preset="latency", rounds=2, scenarios=("json", "echo", "db-raw")), 1)
 
 
 def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planned: list[Measurement]) -> None:

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from places import ROOT
+from make_plans import MATRIX, plan
 
 from bench.core.errors import UserError
-from bench.matrix.load import load_matrix
-from bench.plan.cells import Plan
-from bench.plan.make import make_plan
 from bench.plan.order import measurements
-from bench.plan.selection import Selection
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
-
-
-def plan(reachable: Any = lambda service: service.base == "debian", **wanted: Any) -> Plan:
-    return make_plan(MATRIX, Selection(**wanted), {"WORKER_CLASS": "sync"}, reachable)
 
 
 def test_rounds_hold_every_cell_once_in_an_order_that_the_seed_decides() -> None:
@@ -46,7 +34,7 @@ def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it(
 
 
 def test_threads_are_the_most_that_divide_the_connections() -> None:
-    made = make_plan(MATRIX, Selection(levels=("6", "7", "64")), {"WORKER_CLASS": "sync"}, lambda _: True, 4)
+    made = plan(levels=("6", "7", "64"), settings={"LOADGEN_CPUS": "0-3"})
     threads = {(line.connections, line.threads) for line in measurements(made, 1) if line.connections}
     assert threads == {(6, 3), (7, 1), (64, 4)}
 

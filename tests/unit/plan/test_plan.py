@@ -6,24 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from make_plans import MATRIX, plan
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
-from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
-from bench.plan.cells import Plan
-from bench.plan.make import make_plan
 from bench.plan.order import measurements
-from bench.plan.selection import Selection
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
-
-
-def plan(reachable: Any = lambda service: service.base == "debian", **wanted: Any) -> Plan:
-    return make_plan(MATRIX, Selection(**wanted), {"WORKER_CLASS": "sync"}, reachable)
 
 
 def cells(**wanted: Any) -> set[tuple[str, str, str, str]]:
@@ -54,7 +45,7 @@ def test_a_selection_without_a_python_and_a_base_has_the_defaults() -> None:
 
 
 def test_the_worker_class_chooses_the_quick_presets_gunicorn() -> None:
-    made = make_plan(MATRIX, Selection(), {"WORKER_CLASS": "gevent"}, lambda _: True)
+    made = plan(settings={"WORKER_CLASS": "gevent"})
     assert "gunicorn-gevent-flask-py313-debian" in {s.name for s in made.services}
     assert "gunicorn-sync-flask-py313-debian" not in {s.name for s in made.services}
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import make_plans
 import pytest
-from places import ROOT
+from make_plans import HERE as PROJECT
+from make_plans import MATRIX
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
 from bench.drive.step_file import host_step, loads_of
-from bench.matrix.load import load_matrix
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app
 from bench.own_app.targets import Target
@@ -26,14 +28,13 @@ from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 from driver.messages import HOST, host_of, read
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 HERE = "http://127.0.0.1:8000"
 NAME = "target-127.0.0.1-8000"
 
 
 def plan(*urls: str, **wanted: Any) -> Plan:
     running = tuple(parse_running(url, owned=False) for url in urls)
-    return make_plan(MATRIX, Selection(running=running, **wanted), {"WORKER_CLASS": "sync"}, lambda _: True)
+    return make_plans.plan(running=running, **wanted)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
         name="shop", label="0", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",)
     )
     wanted = Selection(running=(parse_running(HERE, owned=False),), frameworks=("shop",), servers=("uvicorn",))
-    made = make_plan(with_own_app(MATRIX, app), wanted, {"WORKER_CLASS": "sync"}, lambda _: True)
+    made = make_plan(replace(PROJECT, matrix=with_own_app(MATRIX, app)), wanted)
     lines = [line for line in measurements(made, 1) if line.service == NAME]
     assert {(line.scenario, line.requests, line.targets, line.url) for line in lines} == {
         ("mix", "app/load/mix", 2, HERE)

@@ -11,10 +11,9 @@ from make_run import entry
 from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
 from bench.drive.step_file import host_step, loads_of
-from bench.plan.clients import refused
 from bench.plan.levels import parse_level
-from bench.plan.measurement import Measurement, measurement_of
-from bench.plan.shares import shares
+from bench.plan.make import cannot_share
+from bench.plan.measurement import Measurement, measurement_of, shares
 
 
 def planned(level: str, number: int, tool: str = "wrk", **changes: Any) -> Measurement:
@@ -59,12 +58,12 @@ def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: 
     ],
 )
 def test_levels_that_cannot_be_shared(level: str, number: int, words: str) -> None:
-    assert words in str(refused(parse_level(level), number))
+    assert words in str(cannot_share(parse_level(level), number))
 
 
 @pytest.mark.parametrize(("level", "number"), [("c3", 3), ("r3", 3), ("c8r4", 4)])
 def test_levels_that_can(level: str, number: int) -> None:
-    assert refused(parse_level(level), number) is None
+    assert cannot_share(parse_level(level), number) is None
 
 
 STACK = ["--stack", "uvicorn-asgi", "--scenario", "json", "--tool", "wrk", "--level", "c8"]

@@ -1,215 +1,261 @@
-"""Two refs in one plan: services, pairs, settings, what is left out, and what is chosen where nothing is named."""
+"""Versions of packages (--package) and values of knobs (--vary): services, tables, lines and what is left out."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT
+from make_plans import HERE, MATRIX, plan
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
-from bench.matrix.knobs import parse_knob
-from bench.matrix.load import load_matrix
-from bench.matrix.settings import read_settings
+from bench.matrix.packages import Asked, Wheel, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
-from bench.plan.refs import CHANGED, SIDES, Refs, read_refs
+from bench.plan.measurement import Measurement, measurement_of, settings_of
+from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.plan.touched import DEFAULT, default_selection, refs_facts
+from bench.run.host_json import host_json
+from bench.run.writer import service_facts, write_run
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
-RUN = read_settings({}, ROOT)
-FLASK = "gunicorn-gthread-flask"
-Make = Callable[..., Refs]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """Refs in a folder: the project's files, with edits of .env and matrix.toml."""
-
-    def made(
-        base: Mapping[str, str] | None = None,
-        head: Mapping[str, str] | None = None,
-        *,
-        matrix: Callable[[str], str] = str,
-        changed: str = ".env\n",
-        environ: Mapping[str, str] | None = None,
-        labels: tuple[str, str] = ("main", "proposed"),
-    ) -> Refs:
-        lines = []
-        for number, settings in enumerate((base, head)):
-            place = tmp_path / str(number)
-            (place / "services").mkdir(parents=True)
-            for entry in os.scandir(ROOT / "services"):
-                if entry.name != "matrix.toml":
-                    (place / "services" / entry.name).symlink_to(entry.path)
-            text = (ROOT / "services/matrix.toml").read_text()
-            (place / "services/matrix.toml").write_text(matrix(text) if number else text)
-            own = {**RUN, **(settings or {})}
-            (place / ".env").write_text("".join(f"{key}={value}\n" for key, value in own.items()))
-            label = labels[number]
-            line = (label, label, f"{label}-{number}{number}{number}", str(number) * 40, str(number) * 40, "0", place)
-            lines.append("\t".join(map(str, line)) + "\n")
-        (tmp_path / SIDES).write_text("".join(lines))
-        (tmp_path / CHANGED).write_text(changed)
-        return read_refs(tmp_path, RUN, environ or {})
-
-    return made
+SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debian")
+VERSION = HERE.pins(SERVICE)["uvicorn"]
 
 
-def plan(refs: Refs, *vary: str, **wanted: Any) -> Plan:
-    selection = Selection(vary=tuple(map(parse_knob, vary)), **wanted)
-    return make_plan(MATRIX, selection, RUN, lambda service: service.base == "debian", variants=refs.variants)
-
-
-def notes(refs: Refs, made: Plan) -> list[str]:
-    return [*refs_facts(refs, made)["notes"]]
+def wheels(*versions: str, name: str = "uvicorn", kind: str = "folder", cause: str = "") -> Wheels:
+    """A side for each version; the last one has the cause."""
+    asked = tuple(Asked(version, kind) for version in versions)
+    sides = [
+        Wheel(n, name, version, f"{name}=={version}", f"py313/{n}-1", "s", "c") for n, version in enumerate(versions)
+    ]
+    if cause:
+        sides[-1] = Wheel(len(sides) - 1, name, versions[-1], cause=cause)
+    return Wheels(asked, {"py313": tuple(sides)})
 
 
 def names(made: Plan) -> list[str]:
     return [service.name for service in made.services]
 
 
-def test_each_service_is_there_from_either_side_the_base_first(make: Make) -> None:
-    made = plan(make(), stacks=("aiohttp", FLASK), scenarios=("json",))
-    assert names(made) == [
-        f"{stack}-py313-debian-{ref}" for stack in ("aiohttp", FLASK) for ref in ("main", "proposed")
-    ]
-    assert [s.settings_text for s in made.services] == ["REF=main", "REF=proposed"] * 2
-    assert made.services[1].image == "bench/aiohttp-py313-debian-proposed-111"
-    assert made.pairs == tuple(zip(names(made)[::2], names(made)[1::2], strict=True))
-    assert made.preset.title == f"proposed against main: aiohttp and {FLASK}: json"
-    assert [len(table.cells) for table in made.tables] == [4]
-
-
-def test_worker_class_chooses_the_server_of_each_side(make: Make) -> None:
-    refs = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"}, labels=("sync", "gevent"))
-    wanted = default_selection(refs, Selection())
-    assert wanted.stacks == (DEFAULT,)
-    made = make_plan(MATRIX, wanted, RUN, lambda _: True, variants=refs.variants)
-    assert names(made) == ["gunicorn-sync-flask-py313-debian-sync", "gunicorn-gevent-flask-py313-debian-gevent"]
-    assert [(t.first.scenario, t.first.tool, t.first.level.name) for t in made.tables] == [
-        ("json", "wrk", "c16"),
-        ("delay-20", "wrk", "c16"),
-    ]
-    assert made.pairs == (tuple(names(made)),) and notes(refs, made) == []
-    exact = plan(refs, stacks=("gunicorn-sync-flask", "gunicorn-gevent-flask"), scenarios=("json",))
-    assert names(exact)[:2] == ["gunicorn-sync-flask-py313-debian-sync", "gunicorn-sync-flask-py313-debian-gevent"]
-
-
-def test_a_preset_has_the_server_of_each_side(make: Make) -> None:
-    refs = make({"WORKER_CLASS": "sync"}, {"WORKER_CLASS": "gevent"})
-    made = plan(refs, preset="quick", stacks=("gunicorn-$WORKER_CLASS-flask",), scenarios=("json",), tools=("vegeta",))
-    assert names(made) == ["gunicorn-sync-flask-py313-debian-main", "gunicorn-gevent-flask-py313-debian-proposed"]
-
-
-def test_settings_of_a_side_reach_the_services_that_read_them(make: Make) -> None:
-    refs = make({}, {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"})
-    made = plan(refs, stacks=("aiohttp",), scenarios=("json",))
-    assert [s.settings_text for s in made.services] == ["REF=main", "REF=proposed WORKERS=3 MEMORY=256m"]
-    text = run_services(MATRIX, made.services)
-    base, head = text.split("  aiohttp-py313-debian-main:\n")[1].split("  aiohttp-py313-debian-proposed:\n")
-    assert "WORKERS" not in base and "REF" not in text
-    assert 'environment: {"WORKERS": "3"}' in head and 'mem_limit: "256m"' in head
-    assert notes(refs, made) == ["PIDS differs as well, a setting of the whole run: both sides have '512'"]
-
-
-def test_an_exported_variable_holds_for_both(make: Make) -> None:
-    refs = make({}, {"WORKERS": "3"}, environ={"WORKERS": "1"})
-    assert [s.settings_text for s in plan(refs, stacks=("aiohttp",)).services] == ["REF=main", "REF=proposed"]
-
-
-def test_each_side_is_built_from_its_own_folder(make: Make, tmp_path: Path) -> None:
-    text = run_services(MATRIX, plan(make(), stacks=("aiohttp",)).services)
-    for number, ref in enumerate(("main", "proposed")):
-        built = text.split(f"  aiohttp-py313-debian-{ref}-{str(number) * 3}:\n")[1]
-        assert f'context: "{tmp_path}/{number}/services"' in built.partition("args:")[0]
-        assert f'image: "bench/aiohttp-py313-debian-{ref}-{str(number) * 3}"\n    pull_policy: never' in text
-
-
-def test_knobs_go_with_refs(make: Make) -> None:
-    made = plan(make(), "THREADS=2,8", stacks=(FLASK,), scenarios=("json",))
-    assert [s.settings_text for s in made.services] == [
-        f"REF={ref} THREADS={threads}" for threads in (2, 8) for ref in ("main", "proposed")
-    ]
-    assert len({s.image for s in made.services}) == 2
-
-
-def without_flask(text: str) -> str:
-    return text.replace('flask = { interface = "wsgi" }\n', "")
-
-
-def test_what_one_side_lacks_is_left_out_with_a_line_and_the_rest_goes_on(make: Make) -> None:
-    assert without_flask((ROOT / "services/matrix.toml").read_text()) != (ROOT / "services/matrix.toml").read_text()
-    refs = make(matrix=without_flask)
-    made = plan(refs, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug"))
-    assert names(made) == ["aiohttp-py313-debian-main", "aiohttp-py313-debian-proposed"]
-    assert [(s.service, s.cause) for s in made.skips] == [
-        ("werkzeug-flask-py313-debian-main", "proposed has no such service")
-    ]
-    with pytest.raises(UserError, match="proposed has no such service"):
-        plan(refs, frameworks=("flask",), servers=("werkzeug",))
-    with pytest.raises(UserError, match="unknown framework 'flusk'"):
-        plan(refs, frameworks=("flusk",))
-
-
-def test_a_cell_that_one_side_does_not_offer_is_left_out_of_both(make: Make) -> None:
-    refs = make(matrix=lambda text: text.replace("starlette = { ", 'starlette = { lacks = { "echo" = "gone" }, '))
-    made = plan(refs, stacks=("uvicorn-starlette",), scenarios=("json", "echo"))
+def test_one_version_is_compared_with_the_locked_one_on_its_own_server() -> None:
+    made = plan(wheels=wheels("0.99.0+gabcdef0"))
+    assert names(made) == ["uvicorn-asgi-py313-debian", "uvicorn-asgi-0-99-0-gabcdef0-py313-debian"]
     assert [cell.scenario for cell in made.cells] == ["json", "json"]
-    assert ("uvicorn-starlette-py313-debian-main", "echo") in [(s.service, s.scenario) for s in made.skips]
+    assert [len(table.cells) for table in made.tables] == [2]
+    assert [service.package for service in made.services] == [None, "uvicorn==0.99.0+gabcdef0"]
 
 
-def test_a_matrix_that_cannot_be_read_names_the_ref(make: Make) -> None:
-    with pytest.raises(UserError, match=r"^proposed cannot be measured by this project: services/matrix.toml is no"):
-        make(matrix=lambda text: f"{text}\n[")
-
-
-def test_a_setting_that_is_none_names_the_ref(make: Make) -> None:
-    with pytest.raises(UserError, match=r"^WORKERS='many' in .env of proposed is not a whole number"):
-        make({}, {"WORKERS": "many"})
+def test_of_several_the_first_is_the_base() -> None:
+    made = plan(wheels=wheels("2.0", "1.0", kind="ladder"), stacks=("granian-asgi-asgi", "uvicorn-starlette"))
+    assert names(made) == [
+        "granian-asgi-asgi-py313-debian",
+        "uvicorn-starlette-2-0-py313-debian",
+        "uvicorn-starlette-1-0-py313-debian",
+    ]
+    assert made.pairs == (("uvicorn-starlette-2-0-py313-debian", "uvicorn-starlette-1-0-py313-debian"),)
 
 
 @pytest.mark.parametrize(
-    ("changed", "stacks"),
+    ("package", "stack"),
     [
-        ("services/frameworks/starlette/app.py", ("uvicorn-starlette",)),
-        ("services/frameworks/flask/app.py", ("gunicorn-sync-flask",)),
-        ("services/servers/uvicorn/start", ("uvicorn-asgi",)),
-        ("services/servers/waitress/start\nservices/frameworks/aiohttp/app.py", ("aiohttp", "waitress-wsgi")),
-        ("services/locks/py313/framework-falcon.txt", ("gunicorn-sync-falcon",)),
-        ("services/common/contract.py", (DEFAULT,)),
-        ("services/debian.Dockerfile", (DEFAULT,)),
+        ("uvicorn", "uvicorn-asgi"),
+        ("gunicorn", "gunicorn-sync-wsgi"),
+        ("granian", "granian-wsgi-wsgi"),
+        ("starlette", "uvicorn-starlette"),
+        ("flask", "gunicorn-sync-flask"),
+        ("django", "gunicorn-sync-django"),
+        ("aiohttp", "aiohttp"),
+        ("werkzeug", "werkzeug-wsgi"),
+        ("h11", "uvicorn-h11-asgi"),
+        ("httptools", "uvicorn-asgi"),
+        ("gevent", "gevent-pywsgi-wsgi"),
+        ("jinja2", "gunicorn-sync-wsgi"),
     ],
 )
-def test_what_differs_chooses_the_stacks(make: Make, changed: str, stacks: tuple[str, ...]) -> None:
-    found = default_selection(make(changed=f"{changed}\n"), Selection())
-    assert (found.stacks, found.scenarios, found.tools, found.levels) == (
-        stacks,
-        ("json", "delay-20"),
-        ("wrk",),
-        ("c16",),
+def test_without_services_the_stack_of_a_package_is_the_usual_one(package: str, stack: str) -> None:
+    made = plan(wheels=wheels("1.0", "2.0", name=package))
+    assert {service.stack for service in made.services} == {stack}
+    assert len(made.services) == 2
+
+
+def test_a_rung_without_a_wheel_is_skipped_with_its_cause() -> None:
+    made = plan(wheels=wheels("1.0", "2.0", "3.*", kind="ladder", cause="it needs another Python"))
+    assert names(made) == ["uvicorn-asgi-1-0-py313-debian", "uvicorn-asgi-2-0-py313-debian"]
+    (skip,) = made.skips
+    assert (skip.service, skip.cause) == ("uvicorn-asgi-3-py313-debian", "it needs another Python")
+
+
+def test_a_version_that_one_python_has_alone_is_left_out_there() -> None:
+    given = wheels("1.0", "2.0", kind="release", cause="it needs another Python")
+    both = wheels("1.0", "2.0", kind="release")
+    given = Wheels(given.asked, {"py313": given.made["py313"], "py314": both.made["py313"]})
+    made = plan(wheels=given, pythons=("3.13", "3.14"))
+    assert names(made) == ["uvicorn-asgi-1-0-py314-debian", "uvicorn-asgi-2-0-py314-debian"]
+    assert [skip.cause for skip in made.skips] == [
+        "on this Python no other version of the package can be had to compare it with",
+        "it needs another Python",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "words"),
+    [
+        (wheels("1.0", name="nobody"), {}, "--package nobody: no service has it"),
+        (
+            wheels("1.0"),
+            {"stacks": ("aiohttp",)},
+            "no service of the selection has it; servers that have it: .*uvicorn",
+        ),
+        (wheels("1.0", name="nobody"), {"stacks": ("aiohttp",)}, "has it; nor has any other of the matrix"),
+        (wheels(VERSION, kind="release"), {}, "equal sides: it is the version that the lock pins"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(given: Wheels, wanted: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        plan(wheels=given, **wanted)
+
+
+def test_images_of_a_source_go_with_the_run() -> None:
+    made = plan(wheels=wheels("2.0+gabcdef0", "2.0", kind="folder"))
+    facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, {name: [] for name in names(made)})
+    assert json.loads(host_json(facts))["source_images"] == ["bench/uvicorn-asgi-2-0-gabcdef0-py313-debian"]
+    assert json.loads(host_json({name: facts[name] for name in names(made)[1:]}))["source_images"] == []
+
+
+def test_an_equal_rebuild_of_the_locked_version_is_compared() -> None:
+    assert len(plan(wheels=wheels(f"{VERSION}+1234567")).services) == 2
+    assert len(plan(wheels=wheels(VERSION, "2.0", kind="release")).services) == 2
+
+
+def test_only_releases_are_put_on_alpine() -> None:
+    here = replace(HERE, reachable=lambda service: True)
+    wanted = Selection(stacks=("uvicorn-asgi",), bases=("alpine",))
+    made = make_plan(here, replace(wanted, wheels=wheels("1.0", "2.0", kind="ladder")))
+    assert {(service.wheel, service.package) for service in made.services} == {
+        ("", "uvicorn==1.0"),
+        ("", "uvicorn==2.0"),
+    }
+    with pytest.raises(UserError, match="built for Debian's images alone"):
+        make_plan(here, replace(wanted, wheels=wheels("1.0", "2.0")))
+
+
+def test_the_image_is_made_from_the_wheel_in_the_runs_folder(tmp_path: Path) -> None:
+    made = plan(wheels=wheels("2.0+gabcdef0"))
+    write_run(tmp_path, MATRIX, made.services, [], {"knobs": {}, "services": {}})
+    text = (tmp_path / "services.yml").read_text()
+    assert text.count("target: with-wheel") == 1
+    assert json.dumps({"package-wheel": f"{tmp_path}/packages/py313/0-1"}) in text
+    # The stage puts the wheel on the image as it is locked.
+    assert "PACKAGE" not in text
+    assert "with-wheel" not in run_services(MATRIX, made.services[:1])
+
+
+GTHREAD = "gunicorn-gthread-flask"
+
+
+def settings(made: Plan) -> list[str | None]:
+    return [service.settings_text for service in made.services]
+
+
+def test_every_combination_is_a_service_of_one_table() -> None:
+    made = plan("WORKERS=1,2", "THREADS=2,4,16", stacks=(GTHREAD,), scenarios=("delay-20",))
+    assert settings(made) == [f"WORKERS={w} THREADS={t}" for w in (1, 2) for t in (2, 4, 16)]
+    (table,) = made.tables
+    assert len(table.cells) == 6
+    assert made.preset.title == (
+        "gunicorn-gthread-flask (Python 3.13, debian) with WORKERS=1 THREADS=2, WORKERS=1 THREADS=4,"
+        " WORKERS=1 THREADS=16 and 3 others: delay-20"
     )
 
 
-def test_an_entry_of_the_matrix_that_differs_chooses_its_stack(make: Make) -> None:
-    refs = make(
-        changed="services/matrix.toml\n",
-        matrix=lambda text: text.replace('reads = ["UVICORN_*"]', 'reads = ["UVICORN_X"]', 1),
+def test_a_line_of_the_plan_has_the_settings_and_reads_back() -> None:
+    lines = measurements(plan("THREADS=1,8", stacks=(GTHREAD,), scenarios=("delay-20",)), seed=1)
+    assert {line.settings for line in lines if line.mode == "turns"} == {"THREADS=1", "THREADS=8"}
+    for line in lines:
+        assert measurement_of(json.loads(line.to_line())) == line
+    assert settings_of("WORKERS=2 THREADS=4") == {"WORKERS": "2", "THREADS": "4"}
+
+
+def test_lines_without_settings_are_as_they_were() -> None:
+    lines = measurements(plan(stacks=(GTHREAD,)), seed=1)
+    assert all(isinstance(line, Measurement) and "settings" not in json.loads(line.to_line()) for line in lines)
+
+
+def test_what_only_some_read_leaves_the_others_out_with_a_line() -> None:
+    made = plan("THREADS=1,8", stacks=(GTHREAD, "gunicorn-sync-flask"), scenarios=("json",))
+    assert {service.stack for service in made.services} == {GTHREAD}
+    (skip,) = made.skips
+    assert skip.service == "gunicorn-sync-flask-py313-debian"
+    assert skip.cause == "neither gunicorn-sync nor its app reads THREADS"
+
+
+def test_what_none_reads_is_an_error_that_names_those_that_do() -> None:
+    with pytest.raises(UserError, match=r"no server of the selection reads it; those that do: .*gunicorn-gthread"):
+        plan("THREADS=1,8", stacks=("uvicorn-asgi", "aiohttp"))
+    with pytest.raises(UserError, match="no server of the selection reads it; nor does any other"):
+        plan("NOBODY=1,8", stacks=("uvicorn-asgi",))
+
+
+def test_a_knob_twice_and_too_many_combinations_are_errors() -> None:
+    with pytest.raises(UserError, match="--vary THREADS is given twice"):
+        plan("THREADS=1", "THREADS=8", stacks=(GTHREAD,))
+    with pytest.raises(UserError, match="100 combinations"):
+        ten = ",".join(map(str, range(1, 11)))
+        plan(f"THREADS={ten}", f"WORKERS={ten}", stacks=(GTHREAD,))
+
+
+def test_a_published_comparison_is_not_put_beside_services_of_one_stack() -> None:
+    assert plan(preset="sync-vs-gevent").preset.published == "sync-vs-gevent"
+    assert plan("WORKERS=1,4", preset="sync-vs-gevent").preset.published is None
+
+
+def test_without_a_selection_the_quick_preset_is_varied() -> None:
+    made = plan("WORKERS=1,2")
+    assert made.preset.name == "quick"
+    assert len(made.services) == 16
+
+
+def test_quotas_are_judged_by_goodput_in_longer_turns() -> None:
+    quotas = plan("CPU_QUOTA=0.5,1", stacks=(GTHREAD,), scenarios=("json",))
+    (table,) = quotas.tables
+    assert table.waits and table.turn_s == 1.0
+    lines = [line for line in measurements(quotas, 1) if line.mode == "turns"]
+    assert {(line.turn_s, line.duration_s) for line in lines} == {(1.0, 2.0)}
+    (of_eight,) = plan("CPU_QUOTA=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8", stacks=(GTHREAD,), scenarios=("json",)).tables
+    assert 8 * of_eight.turn_s <= 4.0
+
+
+def test_workers_are_judged_by_goodput_where_they_could_use_more_cpus() -> None:
+    one, two = (
+        plan("WORKERS=1,2", settings={"SERVER_CPUS": cpus}, stacks=(GTHREAD,), scenarios=("json",)).tables[0]
+        for cpus in ("0", "0-1")
     )
-    assert default_selection(refs, Selection()).stacks == ("uvicorn-asgi",)
+    assert (one.waits, two.waits) == (False, True)
+    (same,) = plan(
+        "WORKERS=2", "KEEPALIVE=2,5", settings={"SERVER_CPUS": "0-1"}, stacks=(GTHREAD,), scenarios=("json",)
+    ).tables
+    assert not same.waits
 
 
-def test_refs_that_differ_in_nothing_a_service_is_made_of_are_refused(make: Make) -> None:
-    with pytest.raises(UserError, match="no service that both main and proposed have is made of what differs"):
-        default_selection(make(changed="services/uv.toml\n"), Selection())
+def test_the_preset_workers_varies_threads_where_they_are_read() -> None:
+    made = plan(preset="workers")
+    assert [text for text in settings(made) if text and "THREADS" not in text] == [f"WORKERS={n}" for n in (1, 2, 4)]
+    assert len(made.services) == 12 and not made.skips
+    fastapi = plan(preset="workers", frameworks=("fastapi",), servers=("uvicorn",))
+    assert settings(fastapi) == [f"WORKERS={n}" for n in (1, 2, 4)]
+    narrowed = plan("WORKERS=1,8", preset="workers")
+    assert set(settings(narrowed)) == {"WORKERS=1", "WORKERS=8"}
 
 
-def test_a_stack_that_the_difference_does_not_touch_is_said_to_be_the_same(make: Make) -> None:
-    refs = make(changed="services/frameworks/flask/app.py\n")
-    same = "aiohttp is made of the same files on both sides: a difference there is noise"
-    assert notes(refs, plan(refs, stacks=("aiohttp",))) == [same]
+def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
+    made = plan("THREADS=1,8", stacks=(GTHREAD,), scenarios=("json",))
+    routes = {service.name: ["json"] for service in made.services}
+    facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, routes)
+    assert [facts[s.name]["concurrent"] for s in made.services] == [False, True]
+    services = json.loads(host_json(facts))["services"]
+    name = "gunicorn-gthread-flask-py313-debian"
+    assert [services[f"{name}-threads{n}"]["build"] for n in (1, 8)] == [name, name]
+    assert services[f"{name}-threads1"]["settings"] == "THREADS=1"

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from make_plans import plan
 from make_run import entry, output_of, write_measurement, write_run
-from places import ROOT
 from scipy import stats
 
 from bench.analysis.cells.tool_agreement import MeanInterval, interval
 from bench.cli.report import build_verb
-from bench.matrix.load import load_matrix
-from bench.plan.make import make_plan
-from bench.plan.selection import Selection
 
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
 
@@ -158,8 +155,7 @@ def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
 
 
 def test_the_preset_has_the_same_cells_for_all_four_tools() -> None:
-    matrix = load_matrix(ROOT / "services/matrix.toml")
-    made = make_plan(matrix, Selection(preset="four-tools"), {"WORKER_CLASS": "sync"}, lambda _: True)
+    made = plan(preset="four-tools")
     assert made.preset.rounds == 8
     for service in made.services:
         own = {(c.tool, c.level.name) for c in made.alone if c.service is service}
