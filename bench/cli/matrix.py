@@ -19,8 +19,8 @@ from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.listeners import LISTENERS, load_listeners, with_own
 from bench.matrix.load import load_matrix
 from bench.matrix.locks import PROJECT, relock, relock_project
-from bench.matrix.new_entry import scaffold
 from bench.matrix.model import Service, python_label
+from bench.matrix.new_entry import scaffold
 
 
 def generate_verb(argv: Sequence[str]) -> int:

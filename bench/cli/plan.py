@@ -27,8 +27,9 @@ from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
-from bench.matrix.packages import FOLDER as PACKAGES, wheels_of, write_wheels
 from bench.matrix.model import Matrix, python_label
+from bench.matrix.packages import FOLDER as PACKAGES
+from bench.matrix.packages import wheels_of, write_wheels
 from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.load_files import write_load_files
