@@ -22,10 +22,8 @@ from bench.matrix.model import python_label
 from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, from_json, right_of, unexpected
 from bench.own_app.app import COMPOSE, FILE, FOLDER, OwnApp, read_app, write_app
 from bench.own_app.compose_file import PREFIX, left_out, own_services
-from bench.own_app.describe import Given, describe
-from bench.own_app.load_files import headers_of
-from bench.own_app.requirements import requirements_of
-from bench.own_app.targets import Target
+from bench.own_app.describe import Given, describe, requirements_of
+from bench.own_app.targets import Target, headers_of
 from bench.own_app.trace import trace_of
 from bench.plan.measurement import Measurement
 from bench.plan.running import check_running

@@ -32,7 +32,7 @@ from bench.matrix.packages import FOLDER as PACKAGES
 from bench.matrix.packages import wheels_of, write_wheels
 from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
-from bench.own_app.load_files import write_load_files
+from bench.own_app.targets import write_load_files
 from bench.plan.cells import Plan
 from bench.plan.cpus import resolve
 from bench.plan.interim_looks import table_looks
@@ -204,7 +204,8 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
         facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
         if app:
             shutil.copytree(options.own_app, folder / FOLDER)
-            write_load_files(folder, app)
+            for scenario in app.scenarios:
+                write_load_files(folder, scenario, app.targets_of(scenario))
             facts["own_app"] = app.facts() | {"cpu_hour_price": options.cpu_hour_price}
         save_refs(options, folder)
         if options.wheels:

@@ -18,7 +18,7 @@ def bases_file(matrix: Matrix) -> str:
         suite = matrix.suite(python, base)
         interpreter = "pypy3" if image == "pypy" else f"python{version}"
         built_from = f"{suite}\t{interpreter}" if suite else "-\t-"
-        lines.append(f"{image}\t{version}-{matrix.bases[base]['tag']}\t{built_from}\n")
+        lines.append(f"{image}\t{version}-{matrix.bases[base].tag}\t{built_from}\n")
     return HEADER + "".join(lines)
 
 

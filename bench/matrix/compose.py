@@ -70,8 +70,8 @@ def _reference(name: str) -> str:
     return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
 
 
-def _image_reference(image: str, own: str | None) -> str:
-    """The name of a base image as a Compose variable; `own` is the setting that overrides it for one base."""
+def _image_reference(image: str, own: str) -> str:
+    """The name of a base image as a Compose variable; `own` is the setting, if any, that overrides it for one base."""
     prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
     return f"${{{own}:-{prefix}}}" if own else prefix
 
@@ -95,7 +95,7 @@ def _service(
     base = matrix.bases[service.base]
     python, version = python_image(service.python)
     args = {
-        "PYTHON_IMAGE": _image_reference(python, base.get("image")),
+        "PYTHON_IMAGE": _image_reference(python, base.image),
         "PYTHON": version,
         "LOCKS": python_label(service.python),
         "STYLE": service.server.style,
@@ -113,7 +113,7 @@ def _service(
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
         f"      context: {json.dumps(service.context) if service.context else folder or '.'}",
-        f"      dockerfile: {base['dockerfile']}",
+        f"      dockerfile: {base.dockerfile}",
         f"      args: {json.dumps(args)}",
         *_on_top(service, locks),
         *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),

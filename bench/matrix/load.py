@@ -1,25 +1,29 @@
-"""Reads and checks services/matrix.toml: its keys and types first, so that a wrong one is named where it is read.
+"""Reads and checks services/matrix.toml: its tables have the fields of the types in model.py as keys.
 
-Every text is one line that can be shown: it becomes a name of a container, a line of a Compose file, a cell of a table.
+A wrong key or value is named where it is read. Every text is one line that can be shown: it becomes a name of a
+container, a line of a Compose file, a cell of a table.
 """
 
 from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from bench.core.errors import UserError
 from bench.matrix.model import (
     NAME,
+    Base,
     Framework,
-    Load,
     Matrix,
     Packages,
     Preset,
+    Python,
     Route,
     Server,
     Skip,
@@ -32,6 +36,43 @@ LOCAL = "matrix.local.toml"
 """Beside matrix.toml, not in git: values that are added to it, or replace one of its values."""
 
 
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds where a preset does not say it; times in seconds."""
+
+    python: str
+    base: str
+    rounds: int
+    duration: float
+    warmup: float
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a package without a musl wheel is built with, for whoever reads the file."""
+
+    compiler: bool
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """All of the file; the types of `Any` need its other tables."""
+
+    schema: int
+    defaults: Defaults
+    bases: Mapping[str, Base]
+    pythons: Mapping[str, Python]
+    servers: Mapping[str, Any]
+    frameworks: Mapping[str, Any]
+    routes: Mapping[str, Any]
+    presets: Mapping[str, Any]
+    selftests: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    skip: tuple[Skip, ...] = ()
+
+
 def load_matrix(path: Path = MATRIX) -> Matrix:
     """The matrix in the file, with `LOCAL` where that exists; UserError that names the file and the fault in it."""
     local = path.with_name(LOCAL)
@@ -40,9 +81,8 @@ def load_matrix(path: Path = MATRIX) -> Matrix:
         data, path = merged(data, _read(local)), local
     try:
         return parse_matrix(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path} is not a valid matrix: {detail}; see `git diff {path}`") from error
+    except ValueError as error:
+        raise UserError(f"{path} is not a valid matrix: {error}; see `git diff {path}`") from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -64,199 +104,131 @@ def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:
-    """The matrix of parsed TOML; KeyError, TypeError or ValueError where a key is missing or a value is wrong."""
-    if data["schema"] != 1:
+    """The matrix of parsed TOML; ValueError where a key is missing or a value is wrong."""
+    if data.get("schema", 1) != 1:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
-    check_shape(data)
-    defaults = data["defaults"]
-    servers = {n: _server(n, v, data["bases"]) for n, v in data["servers"].items()}
-    frameworks = {n: _framework(n, v) for n, v in data["frameworks"].items()}
-    selftests = {n: _selftest(n, v) for n, v in data.get("selftests", {}).items()}
-    routes = {n: Route(name=n, **v) for n, v in data["routes"].items()}
-    for name in itertools.chain(servers, frameworks, selftests, routes, data["presets"]):
+    file: File = typed(File, data, "the file")
+    routes = {n: typed(Route, v, f"routes.{n}", name=n, targets=0) for n, v in file.routes.items()}
+    matrix = Matrix(
+        bases=file.bases,
+        pythons=file.pythons,
+        servers={n: _server(n, v, f"servers.{n}", file) for n, v in file.servers.items()},
+        frameworks={
+            n: _framework(n, v, f"frameworks.{n}", selftest=False, app=None, environment={})
+            for n, v in file.frameworks.items()
+        },
+        routes=routes,
+        presets={n: _preset(n, v, f"presets.{n}", file.defaults) for n, v in file.presets.items()},
+        skips=file.skip,
+        default_python=file.defaults.python,
+        default_base=file.defaults.base,
+        selftests={n: _framework(n, v, f"selftests.{n}", selftest=True) for n, v in file.selftests.items()},
+    )
+    for name in itertools.chain(matrix.servers, matrix.frameworks, matrix.selftests, routes, matrix.presets):
         if not NAME.match(name):
             raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
-    for python in data["pythons"]:
+    for python in matrix.pythons:
         python_image(python)
-    for framework in (*frameworks.values(), *selftests.values()):
-        for route in framework.lacks:
-            if route != "*" and route not in routes:
-                raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
-        for route in framework.offers:
-            if route not in routes or routes[route].selftest:
-                raise ValueError(f"framework {framework.name} offers '{route}', which is not a route")
-            if route in framework.lacks or "*" not in framework.lacks:
-                raise ValueError(f"framework {framework.name} offers '{route}', which only a lacks of '*' needs said")
-    matrix = Matrix(
-        bases=data["bases"],
-        pythons=data["pythons"],
-        servers=servers,
-        frameworks=frameworks,
-        routes=routes,
-        presets={n: _preset(n, v, defaults) for n, v in data["presets"].items()},
-        skips=tuple(Skip(**skip) for skip in data.get("skip", ())),
-        default_python=defaults["python"],
-        default_base=defaults["base"],
-        selftests=selftests,
-    )
+    for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
+        _check_routes(framework, routes)
     return replace(matrix, _services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
 
 
-def _server(name: str, value: Mapping[str, Any], bases: Iterable[str]) -> Server:
-    if value["style"] not in ("sync", "async"):
-        raise ValueError(f"server {name}: style '{value['style']}' must be sync or async")
-    packages = {
-        base: Packages(tuple(value[base].get("build", ())), tuple(value[base].get("run", ())))
-        for base in bases
-        if base in value
-    }
-    concurrent, reads = bool(value["concurrent"]), tuple(value.get("reads", ()))
-    return Server(name, tuple(value["serves"]), value["style"], concurrent, packages, value["model"], reads)
+def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:
+    for route in framework.lacks:
+        if route != "*" and route not in routes:
+            raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
+    for route in framework.offers:
+        if route not in routes or routes[route].selftest:
+            raise ValueError(f"framework {framework.name} offers '{route}', which is not a route")
+        if route in framework.lacks or "*" not in framework.lacks:
+            raise ValueError(f"framework {framework.name} offers '{route}', which only a lacks of '*' needs said")
 
 
-def _framework(name: str, value: Mapping[str, Any]) -> Framework:
-    needs = value["interface"]
-    interfaces = (needs,) if isinstance(needs, str) else tuple(needs)
-    return Framework(name, interfaces, dict(value.get("lacks", {})), tuple(value.get("offers", ())))
+def _server(name: str, value: Any, place: str, file: File) -> Server:
+    table = _table(value, place)
+    packages = {base: typed(Packages, table[base], f"{place}.{base}") for base in file.bases if base in table}
+    rest = {key: one for key, one in table.items() if key not in packages}
+    server: Server = typed(Server, rest, place, name=name, packages=packages)
+    if server.style not in ("sync", "async"):
+        raise ValueError(f"server {name}: style '{server.style}' must be sync or async")
+    return server
 
 
-def _selftest(name: str, value: Mapping[str, Any]) -> Framework:
-    environment = dict(value.get("environment", {}))
-    return replace(_framework(name, value), selftest=True, app=value.get("app"), environment=environment)
+def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
+    """`interface` is one or several."""
+    table = dict(_table(value, place))
+    if "interface" not in table:
+        raise ValueError(f"'interface' is missing in {place}")
+    needs = table.pop("interface")
+    interfaces = typed(tuple[str, ...], [needs] if isinstance(needs, str) else needs, f"{place}.interface")
+    framework: Framework = typed(Framework, table, place, name=name, interfaces=interfaces, own=None, **more)
+    return framework
 
 
-def _load(value: Mapping[str, Any]) -> Load:
-    names: dict[str, Any] = {key: tuple(names) for key, names in value.items() if key != "alone"}
-    return Load(**names, alone=value.get("alone") is True)
+def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
+    usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
+    usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
+    preset: Preset = typed(Preset, usual | _table(value, place), place, name=name)
+    of_loads = dict.fromkeys(stack for load in preset.loads for stack in load.stacks)
+    return replace(preset, stacks=preset.stacks or tuple(of_loads))
 
 
-def _preset(name: str, value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Preset:
-    loads = tuple(_load(load) for load in value["loads"])
-    return Preset(
-        name=name,
-        title=value["title"],
-        loads=loads,
-        tables=tuple(value["tables"]),
-        rounds=int(value.get("rounds", defaults["rounds"])),
-        duration=float(value.get("duration", defaults["duration"])),
-        warmup=float(value.get("warmup", defaults["warmup"])),
-        timeout=float(value.get("timeout", defaults["timeout"])),
-        workers=value.get("workers"),
-        stacks=tuple(value.get("stacks", ())) or tuple(dict.fromkeys(s for load in loads for s in load.stacks)),
-        pythons=tuple(value.get("pythons", (defaults["python"],))),
-        bases=tuple(value.get("bases", (defaults["base"],))),
-        packages=tuple(value.get("packages", ())),
-        published=value.get("published"),
-        keepalive=value.get("keepalive", True),
-        mode=value.get("mode", "turns"),
-        turn_rounds=value.get("turn_rounds"),
-        turn_seconds=value.get("turn_seconds"),
-        vary=tuple(value.get("vary", ())),
-        vary_if_read=tuple(value.get("vary_if_read", ())),
-    )
+_PLAIN: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
+    str: (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "one line of text"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    int: (lambda value: type(value) is int and 0 < value < 10_000, "a whole number above 0"),
+    float: (lambda value: type(value) in (int, float) and 0 <= value < 1e6, "a number of seconds"),
+}
 
 
-Check = Callable[[Any, str], None]
-"""Of a value and its place in the file; ValueError where it is something else."""
+def typed(kind: Any, value: Any, place: str, **given: Any) -> Any:
+    """`value` as this type: a dataclass, a tuple, a mapping, a plain value or any of them or None.
 
-
-def _is(fits: Callable[[Any], bool], what: str) -> Check:
-    def check(value: Any, place: str) -> None:
+    `given` are fields of the dataclass that are no keys. ValueError that names the place where it is something else.
+    """
+    arguments = get_args(kind)
+    if is_dataclass(kind):
+        return _dataclass(kind, value, place, given)
+    if get_origin(kind) is UnionType:
+        return typed(arguments[0], value, place)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{place} is not a list")
+        return tuple(typed(arguments[0], item, f"{place}, entry {number},") for number, item in enumerate(value, 1))
+    if get_origin(kind) is Mapping:
+        for name in _table(value, place):
+            typed(str, name, f"a name in {place}")
+        return {name: typed(arguments[1], item, f"{place}.{name}") for name, item in value.items()}
+    if kind in _PLAIN:
+        fits, what = _PLAIN[kind]
         if not fits(value):
             raise ValueError(f"{place} is not {what}")
-
-    return check
-
-
-_TEXT = _is(lambda value: isinstance(value, str) and value != "" and value.isprintable(), "one line of text")
-_FLAG = _is(lambda value: isinstance(value, bool), "true or false")
-_COUNT = _is(lambda value: type(value) is int and 0 < value < 10_000, "a whole number above 0")
-_SECONDS = _is(lambda value: type(value) in (int, float) and 0 <= value < 1e6, "a number of seconds")
-_TABLE = _is(lambda value: isinstance(value, dict), "a table")
+        return kind(value)
+    return value
 
 
-def _list_of(one: Check) -> Check:
-    is_list = _is(lambda value: isinstance(value, list), "a list")
-
-    def check(value: Any, place: str) -> None:
-        is_list(value, place)
-        for number, item in enumerate(value, 1):
-            one(item, f"{place}, entry {number},")
-
-    return check
-
-
-def _table_of(one: Check) -> Check:
-    def check(value: Any, place: str) -> None:
-        _TABLE(value, place)
-        for name, item in value.items():
-            _TEXT(name, f"a name in {place}")
-            one(item, f"{place}.{name}")
-
-    return check
+def _dataclass(kind: Any, value: Any, place: str, given: Mapping[str, Any]) -> Any:
+    kinds, required = _fields(kind)
+    known = kinds.keys() - given.keys()
+    for name in required:
+        if name in known and name not in _table(value, place):
+            raise ValueError(f"'{name}' is missing in {place}")
+    for name in _table(value, place):
+        if name not in known:
+            raise ValueError(f"{place} has a key {name!r}, which there is not")
+    top = "" if kind is File else f"{place}."
+    return kind(**given, **{name: typed(kinds[name], item, f"{top}{name}") for name, item in value.items()})
 
 
-def _fields(required: Mapping[str, Check], optional: Mapping[str, Check]) -> Check:
-    known = {**required, **optional}
-
-    def check(value: Any, place: str) -> None:
-        _TABLE(value, place)
-        for name in required:
-            if name not in value:
-                raise ValueError(f"'{name}' is missing in {place}")
-        for name, item in value.items():
-            if name not in known:
-                raise ValueError(f"{place} has a key {name!r}, which there is not")
-            known[name](item, f"{place}.{name}")
-
-    return check
+@cache
+def _fields(kind: Any) -> tuple[Mapping[str, Any], list[str]]:
+    """The types of a dataclass's fields by name, and those that have no default."""
+    required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+    return get_type_hints(kind), required
 
 
-def _either(one: Check, other: Check) -> Check:
-    return lambda value, place: (one if isinstance(value, str) else other)(value, place)
-
-
-_NAMES = _list_of(_TEXT)
-_PACKAGES = _fields({}, {"build": _NAMES, "run": _NAMES})
-_FRAMEWORK = {"interface": _either(_TEXT, _NAMES)}, {"lacks": _table_of(_TEXT), "offers": _NAMES}
-_LOAD = _fields({"scenarios": _NAMES, "tools": _NAMES, "levels": _NAMES}, {"stacks": _NAMES, "alone": _FLAG})
-_ROUTE = _fields(
-    {"scenario": _TEXT, "path": _TEXT},
-    {"method": _TEXT, "body": _TEXT} | dict.fromkeys(("selftest", "basic", "database", "waits"), _FLAG),
-)
-_PRESET = _fields(
-    {"title": _TEXT, "loads": _list_of(_LOAD), "tables": _NAMES},
-    dict.fromkeys(("rounds", "workers", "turn_rounds"), _COUNT)
-    | dict.fromkeys(("duration", "warmup", "timeout", "turn_seconds"), _SECONDS)
-    | dict.fromkeys(("stacks", "pythons", "bases", "packages", "vary", "vary_if_read"), _NAMES)
-    | {"published": _TEXT, "keepalive": _FLAG, "mode": _TEXT},
-)
-
-
-def check_shape(data: Mapping[str, Any]) -> None:
-    """ValueError that names the place where a matrix is of another shape."""
-    bases = data.get("bases", {})
-    _table_of(_fields({"tag": _TEXT, "dockerfile": _TEXT}, {"image": _TEXT}))(bases, "bases")
-    server = _fields(
-        {"serves": _NAMES, "style": _TEXT, "concurrent": _FLAG, "model": _TEXT},
-        {"reads": _NAMES} | dict.fromkeys(bases, _PACKAGES),
-    )
-    times = dict.fromkeys(("duration", "warmup", "timeout"), _SECONDS)
-    selftest = _fields(_FRAMEWORK[0], _FRAMEWORK[1] | {"app": _TEXT, "environment": _table_of(_TEXT)})
-    _fields(
-        {
-            "schema": _COUNT,
-            "defaults": _fields({"python": _TEXT, "base": _TEXT, "rounds": _COUNT} | times, {}),
-            "bases": _TABLE,
-            "pythons": _table_of(_fields({}, {"suite": _TEXT})),
-            "servers": _table_of(server),
-            "frameworks": _table_of(_fields(*_FRAMEWORK)),
-            "routes": _table_of(_ROUTE),
-            "presets": _table_of(_PRESET),
-        },
-        {
-            "selftests": _table_of(selftest),
-            "sources": _table_of(_fields({"compiler": _FLAG, "what": _TEXT}, {})),
-            "skip": _list_of(_fields({"service": _TEXT, "cause": _TEXT}, {"style": _TEXT})),
-        },
-    )(data, "the file")
+def _table(value: Any, place: str) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"{place} is not a table")

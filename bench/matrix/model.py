@@ -21,6 +21,22 @@ PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """A kind of base image: the end of its tag, its Dockerfile, and the setting that names another image for it."""
+
+    tag: str
+    dockerfile: str
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """`suite`: the Debian release from which its base can be built locally."""
+
+    suite: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Packages:
     """Packages for the base's package manager: needed to build from source, and to run."""
 
@@ -65,7 +81,7 @@ class Framework:
 
     name: str
     interfaces: tuple[str, ...]
-    lacks: Mapping[str, str]
+    lacks: Mapping[str, str] = field(default_factory=dict)
     offers: tuple[str, ...] = ()
     selftest: bool = False
     app: str | None = None
@@ -234,10 +250,10 @@ class Preset:
     duration: float
     warmup: float
     timeout: float
-    workers: int | None
-    stacks: tuple[str, ...]
     pythons: tuple[str, ...]
     bases: tuple[str, ...]
+    stacks: tuple[str, ...] = ()
+    workers: int | None = None
     packages: tuple[str, ...] = ()
     published: str | None = None
     keepalive: bool = True
@@ -256,8 +272,8 @@ class Preset:
 class Matrix:
     """All of services/matrix.toml."""
 
-    bases: Mapping[str, Mapping[str, str]]
-    pythons: Mapping[str, Mapping[str, str]]
+    bases: Mapping[str, Base]
+    pythons: Mapping[str, Python]
     servers: Mapping[str, Server]
     frameworks: Mapping[str, Framework]
     routes: Mapping[str, Route]
@@ -323,7 +339,7 @@ class Matrix:
 
     def suite(self, python: str, base: str) -> str | None:
         """The Debian release from which a Python's base can be built locally; None where there is none."""
-        return self.pythons[python].get("suite") if base == "debian" else None
+        return self.pythons[python].suite if base == "debian" else None
 
     def hosted(self, server: str, python: str) -> list[str]:
         """The frameworks that a server has services with on a Python."""
@@ -334,8 +350,8 @@ class Matrix:
         """The name of the image that a service is built from."""
         image, version = python_image(service.python)
         base = self.bases[service.base]
-        prefix = settings.get(base.get("image", "")) or settings[f"{image.upper()}_IMAGE"]
-        return f"{prefix}:{version}-{base['tag']}"
+        prefix = settings.get(base.image) or settings[f"{image.upper()}_IMAGE"]
+        return f"{prefix}:{version}-{base.tag}"
 
     def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
         """The names that any glob matches, in the order of `names`; UserError for a glob that matches none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.contract.client import Answer
@@ -72,24 +72,23 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
 
 def difference(right: Right, answer: Answer) -> str:
     """What an answer has otherwise, in words; empty if nothing."""
-    shape = shape_of_body(answer)
-    wrong = (
-        answer.status != right.status
-        or media_type(answer) != right.media_type
-        or (right.length is not None and len(answer.body) != right.length)
-        or (right.shape is not None and not fits(right.shape, shape))
-    )
-    if not wrong:
-        return ""
     here = Right(
         target=right.target,
         status=answer.status,
         media_type=media_type(answer),
-        length=len(answer.body) if right.length is not None or shape is None else None,
-        shape=shape,
+        length=len(answer.body),
+        shape=shape_of_body(answer),
     )
+    if (
+        (here.status, here.media_type) == (right.status, right.media_type)
+        and right.length in (None, here.length)
+        and (right.shape is None or fits(right.shape, here.shape))
+    ):
+        return ""
+    if right.length is None and here.shape is not None:
+        here = replace(here, length=None)
     words = here.words()
-    if answer.status != right.status and shape is None:
+    if here.status != right.status and here.shape is None:
         words += f": {_shown(answer.body.decode(errors='replace'))}"
     return words
 

@@ -1,19 +1,23 @@
-"""From the options of the command line to the description of an app, with everything checked that can be without it."""
+"""From the options of the command line to the description of an app, with everything checked that can be without it.
+
+What the app needs becomes one file for the resolver. Of its environment file the names are read: its values stay where
+they are, and no file of a run has them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.model import Matrix
+from bench.matrix.settings import SETTINGS
 from bench.own_app.app import OwnApp, name_of
-from bench.own_app.environment import variables
 from bench.own_app.interface import INTERFACES, find_interface, module_file
 from bench.own_app.targets import DEFAULT, Target, read_targets
 
@@ -22,6 +26,18 @@ _LISTED = f"{', '.join(INTERFACES[:-1])} or {INTERFACES[-1]}"
 RESERVED = ("common", "server")
 """Modules of the benchmark's own in every image."""
 EXPECT_KEYS = ("status", "headers", "contains", "json")
+
+OURS = ("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER")
+"""What the harness and its server scripts set, beside all settings."""
+PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")
+"""Names that the programs of the host act on."""
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=")
+
+REQUIREMENTS = ("requirements.txt", "pyproject.toml")
+"""Looked for in the app's folder, in this order."""
+_INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
+_LOCAL = re.compile(r"(-e|--editable)\b|(\.|\.\.|/|file:)")
+DEEPEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,3 +127,67 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
             if word not in EXPECT_KEYS:
                 raise unknown("expectation", word, EXPECT_KEYS)
     return tuple(next((e for key, e in value.items() if by_name[key] is target), {}) for target in targets)
+
+
+def variables(path: Path, shown: str) -> tuple[str, ...]:
+    """The names that the file sets; UserError for a line that is none, or a name that is not the app's."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {shown}: {error}") from error
+    names: dict[str, None] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        found = _LINE.match(text)
+        if not found:
+            raise UserError(f"{shown}, line {number} is not NAME=VALUE")
+        if found[1] in OURS or found[1] in SETTINGS or found[1].startswith(PREFIXES):
+            raise UserError(
+                f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there"
+            )
+        names[found[1]] = None
+    return tuple(names)
+
+
+def requirements_of(folder: Path, given: Path | None, shown: str) -> tuple[str, str]:
+    """(name of the file for the resolver, its text); an empty text where the app has no requirements."""
+    if given is None:
+        given = next((folder / name for name in REQUIREMENTS if (folder / name).is_file()), None)
+        if given is None:
+            return "requirements.in", ""
+        shown = given.name
+    if given.suffix == ".toml":
+        text = _read(given, shown)
+        if not re.search(r"^\s*\[project[.\]]", text, re.MULTILINE):
+            raise UserError(f"{shown} has no [project] with dependencies: give --requirements FILE")
+        return "pyproject.toml", text
+    return "requirements.in", "\n".join(_lines(given, shown, 0)) + "\n"
+
+
+def _lines(path: Path, shown: str, depth: int) -> Iterator[str]:
+    """The requirements of a file and of those that it includes."""
+    if depth > DEEPEST:
+        raise UserError(f"{shown} includes itself")
+    for line in _read(path, shown).splitlines():
+        # Hashes are the lock's own.
+        text = re.sub(r"\s*--hash[= ]\S+", "", line.split(" #")[0].strip().removesuffix("\\")).strip()
+        if not text or text.startswith(("#", "--hash")):
+            continue
+        if include := _INCLUDE.match(text):
+            yield from _lines(path.parent / include[1], include[1], depth + 1)
+        elif _LOCAL.match(text):
+            raise UserError(
+                f"{shown}: '{text}' is a local package, which cannot be locked: "
+                "leave it out if it is the app itself, whose folder is on the path"
+            )
+        else:
+            yield text
+
+
+def _read(path: Path, shown: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the requirements in {shown}: {error}") from error

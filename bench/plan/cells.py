@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.model import Matrix, Preset, Route, Service
+from bench.matrix.model import Framework, Matrix, Preset, Route, Server, Service
 from bench.plan.cpus import parse_list
 from bench.plan.levels import Level
 from bench.plan.measurement import Pair
@@ -41,8 +41,15 @@ MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs by which a service may use more of the CPUs that it has."""
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
-NULL = "null"
-"""The null server stands as service, server, framework, Python and base of its own measurements."""
+NULL = Service(
+    "null",
+    "null",
+    Server("null", (), "null", concurrent=True, packages={}, model=""),
+    Framework("null", (), {}),
+    "null",
+    "null",
+)
+"""The null server as the service of its own measurements: the most that a tool can do on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +112,6 @@ class TurnsTable:
 
 
 @dataclass(frozen=True, slots=True)
-class NullCell:
-    """A closed loop of the plan run against the null server: the most that its tool can do on this machine."""
-
-    route: Route
-    scenario: str
-    path: str
-    tool: str
-    level: Level
-
-
-@dataclass(frozen=True, slots=True)
 class SkippedCell:
     """What was selected and cannot be run, with the cause; None stands for all scenarios or tools."""
 
@@ -133,7 +129,8 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
-    nulls: tuple[NullCell, ...] = ()
+    nulls: tuple[PlannedCell, ...] = ()
+    """Closed loops of the plan, run against the null server."""
     tables: tuple[TurnsTable, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
@@ -197,10 +194,9 @@ class Plan:
 
     def total_seconds(self, turn_rounds: int = 0) -> float:
         """Expected wall time in seconds if every table takes so many rounds to its verdicts."""
-        null = self.preset.duration + self.preset.warmup + OVERHEAD_S
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
         in_turns = min(turn_rounds, self.turn_rounds) * self.round_seconds()
-        return alone + in_turns + self.null_rounds * null * len(self.nulls)
+        return alone + in_turns + self.null_rounds * sum(self.seconds(null) for null in self.nulls)
 
 
 def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:
@@ -238,12 +234,12 @@ def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
     return any(len({settings.get(knob) for settings in every}) > 1 for knob in knobs)
 
 
-def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[NullCell, ...]:
+def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
     """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any."""
-    found: dict[str, NullCell] = {}
+    found: dict[str, PlannedCell] = {}
     for cell in sorted(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
-        found.setdefault(cell.tool, NullCell(route, route.scenario, route.path, cell.tool, cell.level))
+        found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
     return tuple(found[tool] for tool in TOOLS if tool in found)

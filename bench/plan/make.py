@@ -9,7 +9,7 @@ from dataclasses import replace
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
 from bench.matrix.model import Load, Matrix, Service
-from bench.plan.cells import NullCell, Plan, PlannedCell, SkippedCell, null_cells, turn_tables
+from bench.plan.cells import Plan, PlannedCell, SkippedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
@@ -140,8 +140,7 @@ def with_clients(plan: Plan, clients: int, *, other_options: Iterable[str] = ())
         raise UserError("--loadgens needs --mode solo: turns are given by one load generator that holds all tools")
     if named := next(iter(other_options), None):
         raise UserError(f"--loadgens does not go with {named}, which takes one load generator: leave one of them out")
-    cells: list[PlannedCell | NullCell] = [*plan.cells, *plan.nulls]
-    for cell in cells:
+    for cell in (*plan.cells, *plan.nulls):
         if cause := cannot_share(cell.level, clients):
             raise UserError(f"--loadgens {clients}: {cause}")
     return replace(plan, clients=clients)

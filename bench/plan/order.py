@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bench.own_app.load_files import folder_of
-from bench.plan.cells import NULL, OVERHEAD_S, NullCell, Plan, PlannedCell, TurnsTable, blocks
+from bench.own_app.targets import folder_of
+from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.measurement import Measurement, most_threads
 
 LEAST_TIMEOUT_S = 10.0
@@ -20,7 +20,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[PlannedCell | NullCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
+        units: list[PlannedCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
         units += plan.nulls if number <= plan.null_rounds else []
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
@@ -28,9 +28,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
             # Levels that are a share of a knee need the knee first.
             units.sort(key=lambda unit: isinstance(unit, PlannedCell) and unit.level.knee_share is not None)
         for position, unit in enumerate(units, 1):
-            if isinstance(unit, NullCell):
-                planned.append(_of_null(plan, unit, number, position))
-            elif isinstance(unit, Block):
+            if isinstance(unit, Block):
                 planned += _of_block(plan, unit, number, position, rng)
             else:
                 planned.append(_of_cell(plan, unit, number, position))
@@ -81,43 +79,10 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
             )
 
 
-def _of_null(plan: Plan, null: NullCell, number: int, position: int) -> Measurement:
-    level = null.level
-    return Measurement(
-        id=_id(number, position),
-        round=number,
-        position=position,
-        service=NULL,
-        server=NULL,
-        framework=NULL,
-        python=NULL,
-        base=NULL,
-        package=None,
-        scenario=null.scenario,
-        route=null.route.name,
-        method=null.route.method,
-        path=null.path,
-        tool=null.tool,
-        level=level.name,
-        connections=level.connections,
-        count=None,
-        rate=None,
-        duration_s=plan.preset.duration,
-        timeout_s=plan.preset.timeout,
-        threads=most_threads(level.connections, plan.loadgen_cpus),
-        keepalive=plan.preset.keepalive,
-        warmup_s=plan.preset.warmup,
-        seconds=plan.preset.duration + plan.preset.warmup + OVERHEAD_S,
-        dir=f"raw/r{number:02}/{NULL}/{null.scenario}/{null.tool}-{level.name}",
-        mode="null",
-        loadgens=plan.clients,
-    )
-
-
 def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:
     service, level = cell.service, cell.level
     return Measurement(
-        id=_id(number, position),
+        id=f"r{number:02}-{position:04}",
         round=number,
         position=position,
         service=service.name,
@@ -151,9 +116,6 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
         dir=f"raw/r{number:02}/{service.name}/{cell.scenario}/{cell.tool}-{level.name}",
+        mode="null" if service is NULL else "solo",
         loadgens=plan.clients,
     )
-
-
-def _id(number: int, position: int) -> str:
-    return f"r{number:02}-{position:04}"

@@ -13,8 +13,7 @@ from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
 from bench.own_app.app import OwnApp, read_app, with_own_app, write_app
-from bench.own_app.describe import Given, describe
-from bench.own_app.requirements import requirements_of
+from bench.own_app.describe import Given, describe, requirements_of
 from bench.own_app.targets import Target
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"

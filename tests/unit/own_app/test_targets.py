@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.core.errors import UserError
-from bench.own_app.load_files import headers_of, lua_script, order, vegeta_targets
-from bench.own_app.targets import Target, parse_targets
+from bench.own_app.targets import Target, headers_of, lua_script, order, parse_targets, vegeta_targets
 
 TEXT = """
 # a comment
