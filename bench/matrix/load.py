@@ -169,7 +169,7 @@ def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
 def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
     usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
     usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
-    preset: Preset = typed(Preset, usual | _table(value, place), place, name=name)
+    preset: Preset = typed(Preset, usual | dict(_table(value, place)), place, name=name)
     of_loads = dict.fromkeys(stack for load in preset.loads for stack in load.stacks)
     return replace(preset, stacks=preset.stacks or tuple(of_loads))
 
