@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from places import ROOT
 
+from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.packages import locked
-from bench.plan.cells import Plan
+from bench.plan.cells import Plan, PlannedCell
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
 from bench.plan.variants import Variant
@@ -29,3 +33,44 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     """The plan of a selection with these knobs; `settings` besides those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
     return make_plan(here, Selection(vary=tuple(map(parse_knob, vary)), **wanted))
+
+
+def told(wanted: Callable[[], Plan]) -> list[str]:
+    """A plan in lines: its services and pairs, what is loaded how, and what is left out; or why there is none.
+
+    Lists of all that the matrix has are left out: an entry more must not change a test.
+    """
+    try:
+        made = wanted()
+    except UserError as error:
+        return [f"error: {re.sub(r'; (there are|closest of|servers that have it|those that do).*', '', str(error))}"]
+    preset = made.preset
+    rounds = f"{made.solo_rounds} rounds alone, at most {made.turn_rounds} in turns"
+    published = f", published as {preset.published}" if preset.published else ""
+    workers = f", {preset.workers} workers" if preset.workers else ""
+    lines = [f"{preset.name}: {preset.title} ({rounds}{workers}{published})"]
+    for service in made.services:
+        more = (service.settings_text, service.package, service.url)
+        image = [] if service.built_as == service.name else [f"image {service.image}"]
+        lines.append(" ".join(["service", service.name, *filter(None, more), *image]))
+    lines += [f"{head} is compared with {base}" for base, head in made.pairs]
+    for table in made.tables:
+        waits = ", judged by goodput" if table.waits else ""
+        lines.append(f"in turns of {table.turn_s} s{waits}: {_load(table.first)}: {_stacks(table.cells)}")
+    alone: dict[str, list[PlannedCell]] = {}
+    for cell in made.alone:
+        alone.setdefault(_load(cell), []).append(cell)
+    lines += [f"alone: {load}: {_stacks(cells)}" for load, cells in alone.items()]
+    lines += [f"null server: {_load(cell)}" for cell in made.nulls]
+    for skip in made.skips:
+        lines.append(f"skipped: {' '.join(filter(None, (skip.service, skip.scenario, skip.tool)))}: {skip.cause}")
+    return lines
+
+
+def _load(cell: PlannedCell) -> str:
+    return f"{cell.scenario} {cell.tool} {cell.level.name}"
+
+
+def _stacks(cells: Iterable[PlannedCell]) -> str:
+    counts = Counter(cell.service.stack for cell in cells)
+    return ", ".join(f"{count} {stack}" if count > 1 else stack for stack, count in counts.items())

@@ -86,16 +86,3 @@ def test_the_null_server_is_measured_once_where_all_else_is_in_turns() -> None:
     made = plan(stacks=("aiohttp", "tornado"), rounds=4)
     assert [m.round for m in measurements(made, 1) if m.mode == "null"] == [1]
     assert {m.mode for m in measurements(made, 1)} == {"turns", "null"}
-
-
-def test_what_cannot_be_loaded_in_turns_is_measured_alone() -> None:
-    made = plan(
-        stacks=("aiohttp", "tornado"), tools=("wrk", "hey", "ab", "vegeta"), levels=("c8", "c8n80", "c8r50", "r50")
-    )
-    assert {(table.first.tool, table.first.level.name) for table in made.tables} == {
-        (t, "c8") for t in ("wrk", "hey", "ab")
-    }
-    assert {cell.level.name for cell in made.alone} == {"c8n80", "c8r50", "r50"}
-    alone = plan(stacks=("aiohttp",), tools=("wrk",))
-    assert alone.tables == (), "one service is no table"
-    assert [cell.service.stack for cell in alone.alone] == ["aiohttp"]

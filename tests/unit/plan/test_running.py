@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import make_plans
 import pytest
+from golden import cases, same_as
 from make_plans import HERE as PROJECT
-from make_plans import MATRIX
+from make_plans import MATRIX, told
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
@@ -106,63 +108,45 @@ def test_what_is_no_server_is_refused_in_one_line(url: str, words: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_alone_it_is_measured_by_itself_with_the_null_server_as_the_tools_limit() -> None:
-    made = plan(f"{HERE}/some/path")
-    (cell,) = made.cells
-    assert (cell.service.name, cell.scenario, cell.path, cell.tool) == (NAME, "get-some-path", "/some/path", "wrk")
-    assert (made.tables, made.preset.name, made.solo_rounds, len(made.nulls)) == ((), "target", 3, 1)
-    assert made.preset.title == f"{NAME}: get-some-path"
-    lines = measurements(made, 1)
-    assert {line.mode for line in lines} == {"solo", "null"}
-    assert {(line.url, line.host_network) for line in lines} == {(HERE, True), (None, False)}
-    assert plan(HERE, rounds=2, duration=2.0, tools=("hey",), levels=("64",)).solo_rounds == 2
+OTHER = "http://127.0.0.1:8001"
+BESIDE = {"stacks": ("uvicorn-asgi", "aiohttp"), "scenarios": ("json",)}
+CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "alone it is measured by itself, with the null server as the tool's limit": ([f"{HERE}/some/path"], {}),
+    "as asked": ([HERE], {"rounds": 2, "duration": 2.0, "tools": ("hey",), "levels": ("64",)}),
+    "by scenarios of the contract": ([HERE], {"scenarios": ("json", "plaintext")}),
+    "and then by no path": ([f"{HERE}/x"], {"scenarios": ("json",)}),
+    "beside services it is one more row of their tables, judged by requests": ([HERE], BESIDE),
+    "these services without it": ([], BESIDE),
+    "a path beside services": ([f"{HERE}/x"], BESIDE),
+    "it joins loads of a preset that name their stacks": ([HERE], {"preset": "quick"}),
+    "several that are asked the same are ranked": ([f"{HERE}/x", f"{OTHER}/x"], {}),
+    "else each has its own scenario": ([f"{HERE}/a/b", f"{OTHER}/a-b"], {}),
+    "the same twice": ([HERE, "http://localhost:8000/"], {}),
+    "by IPv6 it is measured alone beside the table": (["http://[::1]:8000"], BESIDE),
+}
 
 
-def test_what_to_ask_may_be_scenarios_of_the_contract_and_then_no_path() -> None:
+def test_plans_with_servers_that_run() -> None:
+    found = {case: told(partial(plan, *urls, **wanted)) for case, (urls, wanted) in CASES.items()}
+    same_as(Path(__file__).with_name("golden") / "running.txt", cases(found))
+
+
+def test_each_is_asked_its_own_path() -> None:
+    made = plan(f"{HERE}/a/b", f"{OTHER}/a-b")
+    assert {cell.scenario: cell.path for cell in made.cells} == {"get-a-b": "/a/b", "get-a-b-2": "/a-b"}
     assert {cell.path for cell in plan(HERE, scenarios=("json", "plaintext")).cells} == {"/json", "/plaintext"}
-    with pytest.raises(UserError, match="beside services it is asked what they are asked; give http://127"):
-        plan(f"{HERE}/x", scenarios=("json",))
 
 
-def test_beside_services_it_is_one_more_row_of_their_tables_judged_by_requests() -> None:
-    made = plan(HERE, stacks=("uvicorn-asgi", "aiohttp"), scenarios=("json",))
-    (table,) = made.tables
-    assert [cell.service.name for cell in table.cells][-1] == NAME
-    assert table.waits
-    assert table.turn_s == plan(stacks=("uvicorn-asgi", "aiohttp"), scenarios=("json",)).tables[0].turn_s
-    assert not plan(stacks=("uvicorn-asgi", "aiohttp"), scenarios=("json",)).tables[0].waits
-    assert made.preset.title == f"uvicorn-asgi, aiohttp and {NAME} (Python 3.13, debian): json"
-    # One load generator for all of a table, whatever block a service is in.
-    lines = [line for line in measurements(made, 1) if line.mode == "turns"]
-    assert all(line.host_network for line in lines)
-    assert {line.url for line in lines if line.service == NAME} == {HERE}
-    assert {line.url for line in lines if line.service != NAME} == {None}
-    with pytest.raises(UserError, match="asked what they are asked"):
-        plan(f"{HERE}/x", stacks=("uvicorn-asgi", "aiohttp"))
-
-
-def test_it_joins_loads_of_a_preset_that_name_their_stacks() -> None:
-    names = {cell.service.name for table in plan(HERE, preset="quick").tables for cell in table.cells}
-    assert NAME in names
-    assert all(NAME in {cell.service.name for cell in table.cells} for table in plan(HERE, preset="quick").tables)
-
-
-def test_several_that_are_asked_the_same_are_ranked_and_else_each_has_its_own_scenario() -> None:
-    other = "http://127.0.0.1:8001"
-    (table,) = plan(f"{HERE}/x", f"{other}/x").tables
-    assert [cell.service.name for cell in table.cells] == [NAME, "target-127.0.0.1-8001"]
-    apart = plan(f"{HERE}/a/b", f"{other}/a-b")
-    assert apart.tables == ()
-    found = {cell.service.name: (cell.scenario, cell.path) for cell in apart.cells}
-    assert found == {NAME: ("get-a-b", "/a/b"), "target-127.0.0.1-8001": ("get-a-b-2", "/a-b")}
-    with pytest.raises(UserError, match=r"127\.0\.0\.1-8000 is given twice"):
-        plan(HERE, "http://localhost:8000/")
-
-
-def test_by_ipv6_it_is_measured_alone_beside_the_table() -> None:
-    made = plan("http://[::1]:8000", stacks=("uvicorn-asgi", "aiohttp"), scenarios=("json",))
-    assert [cell.service.name for cell in made.alone] == ["target-ipv6--1-8000"]
-    assert not made.tables[0].has_running
+def test_one_load_generator_is_for_all_of_a_table_whatever_block_a_service_is_in() -> None:
+    beside = [line for line in measurements(plan(HERE, **BESIDE), 1) if line.mode == "turns"]
+    assert all(line.host_network for line in beside)
+    assert {line.url for line in beside if line.service == NAME} == {HERE}
+    assert {line.url for line in beside if line.service != NAME} == {None}
+    alone = measurements(plan(f"{HERE}/some/path"), 1)
+    assert {(line.mode, line.url, line.host_network) for line in alone} == {
+        ("solo", HERE, True),
+        ("null", None, False),
+    }
 
 
 def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
