@@ -13,9 +13,7 @@ from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.records.file import read_records
 from bench.render import comparison
-from bench.render.comment_parts import parse_policy
-from bench.render.pr_comment import Comparison, of_one, rows_of
-from bench.render.pr_two_runs import of_two
+from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, rows_of
 from bench.run.folder import RESULTS, find_run
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import service_names

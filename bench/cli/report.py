@@ -17,9 +17,8 @@ from bench.export.judged_run import judge_run
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
-from bench.render.page.flames import flames_of
 from bench.render.page.windows import WindowDetails, window_details_of
-from bench.render.report import markdown, report_content
+from bench.render.report import report_of
 from bench.run.folder import find_run
 from bench.run.reader import Run, read_run
 
@@ -38,22 +37,22 @@ def build_verb(argv: Sequence[str]) -> int:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
-        words = report_content(source, services, records, rankings, latencies, profiles=profiles)
-        write_file(folder / "report.md", markdown(words))
+        report = report_of(source, services, records, rankings, latencies, profiles=profiles)
+        write_file(folder / "report.md", report.markdown())
         made = html(
             source,
             services,
             records,
             windows=windows,
             latencies=latencies,
-            words=words,
+            report=report,
             rankings=rankings,
-            flames=flames_of(one for own in profiles for one in own),
+            profiles=[one for own in profiles for one in own],
         )
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    for line in words["advice"] if "--quiet" not in argv else ():
+    for line in report.advice if "--quiet" not in argv else ():
         print(f"What would help: {one_line(line)}", file=sys.stderr)
     return 0
 

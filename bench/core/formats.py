@@ -24,6 +24,11 @@ def milliseconds(seconds: float | None) -> str:
     return NOTHING if seconds is None else f"{number(seconds * 1000)} ms"
 
 
+def megabytes(size: float) -> str:
+    """Bytes as `52.4 MB`."""
+    return f"{number(size / 1e6)} MB"
+
+
 def percent(ratio: float, form: str = "+") -> str:
     """A ratio as a difference in percent, with a sign of this form: 1.2 is `+20.0 %`."""
     return f"{(ratio - 1) * 100:{form}.1f} %"

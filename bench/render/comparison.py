@@ -6,22 +6,26 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from bench.analysis.runs.comparison import ComparedRun, RunComparison
 from bench.analysis.runs.differences import DIFFERS, GOODPUT, PER_CORE, CellDifference, CellFigure, Drift, count_words
 from bench.analysis.runs.trends import CHANGED, Trend
 from bench.core.formats import NOTHING, number, percent, plural
+from bench.core.groups import grouped
 from bench.core.templates import environment
-from bench.render.table import Table, escape
+from bench.render.table import Column, Table, table_of
+from bench.render.text import escape, visible
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.change_points import LEAST_RUNS
 from bench.stats.estimates import percent_of
 from bench.stats.table_verdicts import MARGIN
 from bench.words.runs import difference_words
 
+Compared = TypeVar("Compared", CellDifference, Trend)
 NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
 UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}
 _percent = partial(percent, form="+z")
@@ -63,16 +67,15 @@ def page(found: RunComparison) -> str:
 
 @cache
 def _environment() -> Environment:
-    templates = environment(Path(__file__).parent, autoescape=lambda name: bool(name and "html" in name))
-    templates.filters["text"] = lambda value: escape(shown(str(value)))
-    templates.filters["shown"] = lambda value: shown(str(value))
+    templates = environment(
+        Path(__file__).parent,
+        autoescape=lambda name: bool(name and "html" in name),
+        # The page has names of runs too, and shows what they hide.
+        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
+    )
+    templates.filters["text"] = lambda value: escape(str(value))
     templates.filters["words"] = difference_words
     return templates
-
-
-def shown(text: str) -> str:
-    """One line, with non-printable characters (such as those that change the text direction) replaced."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in " ".join(text.split()))
 
 
 def _content(found: RunComparison) -> dict[str, Any]:
@@ -125,9 +128,10 @@ def _first(sentences: Iterable[str]) -> Iterator[str]:
         yield f"{len(every) - MOST} more are in the tables below."
 
 
-def _in_order(figures: Iterable[str]) -> list[str]:
-    """The figures in a fixed order, goodput first."""
-    return sorted(dict.fromkeys(figures), key=[*NAMES].index)
+def _by_figure(rows: Iterable[Compared]) -> list[tuple[str, list[Compared]]]:
+    """The rows of each figure, goodput first."""
+    groups = grouped(rows, lambda row: row.figure)
+    return [(figure, groups[figure]) for figure in NAMES if figure in groups]
 
 
 def _whose(row: CellDifference | Trend) -> str:
@@ -135,31 +139,32 @@ def _whose(row: CellDifference | Trend) -> str:
 
 
 def _tables(compared: ComparedRun) -> Iterator[Table]:
-    rows = compared.rows
-    for figure in _in_order(row.figure for row in rows):
-        group = [row for row in rows if row.figure == figure]
-        one, other = group[0].one, group[0].other
-        columns = ("cell", "service", one, other, "change", "verdict", "remarks")
-        lines = tuple(tuple(map(shown, _row(row))) for row in group)
-        title = f"{other} vs {one}: {NAMES[figure]}{UNITS[figure]}"
-        yield Table(shown(title), tuple(map(shown, columns)), lines, labels=2, prose=("verdict", "remarks"))
-    yield _null_server(rows[0].one, compared)
+    for figure, rows in _by_figure(compared.rows):
+        one, other = rows[0].one, rows[0].other
+        columns: list[Column[CellDifference]] = [
+            Column("cell", lambda row: row.cell, left=True),
+            Column("service", lambda row: row.service, left=True),
+            Column(one, lambda row: _figure(row.before)),
+            Column(other, lambda row: _figure(row.after)),
+            Column("change", _change),
+            Column("verdict", lambda row: row.word, left=True),
+            Column("remarks", _remarks, left=True),
+        ]
+        yield table_of(f"{other} vs {one}: {NAMES[figure]}{UNITS[figure]}", columns, rows)
+    yield _null_server(compared.rows[0].one, compared)
 
 
 def _null_server(one: str, other: ComparedRun) -> Table:
     """The change of the null server between the runs, and the smallest change that counts."""
-    rows = [
-        (f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", NAMES[drift.key.figure], _interval(drift))
-        for drift in other.drifts
+    columns: list[Column[Drift]] = [
+        Column("cell", lambda drift: f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", left=True),
+        Column("figure", lambda drift: NAMES[drift.key.figure], left=True),
+        Column("change", _interval),
     ]
-    notes = [f"Smallest change that counts: {percent_of(MARGIN):.0f} %."]
-    if not rows:
-        notes.insert(
-            0, "The null server was not measured often enough in both runs, so changes of the host are unknown."
-        )
-    title = shown(f"{other.name} vs {one}: the null server (the same in both runs)")
-    columns = ("cell", "figure", "change")
-    return Table(title, columns, tuple(tuple(map(shown, row)) for row in rows), labels=2, notes=tuple(notes))
+    unknown = "The null server was not measured often enough in both runs, so changes of the host are unknown."
+    notes = [*([] if other.drifts else [unknown]), f"Smallest change that counts: {percent_of(MARGIN):.0f} %."]
+    title = f"{other.name} vs {one}: the null server (the same in both runs)"
+    return table_of(title, columns, other.drifts, notes)
 
 
 def _interval(drift: Drift) -> str:
@@ -168,16 +173,15 @@ def _interval(drift: Drift) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _row(row: CellDifference) -> tuple[str, ...]:
+def _remarks(row: CellDifference) -> str:
     remarks = [row.reason] if row.reason else []
     remarks += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
-    left = [
+    remarks += [
         f"{side.planned - side.rounds} of {side.planned} rounds left out: {side.cause}"
         for side in (row.before, row.after)
         if side.value is not None and side.cause
     ]
-    figures = (_figure(row.before), _figure(row.after), _change(row))
-    return row.cell, row.service, *figures, row.word, "; ".join(dict.fromkeys([*remarks, *left])) or NOTHING
+    return "; ".join(dict.fromkeys(remarks)) or NOTHING
 
 
 def _figure(side: CellFigure) -> str:
@@ -194,20 +198,25 @@ def _change(row: CellDifference) -> str:
     return _percent(row.ratio) + interval
 
 
-def _trend_tables(trends: Sequence[Trend]) -> Iterator[Table]:
-    for figure in _in_order(trend.figure for trend in trends):
-        group = [trend for trend in trends if trend.figure == figure]
-        columns = ("cell", "service", "runs", "first", "last", "verdict", "level")
-        rows = tuple(tuple(map(shown, _trend_row(trend))) for trend in group)
-        title = f"Trend over {len(group[0].runs)} runs: {NAMES[figure]}{UNITS[figure]}"
-        yield Table(title, columns, rows, labels=2, prose=("verdict", "level"))
+def _trend_tables(trends: Iterable[Trend]) -> Iterator[Table]:
+    def end(place: int, trend: Trend) -> str:
+        known = [point for point in trend.points if point.value is not None]
+        return _figure(known[place]) if known else NOTHING
 
+    def count(trend: Trend) -> str:
+        return f"{sum(point.value is not None for point in trend.points)} of {len(trend.points)}"
 
-def _trend_row(trend: Trend) -> tuple[str, ...]:
-    points = [point for point in trend.points if point.value is not None]
-    ends = [_figure(points[index]) if points else NOTHING for index in (0, -1)]
-    count = f"{len(points)} of {len(trend.points)}"
-    return trend.cell, trend.service, count, *ends, trend.word, _levels(trend) or trend.reason or NOTHING
+    columns: list[Column[Trend]] = [
+        Column("cell", lambda trend: trend.cell, left=True),
+        Column("service", lambda trend: trend.service, left=True),
+        Column("runs", count),
+        Column("first", partial(end, 0)),
+        Column("last", partial(end, -1)),
+        Column("verdict", lambda trend: trend.word, left=True),
+        Column("level", lambda trend: _levels(trend) or trend.reason or NOTHING, left=True),
+    ]
+    for figure, rows in _by_figure(trends):
+        yield table_of(f"Trend over {len(rows[0].runs)} runs: {NAMES[figure]}{UNITS[figure]}", columns, rows)
 
 
 def _levels(trend: Trend) -> str:
@@ -221,4 +230,5 @@ def _levels(trend: Trend) -> str:
 
 def _picture(trend: Trend) -> TrendPicture:
     words = f"{trend.word}: {_levels(trend) or trend.reason}".removesuffix(": ")
-    return trend_picture(_whose(trend), words, trend)
+    changes = [trend.runs.index(change.run) for change in trend.changes]
+    return trend_picture(_whose(trend), words, trend.points, changes)

@@ -1,16 +1,20 @@
-"""The pull request comment on one run, and whether a policy fails: the verdicts on its tables in turns.
+"""The comment on a pull request: the verdicts of one run, or the figures of two; and whether a policy fails.
 
-The first service of a table is the base, and every other one a head.
+Of one run: the first service of a table in turns is the base, and every other one a head. Two runs share no window, so
+their figures are next to each other, without a verdict.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
@@ -19,16 +23,54 @@ from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, percent, plural
 from bench.records.file import read_records
-from bench.render.comment_parts import MOST_BYTES, MOST_ROWS, Comment, Policy, code, more_words, text_of
+from bench.records.record import Record
+from bench.render.table import Column, Row
+from bench.render.text import visible
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
 from bench.words.answers import against
+from bench.words.cells import rate_words, state_words
 from bench.words.remarks import note_of
+from bench.words.runs import difference_words
 
+MOST_BYTES = 65_536
+"""GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
+MOST_ROWS = (30, 10, 3, 0)
+"""Rows of a table; the next value is tried if the comment is too long."""
+MOST_WORD = 200
+"""Most characters of one name or reason."""
+POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
+_ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
+"""Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
+WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What gives exit status 1; `slower` if the head is slower by more than `percent`."""
+
+    name: str
+    percent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """Its Markdown, and the number of comparisons or cells that violate a policy."""
+
+    text: str
+    violations: int
+
+
+def parse_policy(text: str) -> Policy:
+    """Parse a policy; UserError if it is none."""
+    found = POLICY.match(text)
+    if not found or (found[2] and found[1] != SLOWER):
+        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable")
+    return Policy(found[1], float(found[2] or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,65 +174,134 @@ def verdict_comment(
     """
     rows = {kind: [row for row in every if row.kind == kind] for kind in ORDER}
     rows[SLOWER].sort(key=lambda row: -row.slower_percent)
-    counts = Counter({kind: len(group) for kind, group in rows.items()})
-    head = [
-        f"### {_headline(counts)}",
-        "",
-        f"Run {code(run)}: {sides}, measured in turns.",
-    ]
-    if counts[INVALID] or counts[NOT_ENOUGH]:
+    counts = {kind: len(rows[kind]) for kind in ORDER if rows[kind]}
+    by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    head = [f"### {plural(len(every), 'comparison')}: {by_kind}", "", f"Run {code(run)}: {sides}, measured in turns."]
+    unknown = len(rows[INVALID]) + len(rows[NOT_ENOUGH])
+    if unknown:
         head += ["`invalid` and `not enough data` are not verdicts: whether these services differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}
-    foot = [_policy_line(policy, count, counts) for policy, count in violations.items()]
     first = [row for kind in ORDER if kind != NO_DIFFERENCE for row in rows[kind]]
-    same = rows[NO_DIFFERENCE]
-    return Comment(
-        _fit(head, [("", first), (f"{len(same)} with {NO_DIFFERENCE}", same)], foot), sum(violations.values())
-    )
+    same, where = rows[NO_DIFFERENCE], "comparisons: see the run's report"
+
+    def body(most: int) -> list[str]:
+        folded = _table(COLUMNS, same, most, where)
+        if folded:
+            folded = ["", f"<details><summary>{len(same)} with {NO_DIFFERENCE}</summary>", *folded, "", "</details>"]
+        return [*head, *_table(COLUMNS, first, most, where), *folded]
+
+    foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
+    return Comment(_fit(body, foot), sum(violations.values()))
 
 
-def _headline(counts: Mapping[str, int]) -> str:
-    total = sum(counts.values())
-    by_kind = ", ".join(f"{counts[kind]} {kind}" for kind in ORDER if counts[kind])
-    return f"{plural(total, 'comparison')}: {by_kind}"
-
-
-def _policy_line(policy: Policy, count: int, counts: Mapping[str, int]) -> str:
+def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
-    unknown = counts[INVALID] + counts[NOT_ENOUGH]
     silent = f"; comparisons without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
-def _fit(head: Sequence[str], parts: Sequence[tuple[str, Sequence[Comparison]]], foot: Sequence[str]) -> str:
-    """The whole comment, with fewer rows if it would be too long."""
+def _difference(row: Comparison) -> str:
+    return percent(1 + row.contrast.difference) if row.contrast and not row.invalid else NOTHING
+
+
+def _interval(row: Comparison) -> str:
+    if row.invalid or not row.contrast or not row.contrast.interval:
+        return NOTHING
+    low, high = row.contrast.interval
+    return f"{percent(1 + low)} to {percent(1 + high)}"
+
+
+COLUMNS: tuple[Column[Comparison], ...] = (
+    Column("head", lambda row: code(row.head.service)),
+    Column("base", lambda row: code(row.base.service)),
+    Column("load", lambda row: code(" ".join(row.ranking.table))),
+    Column("verdict", lambda row: row.kind),
+    Column("difference", _difference),
+    Column("interval", _interval),
+    Column("metric", lambda row: str(row.ranking.metric)),
+    Column("rounds", lambda row: str(row.ranking.rounds)),
+    Column("remarks", lambda row: code("; ".join(row.remarks()))),
+)
+
+
+def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
+    """The comment on two runs: figures if the runs are comparable, and no verdict."""
+    for policy in policies:
+        if policy.name in (SLOWER, "not-enough-data"):
+            raise UserError(f"--fail-on {policy.name} does not work with two runs: {WHY_NO_VERDICT}")
+    verdict = compatibility_of(*(read_facts(str(folder)) for folder in folders))
+    records = [read_records(folder) for folder in folders]
+    return side_by_side([folder.resolve().name for folder in folders], verdict, records, policies)
+
+
+def side_by_side(
+    names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
+) -> Comment:
+    """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
+    differences = [f"- {code(difference_words(found))}" for found in verdict.differences]
+    head = [
+        f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
+        "",
+        f"{code(names[0])} and {code(names[1])} share no window, so a difference may come from the"
+        f" host: {WHY_NO_VERDICT}.",
+    ]
+    solo = [[record for record in every if record.mode == "solo"] for every in records]
+    cells = [{_key(cell): cell for cell in cells_of(every, Context((), None))} for every in solo]
+    both = [key for key in cells[0] if key in cells[1]]
+    invalid = [key for key in both if any(group[key].goodput is None for group in cells)]
+    violations = {
+        policy: len(invalid) if policy.name == INVALID else int(not verdict.comparable) for policy in policies
+    }
+
+    def rate(place: int, key: tuple[str, str]) -> str:
+        cell = cells[place][key]
+        return rate_words(cell) if cell.goodput is not None else code(state_words(cell))
+
+    columns: list[Column[tuple[str, str]]] = [
+        Column("service", lambda key: code(key[0])),
+        Column("load", lambda key: code(key[1])),
+        Column("requests/s, first run", partial(rate, 0)),
+        Column("requests/s, second run", partial(rate, 1)),
+    ]
+
+    def body(most: int) -> list[str]:
+        lines = [*head, *([""] if differences else []), *differences[:most]]
+        lines += _more(differences, most, "differences: see scripts/compare-runs.sh --check")
+        return [*lines, *_table(columns, both if verdict.comparable else [], most, "cells: see the runs' reports")]
+
+    foot = [_policy_line(policy, count) for policy, count in violations.items()]
+    return Comment(_fit(body, foot), sum(violations.values()))
+
+
+def _key(cell: Cell) -> tuple[str, str]:
+    return cell.service, f"{cell.first.scenario} {cell.first.tool} {cell.first.level}"
+
+
+def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:
+    """The whole comment, with fewer rows if it would be too long; `foot` is apart from what is above it."""
     for most in MOST_ROWS:
-        lines = [*head]
-        for title, rows in parts:
-            table = [*_table(rows[:most]), *more_words(rows, most, "comparisons: see the run's report")]
-            if rows and title:
-                table = [f"<details><summary>{title}</summary>", "", *table, "", "</details>"]
-            lines += ["", *table] if rows else []
-        text = text_of(lines, foot)
+        text = "\n".join([*body(most), *(["", *foot] if foot else [])]) + "\n"
         if len(text.encode()) <= MOST_BYTES:
             break
     return text
 
 
-def _table(rows: Sequence[Comparison]) -> list[str]:
-    if not rows:
-        return []
-    columns = ("head", "base", "load", "verdict", "difference", "interval", "metric", "rounds", "remarks")
-    lines = [f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
-    for row in rows:
-        one, ranking = row.contrast, row.ranking
-        difference = percent(1 + one.difference) if one and not row.invalid else NOTHING
-        interval = NOTHING
-        if one and one.interval and not row.invalid:
-            interval = f"{percent(1 + one.interval[0])} to {percent(1 + one.interval[1])}"
-        cells = [code(row.head.service), code(row.base.service), code(" ".join(ranking.table)), row.kind, difference]
-        cells += [interval, str(ranking.metric), str(ranking.rounds), code("; ".join(row.remarks()))]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], most: int, where: str) -> list[str]:
+    """The first rows, and how many more there are, and where; nothing without rows."""
+    lines = [[column.of(row) for column in columns] for row in rows[:most]]
+    if lines:
+        lines = [[column.name for column in columns], ["---"] * len(columns), *lines]
+    return [*([""] if lines else []), *(f"| {' | '.join(line)} |" for line in lines), *_more(rows, most, where)]
+
+
+def _more(rows: Sequence[object], most: int, where: str) -> list[str]:
+    return ["", f"{len(rows) - most} more {where}."] if rows[most:] else []
+
+
+def code(text: str) -> str:
+    """`text` as one short code span, in which GitHub sees no link, mention, issue number or HTML."""
+    shown = visible(" ".join(text.split()))
+    short = shown if len(shown) <= MOST_WORD else shown[: MOST_WORD - 1] + "…"
+    return "`" + short.translate(_ENDS) + "`" if short else ""

@@ -1,12 +1,12 @@
-"""report.md: conclusions, rankings, setup, missing results, then the preset's tables."""
+"""What a run's report says, on the page too: its answers, then its setup, what is missing, and the tables."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Template
@@ -14,34 +14,28 @@ from jinja2 import Template
 from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import Key, Latencies
 from bench.analysis.profiles.sampled import Profile
-from bench.analysis.profiles.why import explanations
-from bench.analysis.published import reference_results
+from bench.analysis.published import ReferenceComparison, reference_results
 from bench.analysis.services import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
-from bench.render.table import Table, escape
-from bench.render.tables.costs import costs, service_costs
-from bench.render.tables.four_tools import four_tools
-from bench.render.tables.knee import knee
-from bench.render.tables.ladder import ladder_tables
-from bench.render.tables.latency import latency
-from bench.render.tables.levels import levels
-from bench.render.tables.null_server import null_table
-from bench.render.tables.open_loop import vegeta
-from bench.render.tables.own_app import own_app_tables
-from bench.render.tables.processes import process_table
-from bench.render.tables.published import published_table
-from bench.render.tables.ranking import NOTE as RANKING_NOTE
-from bench.render.tables.ranking import ranking_table
-from bench.render.tables.repeats import repeats
-from bench.render.tables.summary import summary
-from bench.render.tables.tldr import tldr
-from bench.render.tables.why import NOTE as WHY_NOTE
-from bench.render.tables.why import not_sampled, reasons
-from bench.render.tables.wrk_latency import wrk_latency
+from bench.render.alone import FORMS
+from bench.render.costs import cost_tables, null_table
+from bench.render.in_turns import (
+    WHY_NOTE,
+    Reason,
+    ladder_tables,
+    not_sampled,
+    own_app_tables,
+    published_table,
+    ranking_table,
+    reasons,
+)
+from bench.render.table import Column, Table, table_of
+from bench.render.text import escape
+from bench.render.trend_picture import TrendPicture
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
@@ -54,97 +48,44 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
-from bench.words.told import ToldRanking, by_question, conclusions
-
-KINDS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
-    {
-        "summary": summary,
-        "tldr": tldr,
-        "levels": levels,
-        "repeats": repeats,
-        "vegeta": vegeta,
-        "wrk-latency": wrk_latency,
-        "four-tools": four_tools,
-        "latency": latency,
-        "knee": knee,
-    }
-)
+from bench.words.told import Conclusion, ToldRanking, by_question, conclusions
 
 
-def markdown(content: Mapping[str, Any]) -> str:
-    """The content of a report as Markdown."""
-    return _template().render(content)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The report in the order of reading; templates know its fields by these names, and leave out what is empty."""
 
+    title: str
+    own_app: Sequence[tuple[str, str]]
+    """Requests to the user's own app, and the answer on each."""
+    own_app_tables: Sequence[Table]
+    conclusions: Sequence[tuple[str, Sequence[Conclusion]]]
+    advice: Sequence[str]
+    rankings: Sequence[Table]
+    ladders: Sequence[tuple[Table, TrendPicture]]
+    published: Sequence[Table]
+    why: Sequence[Reason]
+    not_sampled: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    services: Table
+    planned: int
+    measured: int
+    valid: int
+    noisy: int
+    measured_again: int
+    faults: Sequence[str]
+    causes: Table | None
+    skipped: Table | None
+    controls: Sequence[Table]
+    rounds: int
+    """Rounds of services measured alone, as the tables of the preset are."""
+    reference: ReferenceComparison | None
+    tables: Sequence[Table]
+    costs: Sequence[Table]
 
-def report_content(
-    source: Run,
-    services: Mapping[str, ServiceFacts],
-    records: Sequence[Record],
-    told: Sequence[ToldRanking],
-    latencies: Mapping[Key, Latencies],
-    *,
-    profiles: Sequence[Sequence[Profile]] = (),
-) -> dict[str, Any]:
-    """The content of the report, by the names that its templates use; `profiles` are those of each ranking."""
-    solo = [record for record in records if record.mode == "solo"]
-    alone = [record for record in records if record.mode in ("solo", "turns")]
-    facts = source.facts
-    reference = reference_results().get(str(facts.get("published")))
-    context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
-    kinds = [kind for kind in items(facts.get("tables")) if kind in KINDS] or ["summary"]
-    # For every preset: these tables are empty if the run has no such cells.
-    kinds += [kind for kind in ("knee", "latency") if kind not in kinds]
-    # Which server to run it on is not what two refs of an app are measured for.
-    own_app = () if against(facts) else own_app_answers(facts, rankings)
-    return {
-        "own_app": own_app,
-        "own_app_tables": own_app_tables(facts, rankings, records, services) if own_app else [],
-        "conclusions": by_question(conclusions(told, records)),
-        "advice": advice(facts, rankings, records),
-        "title": facts.get("title") or facts.get("preset") or "Run",
-        "facts": [
-            *_facts(facts, records),
-            *(("package", words) for words in package_facts(facts, services)),
-            *already_running(source),
-            *network_cost(source, records),
-            *side_by_side(source),
-            *_jit(facts, services),
-        ],
-        "services": _services(facts, services, records),
-        "reference": reference,
-        "planned": len(records),
-        "measured": sum(record.outcome == MEASURED for record in records),
-        "valid": sum(record.valid for record in records),
-        "faults": source.faults,
-        "causes": _causes(records),
-        "skipped": _skipped(facts),
-        "tables": [table for kind in kinds for table in KINDS[kind](solo, context)] if solo else [],
-        "rankings": [*map(ranking_table, told)],
-        "rankings_note": RANKING_NOTE,
-        "ladders": ladder_tables(told, places_of(facts, records)),
-        "published": published_table(told, reference, _stacks(facts)),
-        "controls": null_table(records),
-        **_why(told, profiles, records),
-        "costs": [
-            *(costs(solo, context) or _costs_of_turns(records, context)),
-            *process_table(alone, context, mapping(facts.get("knobs"))),
-        ],
-        "noisy": sum(any(cause.cause == "host" for cause in record.causes) for record in records),
-        "measured_again": source.measured_again,
-        "rounds": len({record.round for record in solo}),
-    }
-
-
-def _why(
-    told: Sequence[ToldRanking], profiles: Sequence[Sequence[Profile]], records: Sequence[Record]
-) -> dict[str, Any]:
-    """What the profiles of the tables say; empty without any."""
-    pairs = [*zip(told, profiles, strict=True)] if profiles else []
-    return {
-        "why": [one for table, own in pairs for one in reasons(table, explanations(table.ranking, own, records))],
-        "not_sampled": [line for table, own in pairs for line in not_sampled(table.ranking, own)],
-        "why_note": WHY_NOTE,
-    }
+    def markdown(self) -> str:
+        """report.md."""
+        return _template().render(report=self, why_note=WHY_NOTE)
 
 
 @cache
@@ -154,15 +95,61 @@ def _template() -> Template:
     return templates.get_template("report.md.jinja")
 
 
-def _stacks(facts: Mapping[str, Any]) -> dict[str, str]:
-    """The stack of each service of run.json."""
-    return {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
-
-
-def _costs_of_turns(records: Iterable[Record], context: Context) -> list[Table]:
-    """What the services cost besides CPU time, which the rankings have."""
-    turns = [record for record in records if record.mode == "turns"]
-    return [service_costs(turns, context)] if turns else []
+def report_of(
+    source: Run,
+    services: Mapping[str, ServiceFacts],
+    records: Sequence[Record],
+    told: Sequence[ToldRanking],
+    latencies: Mapping[Key, Latencies],
+    *,
+    profiles: Sequence[Sequence[Profile]] = (),
+) -> Report:
+    """The report of a run; `profiles` are those of each ranking."""
+    solo = [record for record in records if record.mode == "solo"]
+    facts = source.facts
+    reference = reference_results().get(str(facts.get("published")))
+    context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
+    forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
+    # For every preset: these tables are empty if the run has no such cells.
+    forms += [name for name in ("knee", "latency") if name not in forms]
+    # Which server to run it on is not what two refs of an app are measured for.
+    own_app = () if against(facts) else own_app_answers(facts, rankings)
+    stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
+    sampled = [*zip(told, profiles, strict=True)] if profiles else []
+    return Report(
+        title=facts.get("title") or facts.get("preset") or "Run",
+        own_app=own_app,
+        own_app_tables=own_app_tables(facts, rankings, records, services) if own_app else [],
+        conclusions=by_question(conclusions(told, records)),
+        advice=advice(facts, rankings, records),
+        rankings=[*map(ranking_table, told)],
+        ladders=ladder_tables(told, places_of(facts, records)),
+        published=published_table(told, reference, stacks),
+        why=[reason for table, own in sampled for reason in reasons(table, own, records)],
+        not_sampled=[line for table, own in sampled for line in not_sampled(table.ranking, own)],
+        facts=[
+            *_facts(facts, records),
+            *(("package", words) for words in package_facts(facts, services)),
+            *already_running(source),
+            *network_cost(source, records),
+            *side_by_side(source),
+            *_jit(facts, services),
+        ],
+        services=_services(facts, services, records),
+        planned=len(records),
+        measured=sum(record.outcome == MEASURED for record in records),
+        valid=sum(record.valid for record in records),
+        noisy=sum(any(cause.cause == "host" for cause in record.causes) for record in records),
+        measured_again=source.measured_again,
+        faults=source.faults,
+        causes=_causes(records),
+        skipped=_skipped(facts),
+        controls=null_table(records),
+        rounds=len({record.round for record in solo}),
+        reference=reference,
+        tables=[table for name in forms for table in FORMS[name](solo, context)] if solo else [],
+        costs=cost_tables(records, context, mapping(facts.get("knobs"))),
+    )
 
 
 def _rounds(facts: Mapping[str, Any]) -> str:
@@ -198,10 +185,8 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     elif nodes := sorted({record.node for record in records if record.node}):
         yield (
             "nodes",
-            (
-                f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; overlay "
-                "network, not encrypted. `host` is where the scripts ran"
-            ),
+            f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; overlay "
+            "network, not encrypted. `host` is where the scripts ran",
         )
     if words := loadgen_words(facts, records):
         yield "load generators", words
@@ -216,48 +201,49 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
 
 def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
     """Whether the requested JIT is really enabled, as reported by each interpreter."""
-    asked, listed_services = mapping(facts.get("knobs")).get("PYTHON_JIT"), mapping(facts.get("services"))
+    asked, entries = mapping(facts.get("knobs")).get("PYTHON_JIT"), mapping(facts.get("services"))
     states: dict[str, list[str]] = {}
     for name, service in services.items():
-        own = settings_of(mapping(listed_services.get(name)).get("settings"))
-        if own.get("PYTHON_JIT", asked) != "1":
-            continue
-        states.setdefault(service.jit or "unknown", []).append(name)
-    listed = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    if listed or asked == "1":
-        yield "PYTHON_JIT=1, as reported by the interpreters", listed or "no services"
+        own = settings_of(mapping(entries.get(name)).get("settings"))
+        if own.get("PYTHON_JIT", asked) == "1":
+            states.setdefault(service.jit or "unknown", []).append(name)
+    told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    if told or asked == "1":
+        yield "PYTHON_JIT=1, as reported by the interpreters", told or "no services"
 
 
 def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:
-    coordinates = {record.service: record for record in records}
-    listed = mapping(facts.get("services"))
-    rows = []
-    for name, service in services.items():
-        entry, record = mapping(listed.get(name)), coordinates.get(name)
-        base = str(entry.get("base") or (record.base if record else "unknown"))
-        names = [str(entry.get(key, "")) for key in ("server", "framework")]
-        wanted = {*names, *names[0].split("-")}
-        versions = [f"{key} {version}" for key, version in service.packages.items() if key in wanted]
-        rows.append(
-            (
-                name,
-                service.python_build or f"unknown: {service.missing['python_build']}",
-                f"{base}, {service.base_label or 'pulled or unknown: ' + service.missing['base_label']}",
-                ", ".join(versions) or NOTHING,
-                _image(service),
-            )
-        )
-    columns = ("service", "Python", "base and how it was built", "versions", "image")
-    return Table("Services", columns, tuple(rows), labels=len(columns))
+    bases, entries = {record.service: record.base for record in records}, mapping(facts.get("services"))
+
+    def base(name: str) -> str:
+        made = services[name].base_label or f"pulled or unknown: {services[name].missing['base_label']}"
+        return f"{mapping(entries.get(name)).get('base') or bases.get(name, 'unknown')}, {made}"
+
+    def versions(name: str) -> str:
+        entry = mapping(entries.get(name))
+        server, framework = str(entry.get("server", "")), str(entry.get("framework", ""))
+        wanted = {server, framework, *server.split("-")}
+        found = [f"{package} {version}" for package, version in services[name].packages.items() if package in wanted]
+        return ", ".join(found) or NOTHING
+
+    def image(name: str) -> str:
+        found = services[name].image_id
+        return f"unknown: {services[name].missing['image_id']}" if found is None else found.removeprefix("sha256:")[:12]
+
+    def python(name: str) -> str:
+        return services[name].python_build or f"unknown: {services[name].missing['python_build']}"
+
+    columns: list[Column[str]] = [
+        Column("service", str, left=True),
+        Column("Python", python, left=True),
+        Column("base and how it was built", base, left=True),
+        Column("versions", versions, left=True),
+        Column("image", image, left=True),
+    ]
+    return table_of("Services", columns, services)
 
 
-def _image(service: ServiceFacts) -> str:
-    if service.image_id is None:
-        return f"unknown: {service.missing['image_id']}"
-    return service.image_id.removeprefix("sha256:")[:12]
-
-
-def _causes(records: Sequence[Record]) -> Table | None:
+def _causes(records: Iterable[Record]) -> Table | None:
     """Every cause with its count by service, and the details of its first occurrence."""
     counts: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}
@@ -267,17 +253,19 @@ def _causes(records: Sequence[Record]) -> Table | None:
             counts[key] += 1
             where = f"{record.id} {record.scenario} {record.tool} {record.level}"
             examples.setdefault(key, f"{where}: {cause.detail}")
-    rows = tuple(
-        (cause, service, str(counts[cause, service]), examples[cause, service]) for cause, service in sorted(counts)
-    )
-    columns = ("cause", "service", "measurements", "first occurrence")
-    return Table("Not measured or not valid", columns, rows, labels=4) if rows else None
+    columns: list[Column[tuple[str, str]]] = [
+        Column("cause", lambda key: key[0], left=True),
+        Column("service", lambda key: key[1], left=True),
+        Column("measurements", lambda key: str(counts[key]), left=True),
+        Column("first occurrence", lambda key: examples[key], left=True),
+    ]
+    return table_of("Not measured or not valid", columns, sorted(counts)) if counts else None
 
 
 def _skipped(facts: Mapping[str, Any]) -> Table | None:
-    rows = []
-    for skip in map(mapping, items(facts.get("skipped"))):
-        words = [str(skip.get(key) or NOTHING) for key in ("service", "scenario", "tool", "cause")]
-        rows.append(tuple(words))
-    columns = ("service", "scenario", "tool", "cause")
-    return Table("Not planned", columns, tuple(rows), labels=4) if rows else None
+    rows = [*map(mapping, items(facts.get("skipped")))]
+
+    def of(name: str) -> Column[Mapping[str, Any]]:
+        return Column(name, lambda skip: str(skip.get(name) or NOTHING), left=True)
+
+    return table_of("Not planned", [*map(of, ("service", "scenario", "tool", "cause"))], rows) if rows else None

@@ -1,55 +1,68 @@
-"""A table of formatted text, as Markdown."""
+"""A table of formatted text, made from rows of any type by columns that say what each row has in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from bench.core.formats import NOTHING
-from bench.render.page.text import visible
+from bench.render.text import escape
 
-_ESCAPES = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
+Row = TypeVar("Row")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """What a row has in it, as text: words aligned `left`, figures right; `optional`: left out where no row has any."""
+
+    name: str
+    of: Callable[[Row], str]
+    left: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of formatted text; the first `labels` columns and those in `prose` are left-aligned, the others right."""
+    """Rows of formatted text; `left` says of each column whether it is aligned left."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    labels: int = 1
+    left: tuple[bool, ...]
     notes: tuple[str, ...] = ()
-    prose: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline."""
-        words = {*self.columns[: self.labels], *self.prose}
-        marks = ["---" if name in words else "---:" for name in self.columns]
-        lines = [f"### {escape(self.title)}", "", _line(self.columns), _line(marks)]
-        lines += [_line(row) for row in self.rows]
+        marks = ["---" if left else "---:" for left in self.left]
+        lines = [f"### {escape(self.title)}", "", _line(self.columns), _line(marks), *map(_line, self.rows)]
         for note in self.notes:
             lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 
 
-def _line(words: tuple[str, ...] | list[str]) -> str:
-    return "| " + " | ".join(map(escape, words)) + " |"
-
-
-def escape(text: str) -> str:
-    """`text` as one line of Markdown, escaped, with what a reader would not see named, such as marks of direction."""
-    return visible(" ".join(text.split())).translate(_ESCAPES)
-
-
-def without_empty(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Iterable[str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The table without those `optional` columns that are empty."""
-    wanted = set(optional)
+def table_of(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], notes: Iterable[str] = ()) -> Table:
+    """The table of these rows."""
+    texts = [[column.of(row) for column in columns] for row in rows]
     kept = [
-        index
-        for index, name in enumerate(columns)
-        if name not in wanted or any(row[index] not in ("", NOTHING) for row in rows)
+        place
+        for place, column in enumerate(columns)
+        if not column.optional or any(text[place] not in ("", NOTHING) for text in texts)
     ]
-    return tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)
+    return Table(
+        title,
+        tuple(columns[place].name for place in kept),
+        tuple(tuple(text[place] for place in kept) for text in texts),
+        tuple(columns[place].left for place in kept),
+        tuple(notes),
+    )
+
+
+def written(value: V | None, write: Callable[[V], str]) -> str:
+    """A value as text, or what is printed where there is none."""
+    return NOTHING if value is None else write(value)
+
+
+def _line(words: Iterable[str]) -> str:
+    return "| " + " | ".join(map(escape, words)) + " |"

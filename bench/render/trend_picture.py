@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 import leather
 
 from bench.analysis.runs.differences import CellFigure
-from bench.analysis.runs.trends import Trend
 from bench.core.formats import number
 
 WIDTH, HEIGHT = 420, 200
@@ -31,12 +30,12 @@ class TrendPicture:
     svg: str
 
 
-def trend_picture(title: str, words: str, trend: Trend) -> TrendPicture:
-    """The points of a trend with their intervals, and the levels between its changes."""
-    known = [(place, point) for place, point in enumerate(trend.points, 1) if point.value is not None]
-    figures = ", ".join("none" if point.value is None else number(point.value) for point in trend.points)
+def trend_picture(title: str, words: str, points: Sequence[CellFigure], changes: Sequence[int] = ()) -> TrendPicture:
+    """The points of a trend with their intervals, and the levels between `changes`, places (from 0) in the points."""
+    figures = ", ".join("none" if point.value is None else number(point.value) for point in points)
     alt = f"{title}: {words}. From the first run to the last: {figures}."
-    return TrendPicture(title, words, alt, _svg(trend) if len(known) > 1 else "")
+    known = sum(point.value is not None for point in points)
+    return TrendPicture(title, words, alt, _svg(points, changes) if known > 1 else "")
 
 
 class _Layers(leather.Shape):  # type: ignore[misc]
@@ -58,17 +57,17 @@ class _Layers(leather.Shape):  # type: ignore[misc]
         return group
 
 
-def _svg(trend: Trend) -> str:
+def _svg(points: Sequence[CellFigure], changes: Sequence[int]) -> str:
     _theme()
-    every = [(place, point.value) for place, point in enumerate(trend.points, 1)]
+    every = [(place, point.value) for place, point in enumerate(points, 1)]
     known = [(place, value) for place, value in every if value is not None]
-    low, high = _ends([point for point in trend.points if point.value is not None])
+    low, high = _ends([point for point in points if point.value is not None])
     bars = [
         (leather.Line(BAR, 3), [(place, max(low, point.low)), (place, min(high, point.high))])
-        for place, point in enumerate(trend.points, 1)
+        for place, point in enumerate(points, 1)
         if point.low is not None and point.high is not None
     ]
-    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(trend)]
+    levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(points, changes)]
     # The line has a gap for a run without a value.
     drawn: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LINE, 1.5), every), (leather.Dots(LINE, 3), known)]
     chart = leather.Chart()
@@ -89,15 +88,12 @@ def _theme() -> None:
     theme.tick_font_char_width = 8
 
 
-def _levels(trend: Trend) -> Iterator[list[tuple[int, float]]]:
+def _levels(points: Sequence[CellFigure], changes: Sequence[int]) -> Iterator[list[tuple[int, float]]]:
     """Each level from its first run to its last, if there are changes."""
-    if not trend.changes:
-        return
-    starts = [1, *(trend.runs.index(change.run) + 1 for change in trend.changes), len(trend.runs) + 1]
-    for first, last in pairwise(starts):
-        logs = [math.log(point.value) for point in trend.points[first - 1 : last - 1] if point.value]
+    for first, end in pairwise([0, *changes, len(points)] if changes else []):
+        logs = [math.log(point.value) for point in points[first:end] if point.value]
         level = math.exp(math.fsum(logs) / len(logs))
-        yield [(first, level), (last - 1, level)]
+        yield [(first + 1, level), (end, level)]
 
 
 def _ends(points: list[CellFigure]) -> tuple[float, float]:
@@ -111,8 +107,7 @@ def _ends(points: list[CellFigure]) -> tuple[float, float]:
 
 
 def _places(count: int) -> list[int]:
-    step = max(1, math.ceil(count / 12))
-    return list(range(1, count + 1, step))
+    return list(range(1, count + 1, max(1, math.ceil(count / 12))))
 
 
 def _plain(svg: str) -> str:

@@ -340,8 +340,8 @@ uvicorn-starlette-py313-debian-head json' ]]
 	sed -nE 's/^\| .([a-z:0-9%-]+). \| (a verdict|one of|a comparison|two runs) .*/\1/p' docs/ci.md >>policies
 	[[ $(wc -l <policies) -ge 6 ]]
 	python3 -c 'import sys
-from bench.render.comment_parts import parse_policy
+from bench.render.pr_comment import parse_policy
 for line in sys.stdin: parse_policy(line.split()[-1])' <policies
-	run ! python3 -c 'from bench.render.comment_parts import parse_policy
+	run ! python3 -c 'from bench.render.pr_comment import parse_policy
 parse_policy("none")'
 }

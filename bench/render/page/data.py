@@ -15,15 +15,17 @@ from typing import Any
 
 from bench.analysis.cells.cell import Cell, confirmed, natural
 from bench.analysis.cells.latency import Key, Latencies, key_of
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.stacks import UNKNOWN, Stack
 from bench.analysis.tables.ranking import RankedRow
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
+from bench.core.groups import grouped
 from bench.plan.levels import SEARCHED
 from bench.plan.measurement import MODES
 from bench.records.record import Record
-from bench.render.page.rankings import figures_of, loads_of
-from bench.render.page.text import brief, rounded, short
 from bench.render.page.windows import WindowDetails
+from bench.render.text import brief, rounded, short
 from bench.run.reader import Run, ServiceFacts
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
@@ -31,9 +33,14 @@ from bench.words.told import ToldRanking
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
-
-
+LEAST_SHARE = 0.001
+"""In a flame graph, functions with a smaller share of the samples, with what they call, are too narrow to be seen."""
+DEEPEST = 200
 COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
+
+
+Columns = dict[str, list[Any]]
+"""Columns of equal length, by their names in the page's scripts."""
 
 
 class Words:
@@ -55,37 +62,50 @@ def page_data(
     *,
     latencies: Mapping[Key, Latencies],
     rankings: Sequence[ToldRanking] = (),
+    profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
-    """What the page's scripts read; `measurements` and `cells` are columns of equal length."""
+    """What the page's scripts read, as JSON has it."""
     words = Words()
-    groups = grouped(records)
+    cells = cells_of_page(records)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    columns = {
-        "cells": _cells(groups, records, latencies, words, figures_of(rankings)),
-        "measurements": _measurements(groups, records, windows, limits, words),
-        "curves": _curves(groups, latencies),
+    # The rows whose figures the page's cells take over.
+    figures: dict[tuple[str, ...], RankedRow] = {
+        (*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
     }
+    columns: dict[str, Any] = {
+        "cells": _cells(cells, records, latencies, words, figures),
+        "measurements": _measurements(cells, records, windows, limits, words),
+        "curves": _curves(cells, latencies),
+    }
+    load = ("scenario", "tool", "level", "metric")
     facts = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
         "name": str(source.facts.get("run") or "run"),
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
-        "services": {name: _service(source, name, services.get(name)) for name in _names(records)},
-        "rankings": loads_of(rankings),
+        "services": {
+            name: _service(source, name, services.get(name)) for name in dict.fromkeys(r.service for r in records)
+        },
+        # That there are answers, and which load comes first.
+        "rankings": [{name: str(getattr(told.ranking, name)) for name in load} for told in rankings],
+        "words": [*words.places],
     }
-    return rounded(facts | {"words": [*words.places]}) | columns  # type: ignore[no-any-return]
+    if flames := [_flame(one) for one in profiles if not one.missing]:
+        columns["flames"] = rounded(flames)
+    return rounded(facts) | columns  # type: ignore[no-any-return]
 
 
-def grouped(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
+def cells_of_page(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
     """Cells with the indices of their records; those in turns and the null server have cells of their own."""
-    groups: dict[tuple[str, ...], list[tuple[int, Record]]] = {}
-    for place, record in enumerate(records):
-        key = (record.mode, record.scenario, record.tool, record.level, record.service)
-        groups.setdefault(key, []).append((place, record))
+    groups = grouped(enumerate(records), lambda one: _cell_key(one[1]))
     # Solo windows first.
     order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, key)))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
+
+
+def _cell_key(record: Record) -> tuple[str, ...]:
+    return record.mode, record.scenario, record.tool, record.level, record.service
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -102,10 +122,6 @@ def _quantile(freedom: int) -> float:
     from scipy.special import stdtrit  # t.ppf itself, without scipy.stats, which takes most of a second to load
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
-
-
-def _names(records: Iterable[Record]) -> list[str]:
-    return list(dict.fromkeys(record.service for record in records))
 
 
 def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, Any]:
@@ -143,7 +159,7 @@ def _cells(
     latencies: Mapping[Key, Latencies],
     words: Words,
     figures: Mapping[tuple[str, ...], RankedRow],
-) -> dict[str, list[Any]]:
+) -> Columns:
     ceilings = ceilings_of(records)
     rows = []
     for cell, places in groups:
@@ -221,7 +237,7 @@ def _measurements(
     windows: Sequence[WindowDetails],
     limits: NoiseLimits,
     words: Words,
-) -> dict[str, list[Any]]:
+) -> Columns:
     cell_of = {place: number for number, (_, places) in enumerate(groups) for place in places}
     starts = [window.start_ns for window in windows if window.start_ns is not None]
     # If all times are the same, they carry no information.
@@ -250,9 +266,9 @@ def _measurements(
     return _columns(rows)
 
 
-def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> dict[str, list[Any]]:
+def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> Columns:
     """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
-    found: dict[str, list[Any]] = {}
+    found: Columns = {}
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(key_of, cell.valid)))
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
@@ -260,5 +276,29 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, La
     return found
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return {name: [brief(row[name]) for row in rows] for name in rows[0]} if rows else {}
+
+
+def _flame(profile: Profile) -> dict[str, Any]:
+    load, tree = " ".join(profile.table), tree_of(profile.stacks)
+    return {"service": profile.service, "load": load, "cost_us": profile.cost_us, "tree": tree}
+
+
+def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
+    """Nodes {n: name, v: samples with what it calls, c: children}, the root for all samples."""
+    total = sum(stacks.values())
+    paths = [([one.label for one in stack[:DEEPEST]] or [UNKNOWN], count) for stack, count in stacks.items()]
+    return _node("all samples", paths, LEAST_SHARE * total)
+
+
+def _node(name: str, paths: list[tuple[list[str], int]], least: float) -> dict[str, Any]:
+    below: dict[str, list[tuple[list[str], int]]] = {}
+    for path, count in paths:
+        if path:
+            below.setdefault(path[0], []).append((path[1:], count))
+    wide = {name: those for name, those in below.items() if sum(count for _, count in those) >= least}
+    node: dict[str, Any] = {"n": name, "v": sum(count for _, count in paths)}
+    if wide:
+        node["c"] = [_node(label, wide[label], least) for label in sorted(wide)]
+    return node

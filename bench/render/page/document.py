@@ -18,13 +18,15 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.profiles.sampled import Profile
 from bench.core.templates import environment
 from bench.records.record import Record
+from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data
-from bench.render.page.details import parts
 from bench.render.page.rankings import rankings_of
-from bench.render.page.text import rounded, short
-from bench.render.page.windows import WindowDetails
+from bench.render.page.windows import WindowDetails, parts
+from bench.render.report import Report
+from bench.render.text import short
 from bench.run.reader import Run, ServiceFacts
 from bench.words.told import ToldRanking
 
@@ -35,6 +37,8 @@ FLAMES = "d3-flamegraph.umd.min.js"
 """The same, only for pages with flame graphs."""
 MOST_BYTES = 2_950_000
 """Target size of the page: raw output is cut to stay below it, as far as the rest of the page allows."""
+DETAILS = "<!-- details -->"
+"""Where the parts go, once it is known how much room the rest of the page leaves."""
 
 
 def html(
@@ -44,35 +48,35 @@ def html(
     *,
     windows: Sequence[WindowDetails],
     latencies: Mapping[Key, Latencies],
-    words: Mapping[str, Any],
+    report: Report,
     rankings: Iterable[ToldRanking] = (),
-    flames: Sequence[Mapping[str, Any]] = (),
+    profiles: Iterable[Profile] = (),
 ) -> str:
-    """The page of a run: `windows` in the order of the records, `words` those of its report.
+    """The page of a run: `windows` in the order of the records; of `profiles` it has flame graphs.
 
-    With `rankings`, those of its tables in turns, the page begins with them. `flames` are its flame graphs.
+    With `rankings`, those of its tables in turns, the page begins with them.
     """
     tables = [told for told in rankings if told.ranking.rows]
-    data = page_data(source, services, records, windows, latencies=latencies, rankings=tables)
+    data = page_data(source, services, records, windows, latencies=latencies, rankings=tables, profiles=profiles)
+    flames = "flames" in data
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
-    if flames:
-        data["flames"] = rounded(flames)
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
     styles = ["style.css", *(["rankings.css"] if tables else [])]
     bare = _template().render(
-        **{**words, "answers": rankings_of(tables), "flames": bool(flames)},
+        report=report,
+        why_note=WHY_NOTE,
+        answers=rankings_of(tables),
+        flames=flames,
         run=data["name"],
         data=json_block(data),
-        parts=[],
         style=Markup("".join((HERE / name).read_text("utf-8") for name in styles)),  # the project's own files
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
         details=Markup(DETAILS),
     )
-    return bare.replace(DETAILS, _details(parts(records, windows, MOST_BYTES - len(bare.encode()))), 1)
-
-
-DETAILS = "<!-- details -->"
+    made = parts(records, windows, MOST_BYTES - len(bare.encode()))
+    details = "".join(f'<script type="text/plain" class="part">{part}</script>\n' for part in made)
+    return bare.replace(DETAILS, details, 1)
 
 
 def app() -> str:
@@ -97,10 +101,6 @@ def json_block(value: Any) -> Markup:
     for mark in ("<", ">", "&", "\u2028", "\u2029"):
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return Markup(text)  # no HTML character is left in it
-
-
-def _details(found: Sequence[str]) -> str:
-    return "".join(f'<script type="text/plain" class="part">{part}</script>\n' for part in found)
 
 
 @cache

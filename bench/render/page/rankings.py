@@ -7,14 +7,13 @@ Pure: rankings in, words and numbers for rankings.html.jinja out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from bench.analysis.tables.ranking import Metric, RankedRow
 from bench.core.formats import NOTHING, number
-from bench.render.table import Table
+from bench.render.table import Column, Table, table_of, written
 from bench.words.picture import (
     against_words,
     caption_words,
@@ -42,21 +41,79 @@ _APART = 34.0
 """In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
 
 
-def rankings_of(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A ranked service: its words, and where its marks are in percent of the picture's width.
+
+    `beyond` and `below`: its interval ends outside the picture.
+    """
+
+    name: str
+    against: str
+    of: str
+    interval: str
+    rate: tuple[str, str, str]
+    seen: str
+    note: str
+    at: float
+    left: float
+    width: float
+    beyond: bool
+    below: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Services that cannot be told apart from the first of them."""
+
+    name: str
+    rows: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A label of the scale; a `minor` one has no room in a narrow picture."""
+
+    at: float
+    text: str
+    minor: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unranked:
+    """A service without a place, and why."""
+
+    name: str
+    rate: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the page says and draws of a ranking; `more` and `later` open on demand."""
+
+    id: str
+    question: str
+    asked: str
+    sentences: tuple[str, ...]
+    more: tuple[str, ...]
+    caption: str
+    against: str
+    ticks: list[Tick]
+    grid: str
+    logarithmic: bool
+    tiers: list[Tier]
+    later: list[Tier]
+    later_rows: int
+    unranked: list[Unranked]
+    certainty: str
+    figures: Table
+
+
+def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
     """What the page shows of each ranking."""
     most = MOST_SENTENCES if len(rankings) > 1 else MOST_SENTENCES * 3 // 2
-    return [_table(place, told, most) for place, told in enumerate(rankings, 1)]
-
-
-def loads_of(rankings: Iterable[ToldRanking]) -> list[dict[str, str]]:
-    """The tables' names, by which the page's scripts know that there are answers and which load comes first."""
-    names = ("scenario", "tool", "level", "metric")
-    return [{name: str(getattr(told.ranking, name)) for name in names} for told in rankings]
-
-
-def figures_of(rankings: Iterable[ToldRanking]) -> dict[tuple[str, ...], RankedRow]:
-    """By (scenario, tool, level, service): the row whose figures the page's cells take over."""
-    return {(*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows}
+    return [_answer(place, told, most) for place, told in enumerate(rankings, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,161 +146,137 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _Ranked:
     """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
 
     given: RankedRow
     factor: float
     low: float | None
     high: float | None
+    against: tuple[str, str]
+    interval: str
 
 
-def _table(place: int, told: ToldRanking, most: int) -> dict[str, Any]:
+def _answer(place: int, told: ToldRanking, most: int) -> Answer:
     ranking = told.ranking
     cpu = ranking.metric is Metric.CPU
-    ranked = _ranked([row for row in ranking.rows if row.rank is not None], cpu)
+    ranked = [_ranked(row, cpu) for row in ranking.rows if row.rank is not None]
     unranked = [row for row in ranking.rows if row.rank is None]
-    tiers = _tiers(told, ranked, cpu)
-    later = _later(tiers, len(ranked))
+    scale = _scale(ranked)
+    ticks = _ticks(scale)
+    lines = (f"linear-gradient(var(--line), var(--line)) {tick.at}% 0 / 1px 100% no-repeat" for tick in ticks)
+    tiers = [
+        Tier("no tier" if tier is None else f"tier {tier}", tuple(_place(told, scale, row) for row in rows))
+        for tier, rows in groupby(ranked, key=lambda row: row.given.tier)
+    ]
+    first = len(tiers) - _later(tiers, len(ranked))
     question, asked = question_words(ranking), told.question
     if ranking.scenario in asked:
         question, asked = asked, ""
-    return {
-        "id": f"ranking-{place}",
-        "question": question,
-        "asked": asked,
-        "sentences": told.sentences[:most],
-        "more": told.sentences[most:],
-        "caption": caption_words(ranking),
-        "against": "CPU against the best" if cpu else "against the best",
-        **_axis(ranked, tiers),
-        "tiers": tiers[: len(tiers) - later],
-        "later": tiers[len(tiers) - later :],
-        "later_rows": sum(len(tier["rows"]) for tier in tiers[len(tiers) - later :]),
-        "unranked": [
-            {"name": told.labels[row.service], "rate": rate_words(row)[0], "note": told.notes[row.service]}
-            for row in unranked
-        ],
-        "certainty": certainty_words(told),
-        "figures": _figures(told, ranked, unranked, cpu),
-    }
+    return Answer(
+        id=f"ranking-{place}",
+        question=question,
+        asked=asked,
+        sentences=told.sentences[:most],
+        more=told.sentences[most:],
+        caption=caption_words(ranking),
+        against="CPU against the best" if cpu else "against the best",
+        ticks=ticks,
+        grid=", ".join(lines),
+        logarithmic=scale.logarithmic,
+        tiers=tiers[:first],
+        later=tiers[first:],
+        later_rows=sum(len(tier.rows) for tier in tiers[first:]),
+        unranked=[Unranked(told.labels[row.service], rate_words(row)[0], told.notes[row.service]) for row in unranked],
+        certainty=certainty_words(told),
+        figures=_figures(told, ranked, unranked),
+    )
 
 
-def _ranked(rows: Sequence[RankedRow], cpu: bool) -> list[_Placed]:
-    """The rows with their factors: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
+def _ranked(row: RankedRow, cpu: bool) -> _Ranked:
+    """A row with its factor: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
 
-    def factor(difference: float) -> float | None:
+    def factor_of(difference: float) -> float | None:
         ratio = 1 + difference
         if not (0 < ratio < math.inf):
             return None
         return 1 / ratio if cpu else ratio
 
-    found = []
-    for row in rows:
-        ends = sorted(end for end in map(factor, row.interval or ()) if end is not None)
-        low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
-        found.append(_Placed(row, factor(row.difference or 0) or 1.0, low, high))
-    return found
+    ends = sorted(end for end in map(factor_of, row.interval or ()) if end is not None)
+    low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
+    factor = factor_of(row.difference or 0) or 1.0
+    if row.rank == 1:
+        return _Ranked(row, factor, low, high, ("the best", ""), "")
+    return _Ranked(row, factor, low, high, against_words(factor, cpu), span_words(factor, low, high, cpu))
 
 
-def _tiers(told: ToldRanking, ranked: Sequence[_Placed], cpu: bool) -> list[dict[str, Any]]:
-    tiers = []
-    for tier, members in groupby(ranked, key=lambda row: row.given.tier):
-        rows = [_words(told, row, cpu) for row in members]
-        tiers.append({"name": "no tier" if tier is None else f"tier {tier}", "rows": rows, "count": len(rows)})
-    return tiers
-
-
-def _later(tiers: Sequence[Mapping[str, Any]], count: int) -> int:
+def _later(tiers: Sequence[Tier], count: int) -> int:
     """The number of tiers at the end that are not shown at once."""
     shown, later = 0, 0
     for tier in tiers:
-        shown += len(tier["rows"])
+        shown += len(tier.rows)
         later += count > MOST_ROWS and shown > FIRST_ROWS and tier is not tiers[0]
     return later
 
 
-def _words(told: ToldRanking, row: _Placed, cpu: bool) -> dict[str, Any]:
-    """The row's text; `row` is placed in the picture later, when the scale is known."""
-    given, best = row.given, row.given.rank == 1
-    short, of = ("the best", "") if best else against_words(row.factor, cpu)
-    return {
-        "row": row,
-        "name": told.labels[given.service],
-        "against": short,
-        "of": of,
-        "interval": "" if best else span_words(row.factor, row.low, row.high, cpu),
-        "rate": rate_words(given),
-        "seen": seen_words(given, " would have been called"),
-        "note": told.notes[given.service],
-    }
-
-
-def _axis(ranked: Sequence[_Placed], tiers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The scale with its ticks; places every row of the tiers on it."""
+def _scale(ranked: Sequence[_Ranked]) -> _Scale:
     factors = [1.0, *(row.factor for row in ranked)]
     ends = [end for row in ranked for end in (row.low, row.high) if end is not None]
     least, most = min(factors), max(factors)
-    logarithmic = most / least > LOGARITHMIC
     low = max(min([least, *ends]), least / _ROOM)
     high = min(max([most, *ends]), most * _ROOM)
     if high - low < _LEAST_SPAN:
         low, high = low - (_LEAST_SPAN / 2 if most == 1 else 0), high + (_LEAST_SPAN / 2 if least == 1 else 0)
-    scale = _Scale(low, high, logarithmic)
-    for tier in tiers:
-        for shown in tier["rows"]:
-            shown.update(_place(scale, shown.pop("row")))
+    return _Scale(low, high, most / least > LOGARITHMIC)
+
+
+def _ticks(scale: _Scale) -> list[Tick]:
     ticks, labelled = [], [scale.at(1.0)]
     for factor in scale.ticks():
         at, best = scale.at(factor), abs(factor - 1) < 1e-9
         minor = not best and any(abs(at - other) < _APART for other in labelled)
         if not minor:
             labelled.append(at)
-        ticks.append({"at": at, "text": "best" if best else f"{factor:g}×", "minor": minor})
-    lines = (f"linear-gradient(var(--line), var(--line)) {tick['at']}% 0 / 1px 100% no-repeat" for tick in ticks)
-    return {"ticks": ticks, "grid": ", ".join(lines), "logarithmic": logarithmic}
+        ticks.append(Tick(at, "best" if best else f"{factor:g}×", minor))
+    return ticks
 
 
-def _place(scale: _Scale, row: _Placed) -> dict[str, Any]:
-    """Where the row's marks are, in percent of the picture's width."""
-    low, high = row.low or row.factor, row.high or row.factor
+def _place(told: ToldRanking, scale: _Scale, row: _Ranked) -> Place:
+    given, low, high = row.given, row.low or row.factor, row.high or row.factor
     left, right = scale.at(low), scale.at(high)
-    return {
-        "at": scale.at(row.factor),
-        "left": left,
-        "width": round(right - left, 2),
-        "beyond": high > scale.high * 1.0001,
-        "below": low < scale.low * 0.9999,
-    }
-
-
-def _figures(told: ToldRanking, ranked: Sequence[_Placed], unranked: Sequence[RankedRow], cpu: bool) -> Table:
-    """Every figure of the table, as text: the picture's other form, with the pairs that it has no column for."""
-    metric = "CPU" if cpu else "requests/s"
-    columns = (
-        *("service", "tier", f"{metric} against the best", "called from", "requests/s", "requests/s, interval"),
-        *("CPU µs per request", "CPU, interval", "peak memory, MB", "windows", "left out", "note"),
+    return Place(
+        name=told.labels[given.service],
+        against=row.against[0],
+        of=row.against[1],
+        interval=row.interval,
+        rate=rate_words(given),
+        seen=seen_words(given, " would have been called"),
+        note=told.notes[given.service],
+        at=scale.at(row.factor),
+        left=left,
+        width=round(right - left, 2),
+        beyond=high > scale.high * 1.0001,
+        below=low < scale.low * 0.9999,
     )
-    rows = []
-    for given, row in [*((row.given, row) for row in ranked), *((row, None) for row in unranked)]:
-        memory = given.memory_peak_bytes
-        against = NOTHING
-        if row is not None:
-            shown = _words(told, row, cpu)
-            against = " ".join(filter(None, (shown["against"], shown["interval"])))
-        rows.append(
-            (
-                told.labels[given.service],
-                NOTHING if given.tier is None else str(given.tier),
-                against,
-                seen_words(given) or NOTHING,
-                *(word or NOTHING for word in estimate_words(given.goodput)),
-                *(word or NOTHING for word in estimate_words(given.cpu_us)),
-                NOTHING if memory is None else number(memory / 1e6),
-                str(given.windows),
-                str(given.left_out),
-                told.notes[given.service],
-            )
-        )
-    title = f"All figures of {load_words(told.ranking)}"
-    return Table(title, columns, tuple(rows), notes=told.beside, prose=("note",))
+
+
+def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:
+    """Every figure of the table, as text: the picture's other form, with the pairs that it has no column for."""
+    against = {row.given.service: " ".join(filter(None, (row.against[0], row.interval))) for row in ranked}
+    metric = "CPU" if told.ranking.metric is Metric.CPU else "requests/s"
+    columns: list[Column[RankedRow]] = [
+        Column("service", lambda row: told.labels[row.service], left=True),
+        Column("tier", lambda row: written(row.tier, str)),
+        Column(f"{metric} against the best", lambda row: against.get(row.service, NOTHING)),
+        Column("called from", lambda row: seen_words(row) or NOTHING),
+        Column("requests/s", lambda row: estimate_words(row.goodput)[0] or NOTHING),
+        Column("requests/s, interval", lambda row: estimate_words(row.goodput)[1] or NOTHING),
+        Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
+        Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
+        Column("peak memory, MB", lambda row: written(row.memory_peak_bytes, lambda size: number(size / 1e6))),
+        Column("windows", lambda row: str(row.windows)),
+        Column("left out", lambda row: str(row.left_out)),
+        Column("note", lambda row: told.notes[row.service], left=True),
+    ]
+    rows = [*(row.given for row in ranked), *unranked]
+    return table_of(f"All figures of {load_words(told.ranking)}", columns, rows, told.beside)

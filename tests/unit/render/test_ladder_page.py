@@ -9,7 +9,7 @@ from make_run import entry, write_run
 from turns_runs import measured, table, told_tables
 
 from bench.render.page import document
-from bench.render.report import markdown, report_content
+from bench.render.report import report_of
 from bench.run.reader import read_run
 
 SPEEDS = {"0.51.0": 5000, "0.52.0": 4995, "0.53.0": 4000}
@@ -27,13 +27,13 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
     write_run(tmp_path, [entry("uvicorn-asgi")], tables_in_turns=[planned], mode="turns", rounds=0, packages=[wheel])
     source = read_run(str(tmp_path))
     rankings = told_tables(source.facts, records)
-    words = report_content(source, {}, records, rankings, {})
-    report = markdown(words)
-    assert "uvicorn from 0.51.0 to 0.53.0: 0.53.0 is slower than 0.52.0: it needs 26 % more CPU per request" in report
-    assert "### json wrk c16: uvicorn-asgi by release of uvicorn\n" in report
-    assert "| 0.53.0 | " in report and " | slower |\n" in report
-    assert "- package: uvicorn==0.51.0 on py313: a &lt;b&gt;; wheel abababababab\n" in report
-    page = document.html(source, {}, [], windows=[], latencies={}, words=words, rankings=rankings)
+    report = report_of(source, {}, records, rankings, {})
+    told = report.markdown()
+    assert "uvicorn from 0.51.0 to 0.53.0: 0.53.0 is slower than 0.52.0: it needs 26 % more CPU per request" in told
+    assert "### json wrk c16: uvicorn-asgi by release of uvicorn\n" in told
+    assert "| 0.53.0 | " in told and " | slower |\n" in told
+    assert "- package: uvicorn==0.51.0 on py313: a &lt;b&gt;; wheel abababababab\n" in told
+    page = document.html(source, {}, [], windows=[], latencies={}, report=report, rankings=rankings)
     ladder = page[page.index('<figure class="ladder">') :]
     assert ladder.count("<svg") == 1 and "1 is 0.51.0, 2 is 0.52.0, 3 is 0.53.0" in ladder
     assert "a &lt;b&gt;; wheel" in page

@@ -5,7 +5,7 @@ from typing import Any
 from turns_runs import ranking_of, service_of
 
 from bench.analysis.services import price_of
-from bench.render.tables.own_app import own_app_tables
+from bench.render.in_turns import own_app_tables
 from bench.run.reader import ServiceFacts
 
 TARGETS = [

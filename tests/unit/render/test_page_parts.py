@@ -23,11 +23,10 @@ from bench.cli.report import build_verb
 from bench.plan.measurement import Measurement
 from bench.records.record import Record
 from bench.render.page.data import interval, page_data
-from bench.render.page.details import IN_A_PART, parts
 from bench.render.page.document import FLAMES, HERE, LIBRARIES, json_block, policy
-from bench.render.page.text import rounded, short, visible
-from bench.render.page.windows import MOST_KEPT, WindowDetails, window_details_of
+from bench.render.page.windows import IN_A_PART, MOST_KEPT, WindowDetails, parts, window_details_of
 from bench.render.page.windows import output_of as kept_of
+from bench.render.text import rounded, short, visible
 from bench.run.reader import read_raw, read_run
 from bench.tools.send_lag import least_requests, quantile_of
 from bench.validity.run_records import reviewed

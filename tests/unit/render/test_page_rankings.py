@@ -16,78 +16,78 @@ from page_browser import Opened, draw_all
 from playwright.sync_api import Locator, Page
 from ranking_run import ERRORS, SENTENCES, WAITING, changed, many_services, page, ranking, two_tables
 
-from bench.render.page.rankings import MOST_SENTENCES, rankings_of
+from bench.render.page.rankings import MOST_SENTENCES, Answer, Place, Unranked, rankings_of
 from bench.words.picture import level_words
 
 pytest_plugins = ["page_fixtures"]
 
 
-def places(found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for tier in found["tiers"] + found["later"] for row in tier["rows"]]
+def places(found: Answer) -> list[Place]:
+    return [row for tier in found.tiers + found.later for row in tier.rows]
 
 
 def test_rows_say_what_they_are_against_the_best() -> None:
     cpu, goodput = rankings_of(two_tables())
-    rows = {row["name"]: f"{row['against']} {row['of']} {row['interval']}".strip() for row in places(cpu)}
+    rows = {row.name: f"{row.against} {row.of} {row.interval}".strip() for row in places(cpu)}
     assert rows["bjoern-wsgi"] == "the best"
     assert rows["uvicorn-asgi"] == "+42 % CPU (+38 to +47 %)"
     assert rows["gunicorn-sync-flask"] == "4.0 times the CPU of the best (3.9 to 4.2)"
-    rows = {row["name"]: f"{row['against']} {row['of']} {row['interval']}".strip() for row in places(goodput)}
+    rows = {row.name: f"{row.against} {row.of} {row.interval}".strip() for row in places(goodput)}
     assert rows["aiohttp"] == "−0.5 % requests/s (−3.5 to +2.5 %)"
     assert rows["gunicorn-sync-flask"] == "6.4 % of best in requests/s (6.2 to 6.6)"
-    assert [tier["name"] for tier in goodput["tiers"]] == ["tier 1", "tier 2"]
-    assert [row["name"] for row in goodput["unranked"]] == ["werkzeug-flask"]
-    assert cpu["certainty"].startswith("Services in one tier cannot be told apart from its first. 6 rounds, 95 % conf")
-    assert "divide" in goodput["certainty"] and "divide" not in cpu["certainty"]
+    assert [tier.name for tier in goodput.tiers] == ["tier 1", "tier 2"]
+    assert [row.name for row in goodput.unranked] == ["werkzeug-flask"]
+    assert cpu.certainty.startswith("Services in one tier cannot be told apart from its first. 6 rounds, 95 % conf")
+    assert "divide" in goodput.certainty and "divide" not in cpu.certainty
 
 
 def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
     beside = ("c beside b: no difference shown; 2.4 % or more would have been called nine times in ten.",)
     told = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
     (found,) = rankings_of([replace(told, beside=beside)])
-    assert [row["seen"] for row in places(found)][:3] == ["", "2.1 % would have been called", ""]
-    figures = found["figures"]
+    assert [row.seen for row in places(found)][:3] == ["", "2.1 % would have been called", ""]
+    figures = found.figures
     assert figures.rows[1][figures.columns.index("called from")] == "2.1 %" and figures.notes == beside
 
 
 def test_the_caption_names_who_may_be_the_best_in_spite_of_a_lower_tier() -> None:
     told = two_tables()[0]
     (found,) = rankings_of([told])
-    assert "cannot be told apart from the best" not in found["certainty"]
+    assert "cannot be told apart from the best" not in found.certainty
     for number in (-1, -2):
         assert (told.ranking.rows[number].tier or 0) > 1
         told = changed(told, number, {"smallest_visible": 0.3})
         (found,) = rankings_of([told])
         names = [told.labels[row.service] for row in told.ranking.rows[number:]]
         tied = f"{' and '.join(names)}, in {'a lower tier' if number == -1 else 'lower tiers'},"
-        assert f"its first. {tied} cannot be told apart from the best either. " in found["certainty"]
+        assert f"its first. {tied} cannot be told apart from the best either. " in found.certainty
 
 
 def test_the_question_is_that_of_the_load() -> None:
     (found,) = rankings_of([replace(two_tables()[0], question="Which server? (Python 3.13)")])
-    assert found["question"] == "Which of these 8 serves json with the least CPU? wrk, 16 connections"
-    assert found["asked"] == "Which server? (Python 3.13)"
+    assert found.question == "Which of these 8 serves json with the least CPU? wrk, 16 connections"
+    assert found.asked == "Which server? (Python 3.13)"
     (own,) = rankings_of(two_tables()[1:])
-    assert own["question"] == "Which of these 8 answers delay-20 most often? wrk, 16 connections" and not own["asked"]
+    assert own.question == "Which of these 8 answers delay-20 most often? wrk, 16 connections" and not own.asked
 
 
 def test_before_the_first_look_there_are_no_tiers() -> None:
     early = changed(two_tables()[0], look=None, rounds=2)
-    assert rankings_of([early])[0]["certainty"] == "No tiers yet: 2 rounds, and the first look is after 4."
+    assert rankings_of([early])[0].certainty == "No tiers yet: 2 rounds, and the first look is after 4."
 
 
 def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
     close = ranking({"a": 100.0, "b": 101.0, "c": 120.0}, "json", True, ())
-    assert not rankings_of([close])[0]["logarithmic"]
+    assert not rankings_of([close])[0].logarithmic
     (cpu, goodput) = rankings_of(two_tables())
-    assert cpu["logarithmic"] and goodput["logarithmic"]
-    assert [tick["text"] for tick in cpu["ticks"]] == ["best", "2×", "5×", "10×"]
-    assert [tick["text"] for tick in goodput["ticks"]] == ["0.1×", "0.2×", "0.5×", "best"]
+    assert cpu.logarithmic and goodput.logarithmic
+    assert [tick.text for tick in cpu.ticks] == ["best", "2×", "5×", "10×"]
+    assert [tick.text for tick in goodput.ticks] == ["0.1×", "0.2×", "0.5×", "best"]
     found = rankings_of([changed(close, 1, {"interval": (-0.95, 0.9)})])[0]
     _, wide, _ = places(found)
-    assert wide["beyond"] and wide["below"] and (wide["left"], wide["width"]) == (0, 100)
+    assert wide.beyond and wide.below and (wide.left, wide.width) == (0, 100)
     for row in places(cpu) + places(goodput) + places(found):
-        assert 0 <= row["left"] <= row["at"] <= row["left"] + row["width"] + 0.01 <= 100.02
+        assert 0 <= row.left <= row.at <= row.left + row.width + 0.01 <= 100.02
 
 
 @pytest.mark.parametrize("value", [0.0, None, float("nan"), -1.0, -2.0])
@@ -96,18 +96,18 @@ def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
     bounds = None if value is None else (value, value)
     row = {"difference": value, "interval": bounds, "goodput": None}
     (found,) = rankings_of([replace(changed(told, 0, row, level="c1"), question="")])
-    assert found["question"] == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
-    assert places(found)[0]["rate"] == ("–", "", "") and found["ticks"]
+    assert found.question == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
+    assert places(found)[0].rate == ("–", "", "") and found.ticks
     (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
-    assert none["unranked"] == [{"name": "a", "rate": "–", "note": ERRORS}]
+    assert none.unranked == [Unranked("a", "–", ERRORS)]
 
 
 def test_a_long_ranking_opens_its_later_tiers() -> None:
     (found,) = rankings_of(many_services())
-    shown = sum(len(tier["rows"]) for tier in found["tiers"])
-    assert shown <= 20 and shown + found["later_rows"] == 58 and len(found["unranked"]) == 2
-    assert len(found["sentences"]) == MOST_SENTENCES + 2 and len(found["more"]) == 3
-    assert len(found["figures"].rows) == 60
+    shown = sum(len(tier.rows) for tier in found.tiers)
+    assert shown <= 20 and shown + found.later_rows == 58 and len(found.unranked) == 2
+    assert len(found.sentences) == MOST_SENTENCES + 2 and len(found.more) == 3
+    assert len(found.figures.rows) == 60
 
 
 def test_a_level_in_words() -> None:

@@ -14,8 +14,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from bench.__main__ import main
 from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow, Ranking
 from bench.cli.report import build_verb
-from bench.render.comment_parts import MOST_BYTES, Policy, code, parse_policy
-from bench.render.pr_comment import Comparison, verdict_comment
+from bench.render.pr_comment import MOST_BYTES, Comparison, Policy, code, parse_policy, verdict_comment
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 

@@ -10,7 +10,7 @@ from profiled_run import RATES, STACKS_OF, write_profiled
 
 from bench.analysis.profiles.stacks import parse_stacks
 from bench.cli.report import build_verb
-from bench.render.page.flames import tree_of
+from bench.render.page.data import tree_of
 
 HOSTILE = "</script><script>window.hit=1</script> `x` [a](b) \u202e"
 

@@ -9,7 +9,7 @@ from turns_runs import ranking_of, service_of
 
 from bench.analysis.published import Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
-from bench.render.tables.published import published_table
+from bench.render.in_turns import published_table
 from bench.words.remarks import along_sentence, published_sentence
 from bench.words.told import told_ranking
 

@@ -1,4 +1,4 @@
-"""Text of a run for the page: invisible characters are shown, and long text is cut."""
+"""Text of a run for a reader: invisible characters are named, long text is cut, and Markdown's marks are escaped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 MOST = 2000
 """Most characters of one text of the report; raw output has its own limit."""
 _SEEN = frozenset("\n\t")
+_MARKDOWN = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
 
 
 def _is_unseen(mark: str) -> bool:
@@ -24,6 +25,11 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(f"⟨U+{ord(mark):04X}⟩" if _is_unseen(mark) else mark for mark in text.replace("\r\n", "\n"))
+
+
+def escape(text: str) -> str:
+    """`text` as one line of Markdown, escaped, with what a reader would not see named, such as marks of direction."""
+    return visible(" ".join(text.split())).translate(_MARKDOWN)
 
 
 def cut(text: str, most: int) -> str:

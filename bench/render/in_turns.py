@@ -1,0 +1,321 @@
+"""The tables of services measured in turns: rankings, releases, published ratios, own apps, why they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import CostDifference, Why, explanations
+from bench.analysis.published import Beside, ReferenceComparison, published_beside
+from bench.analysis.runs.differences import CellFigure
+from bench.analysis.services import Places, own_app_of, price_of, service_of, worker_count
+from bench.analysis.tables.ladder import Ladder, ladders
+from bench.analysis.tables.planned import wait_of
+from bench.analysis.tables.ranking import Bounds, Contrast, Figure, Metric, RankedRow, Ranking
+from bench.core.formats import NOTHING, megabytes, number, percent, percent_range, plural, size
+from bench.records.record import Record
+from bench.render.table import Column, Table, table_of, written
+from bench.render.trend_picture import TrendPicture, trend_picture
+from bench.run.reader import ServiceFacts
+from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.words.names import explained
+from bench.words.picture import estimate_words, seen_words
+from bench.words.remarks import SIGNS
+from bench.words.setup import request_words
+from bench.words.told import ToldRanking, systematic_words
+
+# Rankings: from the best service to the worst, with tiers.
+
+
+def ranking_table(told: ToldRanking) -> Table:
+    """A row for each service."""
+    ranking = told.ranking
+    columns: list[Column[RankedRow]] = [
+        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
+        Column("service", lambda row: told.name(row.service), left=True),
+        Column("difference", _from_the_best),
+        Column("called from", lambda row: seen_words(row) or NOTHING, optional=True),
+        Column("requests/s", lambda row: _figure(row.goodput)),
+        Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
+        Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
+        Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
+    ]
+    title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
+    notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside)
+    return table_of(title, columns, ranking.rows, notes)
+
+
+def _load(ranking: Ranking) -> str:
+    return f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
+
+
+def _from_the_best(row: RankedRow) -> str:
+    if row.difference is None or row.rank == 1:
+        return NOTHING if row.difference is None else "best"
+    return _percent_words(row.difference, row.interval)
+
+
+def _percent_words(difference: float, interval: Bounds | None) -> str:
+    """`-3.0 % (-4.1 to -1.9 %)`."""
+    words = percent(1 + difference)
+    return f"{words} ({percent_range(1 + interval[0], 1 + interval[1])})" if interval else words
+
+
+def _figure(found: Figure | None) -> str:
+    """`5,120 (5,100 to 5,140)`."""
+    mean, span = estimate_words(found)
+    return f"{mean} ({span})" if span else mean
+
+
+def _microseconds(found: Figure) -> str:
+    return f"{_figure(found)} µs"
+
+
+def _undecided(ranking: Ranking) -> Iterator[str]:
+    """How many differences have no verdict, and how large they would have to be."""
+    unclear = [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
+    if unclear and ranking.look is not None:
+        words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
+        seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
+        if len(seen) == len(unclear):
+            words += f"; one of {size(max(seen))} or more would most likely have had one"
+        yield f"{words}."
+
+
+# Releases of one package, each beside the one before it: a table, and a line with levels between the real steps.
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """`step` is its difference from the last release above it that has a figure."""
+
+    version: str
+    row: RankedRow
+    step: Contrast | None
+
+
+def ladder_tables(rankings: Iterable[ToldRanking], places: Places) -> list[tuple[Table, TrendPicture]]:
+    """A table and a picture for each ladder of each ranking."""
+    return [_ladder(told, ladder) for told in rankings for ladder in ladders(told.ranking, places)]
+
+
+def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
+    ranking = told.ranking
+    rows = {row.service: row for row in ranking.rows}
+    releases: list[_Release] = []
+    before: str | None = None
+    for service, version in ladder.versions.items():
+        ranked = rows[service].rank is not None
+        step = ranking.ahead(service, before) if ranked and before is not None else None
+        releases.append(_Release(version, rows[service], step))
+        before = service if ranked else before
+
+    def difference(step: Contrast) -> str:
+        return _percent_words(step.difference, step.interval)
+
+    title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
+    columns: list[Column[_Release]] = [
+        Column("release", lambda one: one.version, left=True),
+        Column("requests/s", lambda one: _figure(one.row.goodput)),
+        Column("CPU per request", lambda one: written(one.row.cpu_us, _microseconds)),
+        Column("step", lambda one: written(one.step, difference)),
+        Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
+        Column("remarks", lambda one: told.notes[one.row.service] or NOTHING, left=True, optional=True),
+    ]
+    note = "A step is the release as a speed against the one above it in the table, with its simultaneous interval."
+    return table_of(title, columns, releases, [note]), _ladder_picture(title, ranking, releases)
+
+
+def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> TrendPicture:
+    """The metric over the releases; of those that have a figure."""
+    cpu = ranking.metric is Metric.CPU
+    known = [
+        (one, found)
+        for one in releases
+        if one.row.rank is not None and (found := one.row.cpu_us if cpu else one.row.goodput) is not None
+    ]
+    changes = [
+        place
+        for place, ((before, _), (after, _)) in enumerate(pairwise(known), 1)
+        if ranking.apart(before.row.service, after.row.service)
+    ]
+    rounds = ranking.rounds
+    points = [
+        CellFigure(value=f.mean, low=f.low, high=f.high, rounds=rounds, planned=rounds, cause="") for _, f in known
+    ]
+    numbers = ", ".join(f"{place} is {one.version}" for place, (one, _) in enumerate(known, 1))
+    what = "CPU µs per request" if cpu else "requests/s"
+    words = f"{what}; {numbers}. The thick line is the level between steps that are real."
+    return trend_picture(title, words, points, changes)
+
+
+# The ratios of a published comparison beside those of the run's tables.
+
+
+def published_table(
+    rankings: Iterable[ToldRanking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
+) -> list[Table]:
+    """One table of all rankings that repeat a published question; empty if none does."""
+    rows = []
+    for told in rankings:
+        if reference and (found := published_beside(told.ranking, reference, stacks)) is not None:
+            load = " ".join(told.ranking.table) + (f" (published: {found.load})" if found.load else "")
+            rows += [(load, f"{told.labels[row.service]} to {told.labels[found.base]}", row) for row in found.rows]
+    if not rows or reference is None:
+        return []
+
+    def by_metric(gap: Contrast) -> str:
+        bounds = f" ({1 + gap.interval[0]:.3f} to {1 + gap.interval[1]:.3f})" if gap.interval else ""
+        return f"{1 + gap.difference:.3f}{bounds}"
+
+    columns: list[Column[tuple[str, str, Beside]]] = [
+        Column("load", lambda row: row[0], left=True),
+        Column("service", lambda row: row[1], left=True),
+        Column("published", lambda row: f"{row[2].published:.3f}"),
+        Column("here, requests/s", lambda row: written(row[2].here, "{:.3f}".format)),
+        Column("here, by the table's metric", lambda row: written(row[2].gap, by_metric)),
+        Column("sign", lambda row: SIGNS[row[2].sign], left=True),
+    ]
+    when = f" ({reference.date})" if reference.date else ""
+    notes = (
+        f"Published: {reference.source}{when}; {reference.setting}. Other machines and versions, so only ratios"
+        f" compare. Its flaw, avoided here: {reference.fixed}.",
+        "The sign is that of the verdict here, by the metric of the ranking above.",
+    )
+    return [table_of("Published and here", columns, rows, notes)]
+
+
+# What a user's own app costs on each server.
+
+
+def own_app_tables(
+    facts: Mapping[str, Any],
+    rankings: Iterable[Ranking],
+    records: Iterable[Record],
+    services: Mapping[str, ServiceFacts],
+) -> list[Table]:
+    """A table for each ranking, in its order; none in a run of the matrix."""
+    app = own_app_of(facts)
+    if not app:
+        return []
+    priced = app.get("cpu_hour_price") is not None
+    idle = {record.service: record.memory_idle_bytes for record in records}
+    starts = {name: service.start_s for name, service in services.items()}
+
+    def workers(row: RankedRow) -> str:
+        return NOTHING if service_of(facts, row.service).get("url") else worker_count(facts)
+
+    def entry(name: str, row: RankedRow) -> str:
+        return str(service_of(facts, row.service).get(name) or NOTHING)
+
+    columns: list[Column[RankedRow]] = [
+        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
+        Column("server", lambda row: str(service_of(facts, row.service).get("server", row.service)), left=True),
+        Column("worker model", lambda row: entry("model", row), left=True),
+        Column("workers", workers, left=True),
+        Column("Python", lambda row: entry("python", row), left=True),
+        Column("requests/s", lambda row: written(row.goodput, lambda found: number(found.mean))),
+        Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
+        Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
+        Column("idle memory", lambda row: written(idle.get(row.service), megabytes)),
+        Column("memory under load", lambda row: written(row.memory_peak_bytes, megabytes)),
+        Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
+    ]
+    notes = ["A million requests take as many CPU seconds as one takes microseconds."]
+    if any(starts.values()):
+        notes.append("Start-up is from the container's start to the first answer, looked for ten times a second.")
+    if priced:
+
+        def price(row: RankedRow) -> str:
+            cpu_us = _cpu_us(row)
+            return written(None if cpu_us is None else price_of(app, cpu_us), number)
+
+        columns.append(Column("cost of a million requests", price))
+        notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
+    return [table_of(request_words(app, ranking.scenario), columns, ranking.rows, notes) for ranking in rankings]
+
+
+def _cpu_us(row: RankedRow) -> float | None:
+    return (row.cpu_us.mean or None) if row.cpu_us else None
+
+
+# Why services of a table differ: the functions that cost more or less, and what could not be sampled.
+
+WHY_NOTE = (
+    "CPU time by function (self time), of the service's own container: its share of py-spy's samples of running"
+    " threads, in a window of its own after the table, which is not judged, times the CPU time per request in the"
+    " table's rounds. C code counts for the Python function that called it. Only differences beyond chance are listed:"
+    " their intervals hold at once (95 %), and include how well the rounds know how far both services are apart."
+)
+WAITS = "This table ranks requests/s: time that a service waits is in no profile of its CPU time."
+FIRST = 3
+"""Comparisons of a table in report.md; the page has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A comparison: its table, or in `words` why there is none. `early`: it is one of the first of its ranking."""
+
+    title: str
+    table: Table | None
+    words: tuple[str, ...]
+    early: bool
+
+
+def reasons(told: ToldRanking, profiles: Iterable[Profile], records: Sequence[Record]) -> list[Reason]:
+    """Of every comparison of a table."""
+    found = explanations(told.ranking, profiles, records)
+    return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
+
+
+def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
+    """A line for each service without a profile, and one if only some services of the table were to have one."""
+    if not profiles:
+        return []
+    load = " ".join(ranking.table)
+    lines = [f"{load}: {one.service} was not sampled: {one.missing}." for one in profiles if one.missing]
+    if len(profiles) < len(ranking.rows):
+        chosen = f"of {len(ranking.rows)} services, {len(profiles)} were to be sampled"
+        lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
+    if ranking.metric is not Metric.CPU and wait_of(ranking.scenario):
+        lines.append(f"{load}: {WAITS}")
+    return lines
+
+
+def _reason(told: ToldRanking, why: Why, *, early: bool) -> Reason:
+    base, head = told.name(why.contrast.a), told.name(why.contrast.b)
+    title = f"{' '.join(told.ranking.table)}: {head} beside {base} ({why.contrast.verdict})"
+    if why.missing:
+        return Reason(title, None, (f"Nothing is compared: {why.missing}.",), early)
+    words = (*_words(why, base, head),)
+    if not why.functions:
+        return Reason(title, None, (f"No function differs beyond chance ({why.within} were compared).", *words), early)
+    columns: list[Column[CostDifference]] = [
+        Column("function", lambda one: one.name, left=True),
+        Column(f"{base}, µs", lambda one: number(one.shift.base)),
+        Column(f"{head}, µs", lambda one: number(one.shift.head)),
+        Column("difference, µs", _shift),
+    ]
+    return Reason(title, table_of(title, columns, why.functions, words), (), early)
+
+
+def _shift(one: CostDifference) -> str:
+    return f"{one.shift.difference:+.1f} ({one.shift.low:+.1f} to {one.shift.high:+.1f})"
+
+
+def _words(why: Why, base: str, head: str) -> Iterator[str]:
+    if why.packages:
+        yield "By package: " + ", ".join(f"{one.name} {_shift(one)} µs" for one in why.packages) + "."
+    costs = (why.costs.base, why.costs.head) if why.costs else ()
+    sides = (
+        f"{name} {number(cost)} µs, {sum(side.stacks.values()):,} samples"
+        for name, side, cost in zip((base, head), (why.base, why.head), costs, strict=True)
+    )
+    within = f" {why.within} other functions show no difference." if why.functions and why.within else ""
+    yield f"CPU per request in the table's rounds, and samples: {'; '.join(sides)}.{within}"
+    for name, side in ((base, why.base), (head, why.head)):
+        if side.seen < 1:
+            yield f"{name}: {100 * (1 - side.seen):.0f} % of its CPU time was used by threads that run no Python."

@@ -1,1 +1,0 @@
-"""The tables of report.md, one module per kind."""
