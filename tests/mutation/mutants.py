@@ -134,7 +134,7 @@ MUTANTS = (
         "driver/files.py",
         'temporary = path.with_name(f".{path.name}.{os.getpid()}")',
         "temporary = path",
-        ("tests/unit/driver/test_files.py",),
+        ("tests/unit/driver/test_compose_calls.py",),
     ),
     Mutant(
         "a service's container stays after its measurement",

@@ -47,10 +47,6 @@ class LoopEngine(NotingEngine):
     def pin(self, services: Sequence[str]) -> None:
         self._note("pin", *services)
 
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        self._note("look", *services)
-        return {name: State(name not in self.dead) for name in services if name not in self.lost}
-
     def is_running(self, service: str) -> bool:
         return service not in self.dead
 
@@ -108,14 +104,8 @@ class LoopEngine(NotingEngine):
             shutil.copytree(self.root / "made" / place, self.run.folder / place)
         return Done(status, last, "")
 
-    def start_log(self, service: str) -> Path:
-        return self.run.service_folder(service) / "start.log"
-
     def check(self, step_failed: bool = False) -> None:
         self._note("check", *["failed"] * step_failed)
-
-    def revive(self) -> tuple[str, ...]:
-        return ()
 
     def ended(self) -> tuple[str, ...]:
         return self.ended_now

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
-from driver.engines.engine import Started, State
+from driver.engines.engine import Engine, Started, State
 from driver.messages import Host, OwnApp, Service
 from driver.run import Run
 
@@ -41,7 +41,7 @@ def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
     return calls
 
 
-class NotingEngine:
+class NotingEngine(Engine):
     """Notes what it is asked, in a file, as that may be done side by side by processes.
 
     `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone. `when` says
@@ -49,7 +49,7 @@ class NotingEngine:
     """
 
     def __init__(self, run: Run, **services: Iterable[str]) -> None:
-        self.run = run
+        super().__init__(run)
         self.broken, self.dead, self.silent, self.lost = (
             set(services.get(what, ())) for what in ("broken", "dead", "silent", "lost")
         )
@@ -68,6 +68,13 @@ class NotingEngine:
         self.when.get(what, lambda: None)()
         if what in self.fails:
             raise DockerError(f"no {what}")
+
+    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+        self._note("look", *services)
+        return {name: State(name not in self.dead) for name in services if name not in self.lost}
+
+    def limits(self, service: str) -> str:
+        return "nofile 1024\n"
 
     def stop(self, services: Sequence[str]) -> None:
         self._note("stop", *services)
@@ -111,9 +118,6 @@ class PretendEngine(NotingEngine):
         self._note("revive")
         return self.revived.pop(0) if self.revived else ()
 
-    def address(self, service: str) -> str:
-        return f"{service}:8080"
-
     def is_running(self, service: str) -> bool:
         return service not in self.silent | self.lost
 
@@ -123,9 +127,6 @@ class PretendEngine(NotingEngine):
 
     def file_memory(self, service: str) -> str:
         return "memory_file_bytes 2\n"
-
-    def limits(self, service: str) -> str:
-        return "nofile 1024\n"
 
     @contextmanager
     def on_host_network(self) -> Iterator[None]:

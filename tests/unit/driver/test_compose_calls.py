@@ -1,4 +1,6 @@
-"""How Compose, the tools' container and an image of a service are asked, and what kind of engine answers."""
+"""What Docker and Compose are told, the kind of engine, what an image is made of, and files that are whole."""
+
+from __future__ import annotations
 
 import json
 import os
@@ -6,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_calls import Docker, docker, run
+from docker_calls import Docker
 
 from driver import docker as kind
+from driver import files
 from driver.compose import environment, in_tools, need_compose, project_compose, resolved, run_compose
-from driver.docker import Done
+from driver.docker import KEPT, Done, run
 from driver.engines.provenance import save_provenance
 from driver.failure import Failure
+from driver.files import last_line, save, text_of
 from driver.messages import OwnApp, Service
 from driver.run import Run
-
-__all__ = ["docker", "run"]
 
 
 def test_a_user_s_own_app_has_its_values_from_its_file_alone(run: Run, docker: Docker) -> None:
@@ -153,3 +155,30 @@ def test_a_base_that_has_come_since_or_is_gone_is_not_the_images(
         "name": "base",
         "missing": "the base that it was built on is not here under this name",
     }
+
+
+def test_what_cannot_be_saved_leaves_what_was_there_and_no_part_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "folder" / "file"
+    save(file, "first\n")
+
+    def full(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(file, "second\n")
+    assert [(path.name, path.read_text()) for path in file.parent.iterdir()] == [("file", "first\n")]
+
+
+def test_a_file_that_is_not_there_has_no_text_and_no_last_line(tmp_path: Path) -> None:
+    assert (text_of(tmp_path / "none"), last_line(tmp_path / "none")) == (None, "")
+    save(tmp_path / "log", "first\nlast words\n \n")
+    assert last_line(tmp_path / "log") == "last words"
+
+
+def test_of_a_command_that_may_say_anything_the_end_alone_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(["sh", "-c", "yes | head -c 300000; echo its last words; exit 3"], check=False, log=log, end_alone=True)
+    assert (done.status, done.last_line, log.stat().st_size) == (3, "its last words", KEPT)

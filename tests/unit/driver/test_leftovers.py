@@ -1,21 +1,22 @@
-"""What is taken away of a run, and of dead ones."""
+"""What is taken away of a run, and of dead ones; what scripts/clean.sh takes for ours."""
 
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_calls import Docker, docker, run
+from docker_calls import Docker
 
 from driver.docker import Done
-from driver.lifecycle import leftovers
+from driver.failure import Failure
+from driver.lifecycle import clean, leftovers
+from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
 from driver.lifecycle.leftovers import remove_dead_runs, remove_left, remove_run
 from driver.run import Run
-
-__all__ = ["docker", "run"]
 
 DOWN = "compose --project-name p --file {}/compose.yml --profile * down --timeout 0 --volumes --remove-orphans"
 
@@ -126,3 +127,160 @@ def test_services_that_docker_compose_up_left_up_are_removed_once_bench_has_ende
     for state, gone in (("running", []), ("created", []), ("", []), ("exited", ["bench"])):
         docker.says(f"service=bench --filter label=com.docker.compose.project.working_dir={tmp_path}", f"{state}\n")
         assert remove_dead_runs() and removed(docker) == gone
+
+
+RUN = "bench-20260101-120000-quick-4711"
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "services").mkdir()
+    (tmp_path / "results").mkdir(exist_ok=True)
+    (tmp_path / "services/matrix.toml").touch()
+    monkeypatch.setenv("BENCH_ROOT", str(tmp_path))
+    return tmp_path
+
+
+def lines(*rows: str) -> str:
+    """Docker's, whose fields are between tabs."""
+    return "".join(row.replace(" ", "\t") + "\n" for row in rows)
+
+
+def test_a_runs_containers_and_network_are_ours_and_nobody_elses_of_a_similar_name(docker: Docker, clone: Path) -> None:
+    docker.says(
+        "ps --all",
+        lines(
+            f"1 exited {RUN} {clone}/results/20260101-120000-quick",
+            "2 exited bench-press /home/someone/bench-press",
+            "3 exited bench /home/someone/bench",
+            f"4 exited bench {clone}",
+            "5 exited bench-20260101-120000-quick /home/someone/x",
+        ),
+    )
+    docker.says("label=bench.run", "6 exited\n")
+    docker.says("network ls", lines(f"7 {RUN} ", "8 bench ", "9 bench yes", "10 bench-press "))
+    docker.says("volume ls", lines(f"data {RUN}", "theirs bench"))
+    assert find_left() == Left(["1", "4", "6"], ["7", "9"], ["data"], [])
+
+
+def test_nothing_of_a_run_under_way_is_removed_and_one_that_nobody_measures_any_more_is_none(
+    docker: Docker, clone: Path
+) -> None:
+    dead, removed = "bench-20260101-120000-quick-99", "bench-20260101-120000-quick-98"
+    folders = {"1": "live", "3": "dead", "5": "removed"}
+    for name in ("live", "dead"):
+        (clone / "results" / name).mkdir()
+        (clone / "results" / name / ".writer").touch()
+    docker.says(
+        "ps --all",
+        lines(
+            f"1 running {RUN} {clone}/results/live",
+            f"2 exited {RUN} {clone}/results/live",
+            f"3 running {dead} {clone}/results/dead",
+            f"5 running {removed} {clone}/results/removed",
+        ),
+    )
+    for container, name in folders.items():
+        docker.says(f'working_dir"}}}} {container}', f"{clone}/results/{name}\n")
+    docker.says("network ls", lines(f"7 {RUN} ", f"8 {dead} "))
+    docker.says("label=bench.run", "4 running\n")
+    with (clone / "results/live/.writer").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert find_left() == Left(["3", "5"], ["8"], [], [RUN, "container 4"])
+        with pytest.raises(Failure, match=f"nothing is removed while {RUN} is under way"):
+            clean.main(["--yes"])
+    assert not docker.asked(" rm ") and not docker.asked("rm --force")
+
+
+MADE = "2026-01-01 10:00:00 +0000 UTC"
+KNOWN = """\
+sha256:1 bench/uvicorn-asgi-py313-debian:latest 1.5MB | bench.image | service
+sha256:2 <none>:<none> 2MB | bench.image | replaced
+sha256:3 <none>:<none> 2MB | com.docker.compose.project | other
+sha256:4 shop/api:latest 2MB | bench.image bench.base.made | other
+sha256:5 bench/api:latest 2MB | com.docker.compose.project=bench com.docker.compose.project | other
+sha256:6 bench/loadgen:latest 2MB | bench.source | harness
+sha256:7 bench-python:3.13-slim 2MB | bench.base.made | base
+sha256:8 bench-python:3.12-slim 2MB | | other
+sha256:9 bench-20260101-120000-app-1-own-db:latest 2MB | com.docker.compose.project | service
+sha256:a <none>:<none> 2MB | bench.base.made | other
+sha256:b <none>:<none> 2MB | bench.base.made com.docker.compose.project=bench | replaced
+"""
+
+
+def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
+    """The engine's rows, each with the labels of the image."""
+    docker.says("system df --verbose", "".join(f"{row}\n" for row, _ in rows))
+
+    def labelled(call: str) -> str:
+        wanted = [word.removeprefix("--filter=label=") for word in call.split() if word.startswith("--filter=label=")]
+        return "".join(f"{row.split()[0]}\n" for row, labels in rows if set(wanted) <= set(labels))
+
+    docker.does("image ls", lambda call: Done(0, labelled(call), ""))
+
+
+def test_an_image_is_ours_by_its_label_and_by_its_name_where_it_has_one(docker: Docker, tmp_path: Path) -> None:
+    parts = [[part.strip() for part in line.split("|")] for line in KNOWN.splitlines()]
+    young = ("sha256:c bench/flask:latest 2MB 2099-01-01 10:00:00 +0000 UTC", ["bench.image"])
+    tell_images(docker, [*((f"{row} {MADE}", labels.split()) for row, labels, _ in parts), young])
+    found = find_images(tmp_path)
+    names = {row.split()[0] if "<none>" in row else row.split()[1]: kind for row, _, kind in parts}
+    expected = names | {"bench/flask:latest": "kept"}
+    assert {name: kind for kind in KINDS for name, _ in found[kind]} == expected
+    sizes = [size for kind in ("service", "replaced") for _, size in found[kind]]
+    assert count("words", sizes) == "words: 4, 7.5 MB that no other image shares"
+    assert count("words", ["N/A"]) == "words: 1, of unknown size" and count("words", []) == "words: 0"
+
+
+def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(docker: Docker, tmp_path: Path) -> None:
+    for number, name in enumerate(("cut", "whole"), 1):
+        service = tmp_path / "results" / name / "raw/services/app"
+        service.mkdir(parents=True)
+        (service / "image.id").write_text(f"sha256:{number}\n")
+    (tmp_path / "results/whole/report.md").touch()
+    tell_images(docker, [(f"sha256:{number} <none>:<none> 1kB {MADE}", ["bench.image"]) for number in (1, 2)])
+    found = find_images(tmp_path)
+    assert (found["resumable"], found["replaced"]) == ([("sha256:1", "1kB")], [("sha256:2", "1kB")])
+
+
+def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:
+    old = time.time() - 2 * 86400
+    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app"):
+        (clone / "results" / name).mkdir()
+        if name != ".app-fresh1":
+            os.utime(clone / "results" / name, (old, old))
+    assert find_folders(clone) == [clone / "results/.app-abcdef"]
+
+
+def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:
+    folder = clone / "results/.app-a b"
+    folder.mkdir()
+    images = {kind: [] for kind in KINDS} | {
+        "replaced": [("sha256:2", "1kB")],
+        "service": [("bench/x:latest", "1kB")],
+        "kept": [("bench/y:latest", "1kB")],
+    }
+    remove_all(clone, Left(["1", "2"], ["7"]), images, [folder], [])
+    assert docker.calls == ["rm --force --volumes 1 2", "network rm 7", "image rm sha256:2 bench/x:latest"]
+    assert not folder.exists()
+
+
+def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    docker.says("ps --all", lines(f"1 exited {RUN} /x"))
+    docker.says("label=bench.run", "")
+    docker.says("system df --format", "Images 9GB\nBuild Cache 3.5GB\n")
+    docker.says("info", f"{clone}\n")
+    assert clean.main([]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("containers of runs that have ended: 1\nnetworks: 0\n")
+    assert "cache of this engine: 3.5GB" in said.out
+    assert said.err == "nothing is removed without --yes\n"
+    assert not docker.asked("rm --force")
+    assert clean.main(["--yes", "--build-cache"]) == 0
+    assert docker.asked("rm --force --volumes 1") and docker.calls[-1] == "builder prune --all --force"
+    assert capsys.readouterr().out.splitlines()[-1].startswith("free on the engine's disk: ")
+
+
+@pytest.mark.parametrize(("size", "words"), [(999, "999B"), (1500, "1.5KB"), (43.4e9, "43GB"), (4e12, "4.0TB")])
+def test_a_size_is_said_as_people_do(size: float, words: str) -> None:
+    assert size_words(size) == words

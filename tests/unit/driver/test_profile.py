@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import lines_of
-from docker_calls import Docker, docker
+from docker_calls import Docker
 from loop_engine import LoopEngine, metas
 from loop_runs import FACTS
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
@@ -18,7 +18,6 @@ from driver.messages import HOST
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables
 
-__all__ = ["docker"]
 Capture = pytest.CaptureFixture[str]
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS_OF)
 STACKS = "run (app.py:1) 200\n\n"

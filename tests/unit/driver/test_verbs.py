@@ -1,4 +1,4 @@
-"""`python3 -m driver next` and `measure` as the scripts call them, on containers that only pretend."""
+"""Verbs of the driver as the scripts call them, on containers that only pretend; how they fail; the end of a run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ import pytest
 from loop_engine import outcomes
 from loop_runs import block, make_loop, solo
 from places import ROOT
+from pretend_engine import PretendEngine, made_run, pretend_docker
+
+from driver import __main__ as verbs
+from driver.docker import DockerError, Done
+from driver.failure import RUN, USER, Failure
+from driver.lifecycle.report import write_report
+from driver.messages import MessageError
 
 NAMES = tuple(f"{stack}-py313-debian" for stack in ("aiohttp", "tornado"))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_loop(tmp_path, [*block(1, ("aiohttp", "tornado")), solo("aiohttp", 9)], [3000, 4000, 3000])
     (tmp_path / "results/a-run/compose.yml").write_text("services: {}\n")
@@ -45,6 +52,7 @@ def calls(root: Path) -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("project")
 def test_the_loop_starts_loads_and_removes_and_tells_the_planner(tmp_path: Path) -> None:
     said = []
     while (status := do("next"))[0] == 0:
@@ -67,11 +75,13 @@ def test_the_loop_starts_loads_and_removes_and_tells_the_planner(tmp_path: Path)
     ]
 
 
+@pytest.mark.usefixtures("project")
 def test_a_planner_that_fails_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "next-fails").write_text("2")
     assert do("next") == (1, "next: the next step cannot be decided: bench: the plan cannot be read\n")
 
 
+@pytest.mark.usefixtures("project")
 def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,3 +109,84 @@ def until_loading(root: Path) -> None:
             return
         time.sleep(0.05)
     pytest.fail("it was not loaded")
+
+
+def test_the_report_is_built_and_its_place_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    engine.said["build results/a-run"] = Done(0, "", "What would help: more rounds\n")
+    write_report(engine)
+    said = capsys.readouterr()
+    assert said.out == "results/a-run/report.md\n"
+    assert said.err == "What would help: more rounds\nresults/a-run/index.html\n"
+
+
+def test_a_run_without_a_measurement_has_failed_after_its_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    engine.said["nothing-measured a-run"] = Done(0, "no service could be measured\n", "")
+    with pytest.raises(Failure) as failed:
+        write_report(engine)
+    assert failed.value == Failure(RUN, "no service could be measured")
+    assert capsys.readouterr().out == "results/a-run/report.md\n"
+
+
+def test_inside_docker_compose_it_is_said_how_services_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_ENGINE", "composed")
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    write_report(engine)
+    said = capsys.readouterr()
+    words = "results/a-run/index.html, report.md (docker-compose down ends the services)\n"
+    assert (said.out, said.err, engine.calls()) == ("", words, ["build results/a-run"])
+
+
+GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (Failure(USER, "fix it"), 0, USER, "fix it"),
+        (Failure(RUN, "it failed"), 0, RUN, "it failed; goes on"),
+        (MessageError("of another version"), 0, USER, "of another version"),
+        (DockerError("no such container"), 0, RUN, "no such container; goes on"),
+        (DockerError("no such container"), 1, RUN, f"{GONE}; goes on"),
+    ],
+)
+def test_a_verb_fails_with_one_line_by_the_name_of_the_script(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[Exception, int, int, str],
+) -> None:
+    error, answers, status, words = case
+
+    def fails(argv: list[str]) -> int:
+        raise error
+
+    pretend_docker(tmp_path, monkeypatch, f"exit {answers}")
+    monkeypatch.setattr(verbs, "heed_signals", lambda: None)
+    monkeypatch.setattr("driver.services.build.main", fails)
+    monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
+    monkeypatch.setenv("BENCH_NOTE", "goes on")
+    assert verbs.main(["build", "a-run"]) == status
+    assert capsys.readouterr().err == f"matrix.sh: {words}\n"
+
+
+def test_what_nobody_expected_is_one_line_too_that_names_its_place(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(argv: list[str]) -> int:
+        raise OSError(28, "No space left on device", "finished.json")
+
+    monkeypatch.setattr(verbs, "heed_signals", lambda: None)
+    monkeypatch.setattr("driver.services.build.main", fails)
+    monkeypatch.delenv("BENCH_NOTE", raising=False)
+    monkeypatch.delenv("BENCH_DEBUG", raising=False)
+    monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
+    assert verbs.main(["build", "a-run"]) == RUN
+    said = capsys.readouterr().err
+    assert said.startswith("matrix.sh: [Errno 28] No space left on device: 'finished.json' at ")
+    assert f"{Path(__file__).name}:" in said and said.count("\n") == 1

@@ -1,18 +1,20 @@
-"""Which services are verified, in which order, how often, and what of them is kept."""
+"""How services are waited for, verified and ended: in which order, how often, and what of them is kept."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pretend_engine import PretendEngine, made_run
+from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import DockerError, Done
 from driver.engines.engine import State
 from driver.failure import Failure
-from driver.services import sockets, verify
-from driver.services import verify as shutdown
+from driver.services import ready, sockets, verify
 
 
 def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> PretendEngine:
@@ -88,7 +90,7 @@ def test_one_that_is_killed_beside_others_when_it_is_to_end_is_verified_once_mor
     def stopped(_: object, name: str) -> int:
         return 137 if name == "slow" else 143
 
-    monkeypatch.setattr(shutdown, "check_shutdown", stopped)
+    monkeypatch.setattr(verify, "check_shutdown", stopped)
     monkeypatch.setattr(sockets, "read_sockets", lambda run, container: f"{container}\n")
     verified(engine, 2, contract=True)
     assert Counter(engine.calls("verify")) == {"verify good": 1, "verify slow": 2}
@@ -165,3 +167,139 @@ def test_two_services_on_a_core_where_memory_allows(tmp_path: Path, monkeypatch:
     for memory, jobs in ((2**20 - 1, 1), (3 * 2**20 + 5, 3), (99 * 2**20, 8)):
         (tmp_path / "meminfo").write_text(f"MemTotal:  999 kB\nMemAvailable:   {memory} kB\n")
         assert verify.jobs_at_a_time() == jobs
+
+
+class Slow(PretendEngine):
+    """A service that takes connections and answers none; each try takes all of its time."""
+
+    now, left = 0.0, 99
+
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, **options: Any) -> Done:
+        assert words[:2] == ["sh", "-c"] and words[3] == "http://a:8080/" and log
+        self._note("waits", words[4])
+        Slow.now += float(words[4])
+        log.write_text("Connection refused\n")
+        self.left -= 1
+        return Done(0 if self.left <= 0 else 1, "", "")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    Slow.now = 0.0
+    monkeypatch.setattr(ready, "monotonic", lambda: Slow.now)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_service_that_takes_connections_and_answers_none_is_given_up_in_time(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "a")
+    engine = Slow(run)
+    assert not ready.await_answer(engine, "a")
+    assert engine.calls() == ["waits 3"]
+    run.settings["READY_TIMEOUT"] = "12"  # type: ignore[index]
+    assert not ready.await_answer(engine, "a")
+    assert engine.calls()[1:] == ["waits 5", "waits 5", "waits 2"]
+    assert (run.service_folder("a") / "answer.txt").read_text() == "Connection refused\n"
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_answer_ends_the_waiting_and_so_does_the_end_of_the_container(tmp_path: Path) -> None:
+    engine = Slow(made_run(tmp_path, "a"))
+    engine.left = 1
+    assert ready.await_answer(engine, "a")
+    assert not (engine.run.service_folder("a") / "answer.txt").exists()
+    ended = Slow(engine.run, silent=["loadgen"])
+    assert not ready.await_answer(ended, "a")
+    assert engine.calls() == ["waits 3", "waits 3"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "silent", "tries"),
+    [
+        ([143], [], 1),
+        ([0], [], 1),
+        ([137, 1, 143, 0], [], 3),
+        ([137, 137, 137, 0], [], 3),
+        ([137, 0], ["a"], 1),  # it gives no answer any more
+    ],
+)
+def test_one_that_does_not_end_by_itself_has_three_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[int], silent: list[str], tries: int
+) -> None:
+    (tmp_path / "statuses").write_text("".join(f"{status}\n" for status in statuses))
+    take = f"[[ $1 != inspect ]] || {{ head -n1 {tmp_path}/statuses && sed -i 1d {tmp_path}/statuses; }}"
+    calls = pretend_docker(tmp_path, monkeypatch, take)
+    monkeypatch.setattr(verify, "sleep", lambda seconds: None)
+    clock = iter(range(100, 200, 10))
+    monkeypatch.setattr(verify, "monotonic_ns", lambda: next(clock))
+    engine = PretendEngine(made_run(tmp_path, "a"), silent=silent)
+    assert verify.check_shutdown(engine, "a") == statuses[tries - 1]
+    assert (
+        calls.read_text().splitlines()
+        == [
+            "stop --time 10 bench-a-run-a-1",
+            "inspect --format {{.State.ExitCode}} bench-a-run-a-1",
+        ]
+        * tries
+    )
+    assert json.loads((engine.run.service_folder("a") / "stop.json").read_text()) == {
+        **{"exit_status": statuses[tries - 1], "tries": tries},
+        **{"begin_ns": 80 + 20 * tries, "end_ns": 90 + 20 * tries},
+    }
+    assert engine.calls()[-1] == "stop a"
+
+
+READER = (
+    "run --rm --label bench.run=bench-a-run --pid container:bench-a-run-a-1 --network container:bench-a-run-a-1 "
+    "--cap-drop ALL --cap-add SYS_PTRACE --user 0:0 --read-only --tmpfs /tmp --volume {}:/bench:ro --workdir /bench "
+    "--entrypoint  bench/loadgen python3 -m bench sockets"
+)
+
+
+def kept(engine: PretendEngine) -> str:
+    sockets.check_sockets(engine, "a")
+    return (engine.run.service_folder("a") / "sockets.json").read_text()
+
+
+def test_the_reader_is_in_the_services_namespaces_and_has_the_one_capability_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = pretend_docker(tmp_path, monkeypatch, """echo '{"options": {}}'""")
+    assert kept(PretendEngine(made_run(tmp_path, "a"))) == '{"options": {}}\n'
+    assert calls.read_text() == READER.format(tmp_path) + "\n"
+
+
+def test_an_engine_that_refuses_is_a_reason_and_its_quotes_break_no_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_docker(
+        tmp_path, monkeypatch, "printf 'before\\ndocker: \"--pid\" is not \\\\allowed\\033[0m\\n' >&2; exit 125"
+    )
+    reason = json.loads(kept(PretendEngine(made_run(tmp_path, "a"))))["unreadable"]
+    assert reason == 'no container can look into the service: docker: "--pid" is not \\allowed\033[0m'
+
+
+def test_the_own_bind_of_each_server_is_read_once_it_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = f"""case $* in
+*:/own:ro*) : >{tmp_path}/fresh ;;
+*'bench sockets') rm {tmp_path}/fresh 2>/dev/null && echo '{{"fault": "none"}}' || echo '{{"options": 1}}' ;;
+esac"""
+    calls = pretend_docker(tmp_path, monkeypatch, script)
+    engine = PretendEngine(made_run(tmp_path, "waitress-x", "hypercorn-x"))
+    engine.said["own-binds waitress hypercorn"] = Done(
+        0, "waitress\twaitress-x\twaitress-serve hello:app\nhypercorn\thypercorn-x\thypercorn hello:app\n", ""
+    )
+    engine.said["own-binds-read"] = Done(0, "the table\n", "")
+    monkeypatch.setattr(sockets, "open_run", lambda name: engine.run)
+    monkeypatch.setattr(sockets, "engine_of", lambda run: engine)
+    monkeypatch.setattr(sockets, "sleep", lambda seconds: None)
+    assert sockets.main(["a-run", "waitress", "hypercorn"]) == 0
+    assert (engine.run.folder / "own-binds.tsv").read_text() == 'waitress\t{"options": 1}\nhypercorn\t{"options": 1}\n'
+    assert (engine.run.folder / "listeners.toml").read_text() == "the table\n"
+    begun, first, second, gone = [line for line in calls.read_text().splitlines() if "own-waitress" in line]
+    assert " --network none --init --read-only --cap-drop ALL " in begun
+    assert begun.endswith(" --workdir /tmp bench/waitress-x sh -c exec waitress-serve hello:app")
+    assert first == second == READER.format(tmp_path).replace("a-run-a-1", "a-run-own-waitress")
+    assert gone == "rm --force --volumes bench-a-run-own-waitress"
+    assert capsys.readouterr().err == "waitress\nhypercorn\n"
