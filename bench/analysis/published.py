@@ -6,60 +6,61 @@ generator is the limit, they are those of the table's speeds. Whether a differen
 
 from __future__ import annotations
 
+import datetime
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
 
-METRICS = ("goodput", "success", "p50_ms", "p99_ms")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceFigure:
-    """One row or column of a reference comparison; `metrics` are of its machine, so only ratios are meaningful."""
+    """One row or column of a reference comparison; its figures are of its machine, so only ratios are meaningful."""
 
     name: str
-    level: str | None
-    metrics: dict[str, float]
-    difference_percent: float | None
+    level: str | None = None
+    goodput: float | None = None
+    success: float | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    difference_percent: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceGroup:
     """Figures that were compared with each other; the first is the base."""
 
-    scenario: str | None
-    level: str | None
-    axis: str | None
-    of: str | None
+    scenario: str | None = None
+    level: str | None = None
+    axis: str | None = None
+    of: str | None = None
     figures: tuple[ReferenceFigure, ...]
 
     def holds(self, scenario: str, level: str) -> bool:
         """Whether the group covers these cells."""
         return self.scenario in (None, scenario) and self.level in (None, level)
 
-    def ratio(self, figure: ReferenceFigure, metric: str) -> float | None:
+    def ratio(self, figure: ReferenceFigure, metric: str = "goodput") -> float | None:
         """`figure` relative to the group's first, or None if one of them is unknown."""
-        value, base = figure.metrics.get(metric), self.figures[0].metrics.get(metric)
+        value, base = getattr(figure, metric), getattr(self.figures[0], metric)
         if value is not None and base:
-            return value / base
+            return float(value / base)
         if metric == "goodput" and figure.difference_percent is not None:
             return 1 + figure.difference_percent / 100
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceComparison:
     """One comparison: its source, how it was measured, and `fixed`: its flaw that the preset avoids."""
 
     source: str
-    date: str | None
+    date: datetime.date | None = None
     setting: str
     fixed: str
     groups: tuple[ReferenceGroup, ...]
@@ -80,30 +81,14 @@ class ReferenceComparison:
 @cache
 def reference_results() -> dict[str, ReferenceComparison]:
     """Every comparison by its name."""
-    data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {name: _comparison(entry) for name, entry in data.items()}
-
-
-def _comparison(entry: dict[str, Any]) -> ReferenceComparison:
-    date = entry.get("date")
-    groups = tuple(
-        ReferenceGroup(
-            group.get("scenario"),
-            group.get("level"),
-            group.get("axis"),
-            group.get("of"),
-            tuple(map(_figure, group["figures"])),
-        )
-        for group in entry["groups"]
-    )
-    return ReferenceComparison(entry["source"], date and date.isoformat(), entry["setting"], entry["fixed"], groups)
-
-
-def _figure(entry: dict[str, Any]) -> ReferenceFigure:
-    metrics = {name: float(entry[name]) for name in METRICS if name in entry}
-    return ReferenceFigure(
-        entry.get("stack") or entry["label"], entry.get("level"), metrics, entry.get("difference_percent")
-    )
+    found = {}
+    for name, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        groups = [
+            ReferenceGroup(**group | {"figures": tuple(ReferenceFigure(**figure) for figure in group["figures"])})
+            for group in entry["groups"]
+        ]
+        found[name] = ReferenceComparison(**entry | {"groups": tuple(groups)})
+    return found
 
 
 ABOUT_EQUAL = 0.02
@@ -162,16 +147,15 @@ def published_beside(
     group = _group(reference.groups, ranking, rows)
     if group is None:
         return None
-    figures = _best(group, rows)
-    first, *others = figures.values()
-    base = rows[first.name]
+    (first, base_there), *others = _best(group, rows).items()
+    base, levels = rows[first.name], [figure.level or group.level for figure in [first, *(one for one, _ in others)]]
     found = []
-    for figure in others:
-        row, there = rows[figure.name], figure.metrics["goodput"] / first.metrics["goodput"]
+    for figure, goodput in others:
+        row, there = rows[figure.name], goodput / base_there
         gap = ranking.ahead(row.service, base.service)
         here = _here(row, base) or (1 + gap.difference if gap else None)
         found.append(Beside(row.service, there, here, gap, _sign(there, gap)))
-    return Published(base.service, _load(group, figures.values()), tuple(found))
+    return Published(base.service, ", ".join(dict.fromkeys(filter(None, levels))), tuple(found))
 
 
 def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
@@ -185,7 +169,7 @@ def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: 
             continue
         mine = [row for row in ranking.rows if row.service in places and row.goodput]
         fixed, series = _series(mine, places, axis)
-        ratios = [(figure.name, group.ratio(figure, "goodput")) for figure in group.figures]
+        ratios = [(figure.name, group.ratio(figure)) for figure in group.figures]
         if len(series) < 2 or any(ratio is None for _, ratio in ratios[1:]):
             continue
         found_axes.add(axis)
@@ -202,11 +186,12 @@ def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, 
         value, fixed = (python, package) if axis == "python" else (package, python)
         groups.setdefault(fixed, []).append((value, row))
     fixed, longest = max(groups.items(), key=lambda one: len(one[1]), default=("", []))
-    return fixed, sorted(longest, key=lambda one: [int(part) if part.isdigit() else 0 for part in _parts(one[0])])
 
+    def place(one: tuple[str, RankedRow]) -> list[int]:
+        parts = one[0].rpartition("=")[2].replace("pypy", "").split(".")
+        return [int(part) if part.isdigit() else 0 for part in parts]
 
-def _parts(value: str) -> list[str]:
-    return value.rpartition("=")[2].replace("pypy", "").split(".")
+    return fixed, sorted(longest, key=place)
 
 
 def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, RankedRow]) -> ReferenceGroup | None:
@@ -224,20 +209,15 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
     return max(fitting, key=likeness, default=None)
 
 
-def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[str, ReferenceFigure]:
-    """Each service's highest published figure, in the order of the original."""
-    found: dict[str, ReferenceFigure] = {}
+def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[ReferenceFigure, float]:
+    """Each service's figure with the highest goodput, in the order of the original, with that."""
+    found: dict[str, tuple[ReferenceFigure, float]] = {}
     for figure in group.figures:
-        if figure.name in rows and "goodput" in figure.metrics:
+        if figure.name in rows and figure.goodput is not None:
             known = found.get(figure.name)
-            if known is None or figure.metrics["goodput"] > known.metrics["goodput"]:
-                found[figure.name] = figure
-    return found
-
-
-def _load(group: ReferenceGroup, figures: Iterable[ReferenceFigure]) -> str:
-    levels = dict.fromkeys(level for figure in figures if (level := figure.level or group.level))
-    return ", ".join(levels)
+            if known is None or figure.goodput > known[1]:
+                found[figure.name] = figure, figure.goodput
+    return dict(found.values())
 
 
 def _here(row: RankedRow, base: RankedRow) -> float | None:

@@ -46,7 +46,7 @@ from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.words.advice import Wanted, expectations
+from bench.words.advice import WantedRun, expectations
 
 UNKNOWN = HostState()
 # Estimates for the time before the first measurement, in seconds for each service.
@@ -229,11 +229,11 @@ def facts_of(
     return facts | {"again": {"run": options.again.name, "words": words}}
 
 
-def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> Wanted:
+def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> WantedRun:
     """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
     images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
-    return Wanted(
+    return WantedRun(
         mode=plan.preset.mode,
         services=len(plan.services),
         tables=len(plan.tables),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.analysis.cells.latency import merged_latencies
 from bench.analysis.profiles.sampled import profiles_of
-from bench.analysis.profiles.stacks import cpu_shares, package_shares
+from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.core.errors import UserError, one_line, unknown
 from bench.core.files import write_file
 from bench.export.judged_run import judge_run
@@ -90,7 +90,7 @@ def profile_verb(argv: Sequence[str]) -> int:
     if len(argv) != 2:
         raise UserError("profile takes a file without its extension and a path; see scripts/profile.sh --help")
     before, after, stacks = (Path(f"{argv[0]}.{name}").read_text() for name in ("before", "after", "raw"))
-    user, kernel = cpu_shares(before, after, os.sysconf("SC_CLK_TCK"))
+    user, kernel = worker_cpu_shares(before, after, os.sysconf("SC_CLK_TCK"))
     print(f"{argv[1]}: CPU {100 * user:.0f} % in user space, {100 * kernel:.0f} % in the kernel")
     for name, share in package_shares(stacks).items():
         print(f"{100 * share:5.1f} % {name}")

@@ -16,9 +16,10 @@ from bench.analysis.cells.cell import (
     difference,
     goodput,
     natural,
+    reference_figure,
 )
 from bench.analysis.cells.cell import reference_ratio as reference_of
-from bench.analysis.cells.latency import Latencies, key_of
+from bench.analysis.cells.latency import Latencies, latency_key
 from bench.analysis.cells.tool_agreement import (
     CLIENT,
     CONFIDENCE,
@@ -333,8 +334,8 @@ def _vegeta(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
         return span_words(cell.valid or cell.records, figure, write)
 
     def reference_success(cell: Cell) -> str:
-        found = context.reference and context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
-        return written(found[1].metrics.get("success") if found else None, share)
+        found = reference_figure(cell, context)
+        return written(found[1].success if found else None, share)
 
     columns = [
         SERVICE,
@@ -365,7 +366,7 @@ _Merged = tuple[Cell, float | None, Latencies | None]
 def _latency(scenario: str, cells: Iterable[Cell], context: Context) -> Table:
     def merged(cell: Cell) -> list[_Merged]:
         """One row per rate: rounds that search for their knee may have different rates."""
-        keys = dict.fromkeys(map(key_of, cell.valid))
+        keys = dict.fromkeys(map(latency_key, cell.valid))
         rows = [(cell, key[3], context.latencies[key]) for key in keys if key in context.latencies]
         return [*rows] or [(cell, cell.first.rate, None)]
 
@@ -431,7 +432,7 @@ def _knee(cells: Sequence[Cell], peaks: Mapping[tuple[str, str], Cell], context:
 
     def p99(cell: Cell) -> str:
         found, _, _ = confirmed(cell.records)
-        latencies = context.latencies.get(key_of(found)) if found and found.knee_rate is not None else None
+        latencies = context.latencies.get(latency_key(found)) if found and found.knee_rate is not None else None
         return milliseconds(None if latencies is None else latencies.percentiles_s["p99"])
 
     def peak(cell: Cell) -> str:

@@ -23,7 +23,7 @@ from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.stats.change_points import LEAST_RUNS
 from bench.stats.estimates import percent_of
 from bench.stats.table_verdicts import MARGIN
-from bench.words.runs import difference_words
+from bench.words.runs import discrepancy_words
 
 Compared = TypeVar("Compared", CellDifference, Trend)
 NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
@@ -74,7 +74,7 @@ def _environment() -> Environment:
         finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
     )
     templates.filters["text"] = lambda value: escape(str(value))
-    templates.filters["words"] = difference_words
+    templates.filters["words"] = discrepancy_words
     return templates
 
 

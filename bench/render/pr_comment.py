@@ -32,7 +32,7 @@ from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
 from bench.words.remarks import note_of
-from bench.words.runs import difference_words
+from bench.words.runs import discrepancy_words
 
 MOST_BYTES = 65_536
 """GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
@@ -240,7 +240,7 @@ def side_by_side(
     names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
 ) -> Comment:
     """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
-    differences = [f"- {code(difference_words(found))}" for found in verdict.differences]
+    differences = [f"- {code(discrepancy_words(found))}" for found in verdict.differences]
     head = [
         f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
         "",

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Template
 
 from bench.analysis.cells.cell import Context
-from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.published import ReferenceComparison, reference_results
 from bench.analysis.services import places_of
@@ -100,7 +100,7 @@ def report_of(
     services: Mapping[str, ServiceFacts],
     records: Sequence[Record],
     told: Sequence[ToldRanking],
-    latencies: Mapping[Key, Latencies],
+    latencies: LatenciesByCell,
     *,
     profiles: Sequence[Sequence[Profile]] = (),
 ) -> Report:

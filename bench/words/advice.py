@@ -25,7 +25,7 @@ SLOW_GOVERNORS = frozenset({"powersave", "conservative"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRun:
     """What is to be measured; times in seconds.
 
     `tables` is how many tables in turns there are, `prepared_s` the time of builds and verification, and
@@ -43,12 +43,12 @@ class Wanted:
     first_look: int = 0
 
 
-def expectations(host: HostState, wanted: Wanted) -> tuple[str, ...]:
+def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
     """The lines, what keeps the run from any answer first."""
     return (*_of_selection(wanted), *_of_host(host))
 
 
-def _of_selection(wanted: Wanted) -> Iterator[str]:
+def _of_selection(wanted: WantedRun) -> Iterator[str]:
     if wanted.services == 1:
         yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
     elif wanted.mode == "solo":

@@ -86,7 +86,7 @@ def seen_words(row: RankedRow, of: str = "") -> str:
     return f"{size(row.smallest_visible)}{of}"
 
 
-def rate_words(row: RankedRow) -> tuple[str, str, str]:
+def requests_words(row: RankedRow) -> tuple[str, str, str]:
     """Requests/s, their interval, and that as a share for where there is little room."""
     mean, span = estimate_words(row.goodput)
     if row.goodput is None or not span:
@@ -114,7 +114,7 @@ def against_words(factor: float, cpu: bool) -> tuple[str, str]:
     return f"{_plain(100 * factor)} % of best", "in requests/s"
 
 
-def span_words(factor: float, low: float | None, high: float | None, cpu: bool) -> str:
+def factor_span_words(factor: float, low: float | None, high: float | None, cpu: bool) -> str:
     """The interval of a difference to the best, in the form of that; empty if it is not known."""
     if low is None or high is None:
         return ""

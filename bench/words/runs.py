@@ -18,7 +18,7 @@ from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
 
 
-def difference_words(found: Discrepancy) -> str:
+def discrepancy_words(found: Discrepancy) -> str:
     """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
     why = f" ({found.why})" if found.why else ""
     return f"{'incompatible' if found.forbids else 'noted'}: {found.name}: {found.one} vs {found.other}{why}"
@@ -27,7 +27,7 @@ def difference_words(found: Discrepancy) -> str:
 def compatibility_lines(found: Compatibility) -> list[str]:
     """One line per difference, then the result."""
     last = "comparable" if found.comparable else f"not comparable: {found.cause}"
-    return [*map(difference_words, found.differences), last]
+    return [*map(discrepancy_words, found.differences), last]
 
 
 Layers = Mapping[str, Sequence[str]]

@@ -23,9 +23,9 @@ SUMS = (
     f"{joined([name for name, tool in TOOLS.items() if not tool.merges_reports])} cannot be merged and are left out, "
     f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} are of all results"
 )
-FILE = "network-cost.txt"
+NETWORK_COST = "network-cost.txt"
 """In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said when it was planned."""
-LINES = 6
+MOST_COST_LINES = 6
 """Most lines of it: when and between which nodes, then one for each network."""
 
 
@@ -59,8 +59,8 @@ def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, 
     """(name, words), only of a run whose servers were on nodes of a swarm."""
     if source.facts.get("machines") or not any(record.node for record in records):
         return
-    text = (read_bytes(f"{source.path}/{FILE}") or b"").decode(errors="replace")
-    lines = [line.strip()[:300] for line in text.splitlines() if line.strip()][:LINES]
+    text = (read_bytes(f"{source.path}/{NETWORK_COST}") or b"").decode(errors="replace")
+    lines = [line.strip()[:300] for line in text.splitlines() if line.strip()][:MOST_COST_LINES]
     yield (
         "cost of the network",
         "; ".join(lines)
@@ -95,14 +95,14 @@ def speed_up_words(source: Run) -> str:
     return f"{found.ratio:.2f} times as fast as on one pair: steps of {steps} in {wall}, up to {found.most} at once"
 
 
-FACT = "already running"
+ALREADY_RUNNING = "already running"
 
 
 def already_running(source: Run) -> Iterator[tuple[str, str]]:
     """(name, words) for each of them."""
     for name, entry in mapping(source.facts.get("services")).items():
         if mapping(entry).get("url"):
-            yield FACT, " ".join(_running_sentences(source, str(name), mapping(entry)))
+            yield ALREADY_RUNNING, " ".join(_running_sentences(source, str(name), mapping(entry)))
 
 
 def _running_sentences(source: Run, name: str, entry: Mapping[str, Any]) -> Iterator[str]:

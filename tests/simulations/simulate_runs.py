@@ -13,13 +13,13 @@ from math import log, sqrt
 
 import numpy as np
 
-from bench.analysis.runs.differences import GOODPUT, Key, Sample, Samples, run_differences
+from bench.analysis.runs.differences import GOODPUT, FigureKey, Sample, Samples, run_differences
 from bench.analysis.runs.trends import CHANGED, Trend, trends_of
 from bench.stats.change_points import LEAST_RUNS
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 """Values of mean 0 and standard deviation 1; the last axis is the rounds."""
-NULL = Key("json", "wrk", "c64", "null", GOODPUT)
+NULL = FigureKey("json", "wrk", "c64", "null", GOODPUT)
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -43,8 +43,8 @@ def sticky(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return values
 
 
-def key(number: int) -> Key:
-    return Key("json", "wrk", "c64", f"service-{number}", GOODPUT)
+def key(number: int) -> FigureKey:
+    return FigureKey("json", "wrk", "c64", f"service-{number}", GOODPUT)
 
 
 def sample(values: Sequence[float], **facts: object) -> Sample:

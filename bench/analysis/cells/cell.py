@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_KNEES, HARMLESS_TO_RATES, causes_beside
-from bench.analysis.cells.latency import Key, Latencies
-from bench.analysis.published import ReferenceComparison
+from bench.analysis.cells.latency import LatenciesByCell
+from bench.analysis.published import ReferenceComparison, ReferenceFigure, ReferenceGroup
 from bench.core.groups import grouped
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
@@ -59,8 +59,7 @@ class Cell:
     @property
     def goodput(self) -> float | None:
         """Mean successes per second of the valid rounds."""
-        values = [record.goodput for record in self.valid if record.goodput is not None]
-        return fmean(values) if values else None
+        return self.mean_of(goodput)
 
     @property
     def measured(self) -> bool:
@@ -94,7 +93,7 @@ class Context:
 
     order: Sequence[str]
     reference: ReferenceComparison | None
-    latencies: Mapping[Key, Latencies] = field(default_factory=dict)
+    latencies: LatenciesByCell = field(default_factory=dict)
 
     def in_order(self, services: Iterable[str]) -> list[str]:
         """The distinct services in the report's order."""
@@ -134,19 +133,22 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 def base_of(cells: Sequence[Cell], context: Context) -> Cell:
     """The cell that the others of its table are compared with: that of the reference comparison, else the first."""
-    if context.reference is not None:
-        for cell in cells:
-            found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
-            if found is not None and found[1] is found[0].figures[0]:
-                return cell
+    for cell in cells:
+        found = reference_figure(cell, context)
+        if found is not None and found[1] is found[0].figures[0]:
+            return cell
     return cells[0]
+
+
+def reference_figure(cell: Cell, context: Context) -> tuple[ReferenceGroup, ReferenceFigure] | None:
+    """The figure of this stack's cell in the reference comparison, and its group."""
+    first, reference = cell.first, context.reference
+    return None if reference is None else reference.find(cell.stack, first.scenario, first.level)
 
 
 def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
     """The ratio of this stack's cell in the reference comparison, relative to the first of its group."""
-    if context.reference is None:
-        return None
-    found = context.reference.find(cell.stack, cell.first.scenario, cell.first.level)
+    found = reference_figure(cell, context)
     return None if found is None else found[0].ratio(found[1], metric)
 
 

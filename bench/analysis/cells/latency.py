@@ -21,7 +21,7 @@ from bench.tools.send_lag import SHARES, least_requests, quantile_of, read_lag
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
 """Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""
 
-Key = tuple[str, str, str, float | None]
+LatencyKey = tuple[str, str, str, float | None]
 """Service, scenario, level and rate: rounds at different rates are not merged."""
 
 
@@ -52,18 +52,21 @@ class Distribution:
     late: frozenset[str] = frozenset()
 
 
-def key_of(record: Record) -> Key:
+LatenciesByCell = Mapping[LatencyKey, Latencies]
+
+
+def latency_key(record: Record) -> LatencyKey:
     """The cell of a record, at its rate."""
     return record.service, record.scenario, record.level, record.rate
 
 
-def merged_latencies(path: str, records: Iterable[Record]) -> dict[Key, Latencies]:
+def merged_latencies(path: str, records: Iterable[Record]) -> dict[LatencyKey, Latencies]:
     """The latencies of every open-loop cell with a valid round; reads the run's folder, one cell at a time."""
     wanted = [record for record in records if record.valid and record.connections is None]
-    wanted.sort(key=lambda record: (*key_of(record)[:3], record.rate or 0))
+    wanted.sort(key=lambda record: (*latency_key(record)[:3], record.rate or 0))
     return {
         key: merge(found for record in group if (found := read_distribution(f"{path}/{_folder(record)}")))
-        for key, group in groupby(wanted, key=key_of)
+        for key, group in groupby(wanted, key=latency_key)
     }
 
 

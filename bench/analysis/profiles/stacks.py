@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*?)(?::\d+)?\)")
 """`name (file:line)`. A process is a frame too, without a file, and is left out."""
 _LIBRARY = re.compile(r".*/(?:site-packages|dist-packages|lib/python3\.\d+t?)/")
-UNKNOWN = "(no Python code)"
+NO_PYTHON = "(no Python code)"
 """A thread that runs without any."""
 
 
@@ -29,7 +29,7 @@ class Function:
     @property
     def package(self) -> str:
         """What was imported: a package, or a module that is in none."""
-        return self.file.partition("/")[0] or UNKNOWN
+        return self.file.partition("/")[0] or NO_PYTHON
 
 
 Stack = tuple[Function, ...]
@@ -60,12 +60,12 @@ def _functions(frames: Iterable[str]) -> Iterable[Function]:
 
 def self_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
     """Samples by the function that they were taken in, as `file:function`."""
-    return _by_innermost(stacks, [stack[-1].label if stack else UNKNOWN for stack in stacks])
+    return _by_innermost(stacks, [stack[-1].label if stack else NO_PYTHON for stack in stacks])
 
 
 def package_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
     """Samples by the package of the function that they were taken in."""
-    return _by_innermost(stacks, [stack[-1].package if stack else UNKNOWN for stack in stacks])
+    return _by_innermost(stacks, [stack[-1].package if stack else NO_PYTHON for stack in stacks])
 
 
 def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[str]:
@@ -75,7 +75,7 @@ def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[
     return found
 
 
-def cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:
+def worker_cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:
     """Shares of one CPU in user space and in the kernel, between two texts `NS LINE OF /proc/PID/stat`."""
     (start, *first), (end, *last) = _times(before), _times(after)
     seconds = (end - start) / 1e9

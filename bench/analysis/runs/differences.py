@@ -3,9 +3,9 @@
 A run's side of a cell is a sample: natural logarithms of a figure of which more is better, one for each valid round.
 The difference of two is then the logarithm of a ratio.
 
-The rounds of the two runs are two samples: Welch's t test of their logarithms. That alone would not be enough: solo
-windows of two runs were not measured at the same time, so the difference contains any change of the host between the
-runs, and more rounds do not remove it. The null server of the runs bounds that change:
+Welch's t test of the two samples alone would not be enough: solo windows of two runs were not measured at the same
+time, so the difference contains any change of the host between the runs, and more rounds do not remove it. The null
+server of the runs bounds that change:
 
 - The **null server** is the same in both runs, so any change of it comes from the host. If its interval excludes 0 and
   it changed by 3 % or more, the hosts differ and nothing is compared.
@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.causes import HOST
+from bench.analysis.cells.cell import Cell, Context, FigureOf, cells_of
 from bench.records.record import Record
 from bench.stats.estimates import ERRORS, LEAST_SPREAD, Estimate, Interval, estimate, percent_of
 from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH
@@ -41,11 +41,9 @@ AT_TARGET = 0.99
 SCHEMA = 2
 """Schema of the lines of comparison.jsonl and history.jsonl."""
 
-Read = Callable[[Record], float | None]
-
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class FigureKey:
     """What is compared: one figure of a cell."""
 
     scenario: str
@@ -61,7 +59,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Key):
+class FigureLine(FigureKey):
     """A line of comparison.jsonl or history.jsonl, about one key."""
 
     def to_json(self) -> str:
@@ -101,8 +99,8 @@ class Samples:
     """One run: its name, its samples in the report's order, and those of its null server."""
 
     name: str
-    cells: Mapping[Key, Sample]
-    null: Mapping[Key, Sample]
+    cells: Mapping[FigureKey, Sample]
+    null: Mapping[FigureKey, Sample]
 
 
 def samples_of(name: str, services: Sequence[str], records: Sequence[Record]) -> Samples:
@@ -110,16 +108,13 @@ def samples_of(name: str, services: Sequence[str], records: Sequence[Record]) ->
     context = Context(services, None)
     solo = cells_of((record for record in records if record.mode == "solo"), context)
     null = cells_of((record for record in records if record.mode == "null"), context)
-    return Samples(
-        name=name,
-        cells=dict(item for cell in solo for item in _figures(cell)),
-        null=dict(item for cell in null for item in _figures(cell)),
-    )
+    cells, nulls = (dict(item for cell in found for item in _figures(cell)) for found in (solo, null))
+    return Samples(name=name, cells=cells, null=nulls)
 
 
-def _figures(cell: Cell) -> Iterator[tuple[Key, Sample]]:
+def _figures(cell: Cell) -> Iterator[tuple[FigureKey, Sample]]:
     first = cell.first
-    key = Key(first.scenario, first.tool, first.level, first.service, GOODPUT)
+    key = FigureKey(first.scenario, first.tool, first.level, first.service, GOODPUT)
     # The goodput of an open loop is its target rate; what can be compared is the cost per response.
     if first.connections is not None:
         yield key, _sample(cell, lambda record: record.goodput)
@@ -128,19 +123,13 @@ def _figures(cell: Cell) -> Iterator[tuple[Key, Sample]]:
         yield replace(key, figure=PER_CORE), costs
 
 
-def _sample(cell: Cell, read: Read) -> Sample:
+def _sample(cell: Cell, read: FigureOf) -> Sample:
     values = [value for record in cell.valid if (value := read(record)) and 0 < value < math.inf]
-    refused = Counter(
-        cause.cause
-        for record in cell.records
-        if not record.valid
-        for cause in record.causes[:1]
-        if cause.cause != "host"
-    )
+    refused = [one for one in cell.records if not one.valid and one.causes and one.causes[0].cause != HOST]
     return Sample(
         values=tuple(map(math.log, values)),
         planned=len(cell.records),
-        refused=sum(refused.values()),
+        refused=len(refused),
         cause="no such figure" if cell.valid and not values else ", ".join(cell.causes),
         held=read(cell.first) == cell.first.goodput
         and any(r.rate is not None and r.goodput is not None and r.goodput >= AT_TARGET * r.rate for r in cell.valid),
@@ -159,16 +148,16 @@ class CellFigure:
     All three are None if the rounds give none; `cause` says why rounds are not valid or the value is missing.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
     rounds: int
     planned: int
     cause: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellDifference(Line):
+class CellDifference(FigureLine):
     """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better.
 
     `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
@@ -198,7 +187,7 @@ class CellDifference(Line):
 class Drift:
     """The change of the null server between two runs: the estimate and its 95 % interval (logarithms)."""
 
-    key: Key
+    key: FigureKey
     mean: float
     interval: Interval
 
@@ -219,7 +208,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class Welch:
     """The change from one sample to the other: Welch's t test of the logarithms."""
 
     one: tuple[float, ...]
@@ -260,7 +249,7 @@ class _Uncorrected:
     """A key of both runs, before the correction for the table."""
 
     base: CellDifference
-    shift: Shift | None = None
+    shift: Welch | None = None
     margin: float = 0.0
     decided: bool = False
 
@@ -276,13 +265,18 @@ def run_differences(one: Samples, other: Samples, refused: str = "") -> list[Cel
         return [_unjudged(one, other, key, f"{NOT_COMPARABLE}: {refused}") for key in keys]
     drifts = drifts_of(one, other)
     rows = [_row(one, other, key, worst_drift(drifts, key.tool, key.figure)) for key in keys]
-    if not rows:
-        return []
+    adjusted, rejected = corrected([row.p for row in rows])
+    return [_judged(row, p, rejected, len(rows)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def corrected(ps: Sequence[float]) -> tuple[list[float], int]:
+    """P values by Benjamini and Hochberg's procedure over all of them, and how many are rejected."""
+    if not ps:
+        return [], 0
     from scipy.stats import false_discovery_control
 
-    adjusted = [float(p) for p in false_discovery_control([row.p for row in rows], method="bh")]
-    rejected = sum(p <= ERRORS for p in adjusted)
-    return [_judged(row, p, rejected, len(rows)) for row, p in zip(rows, adjusted, strict=True)]
+    adjusted = [float(p) for p in false_discovery_control(ps, method="bh")]
+    return adjusted, sum(p <= ERRORS for p in adjusted)
 
 
 def drifts_of(one: Samples, other: Samples) -> list[Drift]:
@@ -290,7 +284,7 @@ def drifts_of(one: Samples, other: Samples) -> list[Drift]:
     drifts = []
     for key in (key for key in one.null if key in other.null):
         sides = one.null[key], other.null[key]
-        shift = Shift(*(side.values for side in sides))
+        shift = Welch(*(side.values for side in sides))
         if shift.known and not any(side.held for side in sides):
             drifts.append(Drift(key, shift.mean, shift.interval(1 - ERRORS)))
     return drifts
@@ -303,7 +297,7 @@ def worst_drift(drifts: Sequence[Drift], tool: str, figure: str) -> Drift | None
     return max(same, key=lambda drift: drift.bound, default=None)
 
 
-def _unjudged(one: Samples, other: Samples, key: Key, word: str) -> CellDifference:
+def _unjudged(one: Samples, other: Samples, key: FigureKey, word: str) -> CellDifference:
     return CellDifference(
         one=one.name,
         other=other.name,
@@ -329,13 +323,13 @@ def figure_of(sample: Sample) -> CellFigure:
     )
 
 
-def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Uncorrected:
+def _row(one: Samples, other: Samples, key: FigureKey, drift: Drift | None) -> _Uncorrected:
     before, after = one.cells[key], other.cells[key]
     base = _unjudged(one, other, key, NOT_ENOUGH)
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
         return _Uncorrected(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
-    shift = Shift(before.values, after.values)
+    shift = Welch(before.values, after.values)
     margin = MARGIN if drift is None else max(MARGIN, drift.bound)
     base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
     word, reason = _refusal(before, after, shift, drift if drift and drift.shown else None)
@@ -345,7 +339,7 @@ def _row(one: Samples, other: Samples, key: Key, drift: Drift | None) -> _Uncorr
     return _Uncorrected(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
 
 
-def _refusal(before: Sample, after: Sample, shift: Shift, drifted: Drift | None) -> tuple[str, str]:
+def _refusal(before: Sample, after: Sample, shift: Welch, drifted: Drift | None) -> tuple[str, str]:
     """(word, reason) if the test does not apply; both empty if it does."""
     least = min(len(before.values), len(after.values))
     if before.held or after.held:

@@ -11,7 +11,7 @@ from bench.run.reader import Run
 
 KEY = "lanes"
 """Of run.json."""
-Span = tuple[int, int]
+StepTimes = tuple[int, int]
 """When a step began and ended, in ns."""
 
 
@@ -29,7 +29,7 @@ class SpeedUp:
         return self.steps_s / self.wall_s
 
 
-def speed_up(spans: Iterable[Span]) -> SpeedUp | None:
+def speed_up(spans: Iterable[StepTimes]) -> SpeedUp | None:
     """Of steps that were made at these times; None without any. Time in which none was under way is left out."""
     known = sorted(span for span in spans if span[1] > span[0])
     if not known:
@@ -47,9 +47,9 @@ def speed_up(spans: Iterable[Span]) -> SpeedUp | None:
     return SpeedUp(sum(end - begin for begin, end in known) / 1e9, wall / 1e9, most)
 
 
-def spans_of(source: Run) -> Iterator[Span]:
+def spans_of(source: Run) -> Iterator[StepTimes]:
     """Of each step that was measured: the windows of a block have it in common."""
-    found: dict[str, Span] = {}
+    found: dict[str, StepTimes] = {}
     for one in source.planned:
         if one.step in found:
             continue

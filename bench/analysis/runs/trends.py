@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
-from bench.analysis.runs.differences import CellFigure, Key, Line, Sample, Samples, figure_of
+from bench.analysis.runs.differences import CellFigure, FigureKey, FigureLine, Sample, Samples, corrected, figure_of
+from bench.core.formats import plural
 from bench.stats.change_points import LEAST_RUNS, ChangePoints, search, within
 from bench.stats.estimates import ERRORS, percent_of
 from bench.stats.table_verdicts import MARGIN
@@ -37,7 +38,7 @@ class TrendChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend(Line):
+class Trend(FigureLine):
     """One figure of one cell in each of `runs`: a point with its interval, or the cause why there is none.
 
     `word` is `changed` (the change is significant and not the host's), `no change shown` or `not enough runs`. `p` is
@@ -60,14 +61,8 @@ def trends_of(runs: Sequence[Samples]) -> list[Trend]:
     keys = dict.fromkeys(key for run in runs for key in run.cells)
     kept = [key for key in keys if sum(key in run.cells for run in runs) >= 2]
     found = [_searched(runs, key) for key in kept]
-    ps = [one.p if one else 1.0 for one in found]
-    if not ps:
-        return []
-    from scipy.stats import false_discovery_control
-
-    adjusted = [float(p) for p in false_discovery_control(ps, method="bh")]
-    rejected = sum(p <= ERRORS for p in adjusted)
-    most = ERRORS * rejected / len(adjusted)
+    adjusted, rejected = corrected([one.p if one else 1.0 for one in found])
+    most = ERRORS * rejected / max(1, len(adjusted))
     return [_trend(runs, key, one, p, most) for key, one, p in zip(kept, found, adjusted, strict=True)]
 
 
@@ -78,23 +73,23 @@ def _usable(sample: Sample | None) -> float | None:
     return sample.estimate.mean
 
 
-def _series(runs: Sequence[Samples], key: Key) -> list[tuple[int, float]]:
+def _series(runs: Sequence[Samples], key: FigureKey) -> list[tuple[int, float]]:
     """(index of the run, logarithm) of the runs that have a value."""
     values = ((index, _usable(run.cells.get(key))) for index, run in enumerate(runs))
     return [(index, value) for index, value in values if value is not None]
 
 
-def _searched(runs: Sequence[Samples], key: Key) -> ChangePoints | None:
+def _searched(runs: Sequence[Samples], key: FigureKey) -> ChangePoints | None:
     series = _series(runs, key)
     return search([value for _, value in series]) if len(series) >= LEAST_RUNS else None
 
 
-def _trend(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
+def _trend(runs: Sequence[Samples], key: FigureKey, found: ChangePoints | None, adjusted: float, most: float) -> Trend:
     changes: tuple[TrendChange, ...] = ()
     reason = ""
     if found is None:
-        count = len(_series(runs, key))
-        reason = f"{count} run{'' if count == 1 else 's'} with a value; the search for changes needs {LEAST_RUNS}"
+        count = plural(len(_series(runs, key)), "run")
+        reason = f"{count} with a value; the search for changes needs {LEAST_RUNS}"
     elif adjusted <= ERRORS:
         changes = tuple(_changes(runs, key, found, most))
     word = CHANGED if any(change.word == CHANGED for change in changes) else NO_CHANGE
@@ -112,29 +107,26 @@ def _trend(runs: Sequence[Samples], key: Key, found: ChangePoints | None, adjust
 
 def _point(sample: Sample | None) -> CellFigure:
     if sample is None:
-        return CellFigure(value=None, low=None, high=None, rounds=0, planned=0, cause="not in this run")
+        return CellFigure(rounds=0, planned=0, cause="not in this run")
     if sample.held or sample.invalid:
         cause = "limited by the target rate" if sample.held else sample.cause
-        return CellFigure(
-            value=None, low=None, high=None, rounds=len(sample.values), planned=sample.planned, cause=cause
-        )
+        return CellFigure(rounds=len(sample.values), planned=sample.planned, cause=cause)
     return figure_of(sample)
 
 
-def _changes(runs: Sequence[Samples], key: Key, found: ChangePoints, most: float) -> list[TrendChange]:
+def _changes(runs: Sequence[Samples], key: FigureKey, found: ChangePoints, most: float) -> list[TrendChange]:
     series = _series(runs, key)
     places = within([value for _, value in series], found, most)
     parts = [series[first:last] for first, last in pairwise([0, *places, len(series)])]
     return [_change(runs, key, before, after) for before, after in pairwise(parts)]
 
 
-Part = Sequence[tuple[int, float]]
+Stretch = Sequence[tuple[int, float]]
 
 
-def _change(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> TrendChange:
+def _change(runs: Sequence[Samples], key: FigureKey, before: Stretch, after: Stretch) -> TrendChange:
     one, other = (math.fsum(value for _, value in part) / len(part) for part in (before, after))
     difference = other - one
-    word, reason = CHANGED, ""
     if abs(difference) < MARGIN:
         word, reason = SMALL, f"below {percent_of(MARGIN):.1f} %"
     else:
@@ -143,7 +135,7 @@ def _change(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> Tre
     return TrendChange(run=runs[after[0][0]].name, ratio=math.exp(difference), word=word, reason=reason)
 
 
-def _host(runs: Sequence[Samples], key: Key, before: Part, after: Part) -> tuple[float, str]:
+def _host(runs: Sequence[Samples], key: FigureKey, before: Stretch, after: Stretch) -> tuple[float, str]:
     """The largest change between the parts that the host may have caused (logarithm), and the same in words."""
     from scipy.stats import ttest_ind
 

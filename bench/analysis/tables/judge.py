@@ -95,66 +95,52 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
         return _Look(reached, level, None, {}, {})
     fit = fit_table(seen)
     found = differences(fit, level, systematic=table.systematic)
-    given = credits(counted) if metric is Metric.SPEED else {}
+    given: Mapping[str, float] = {}
     if metric is Metric.SPEED:
-        found = at_least(uncredited(found, given), limited_services(counted))
-    if metric is Metric.CPU and metric is measured.metric:
-        served = {one: figure(measured.of(one), Metric.GOODPUT, lambda record: record.goodput) for one in fit.services}
-        found = uncontradicted(found, {one: seen for one, seen in served.items() if seen})
+        given, limited = credits(counted), limited_services(counted)
+        found = {pair: at_least(uncredited(one, given), limited) for pair, one in found.items()}
+    elif metric is Metric.CPU and metric is measured.metric:
+        figures = {name: figure(measured.of(name), Metric.GOODPUT) for name in fit.services}
+        served = {name: rate for name, rate in figures.items() if rate}
+        found = {pair: uncontradicted(one, served) for pair, one in found.items()}
     return _Look(reached, level, fit, found, given)
 
 
-def uncontradicted(
-    found: Mapping[tuple[str, str], Difference], served: Mapping[str, Figure]
-) -> Mapping[tuple[str, str], Difference]:
-    """Without verdicts by CPU time whose opposite `served`, the services' requests/s, show beyond doubt.
+def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
+    """Without a verdict by CPU time whose opposite `served`, the services' requests/s, show beyond doubt.
 
     Who waits for something needs little CPU time, and is not fast for that.
     """
-
-    def told(one: Difference) -> Difference:
-        faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
-        less, more = served.get(faster), served.get(slower)
-        if one.word not in (FASTER, SLOWER) or less is None or more is None:
-            return one
-        opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
-        return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
-
-    return {pair: told(one) for pair, one in found.items()}
+    faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
+    less, more = served.get(faster), served.get(slower)
+    if one.word not in (FASTER, SLOWER) or less is None or more is None:
+        return one
+    opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
+    return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
 
 
-def uncredited(
-    found: Mapping[tuple[str, str], Difference], given: Mapping[str, float]
-) -> Mapping[tuple[str, str], Difference]:
-    """With intervals that hold whether or not services that idle lost what they were credited with (logarithms)."""
-
-    def told(one: Difference) -> Difference:
-        less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
-        if not less and not more:
-            return one
-        wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
-        # The bias of turns is no part of what `no difference shown` rests on.
-        plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
-        kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
-        wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
-        return wider if kept else replace(wider, word=NOT_ENOUGH, more_rounds=math.inf)
-
-    return {pair: told(one) for pair, one in found.items()}
+def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
+    """With an interval that holds whether or not services that idle lost what they were credited with (logarithms)."""
+    less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
+    if not less and not more:
+        return one
+    wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
+    # The bias of turns is no part of what `no difference shown` rests on.
+    plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
+    kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
+    wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
+    return wider if kept else replace(wider, word=NOT_ENOUGH, more_rounds=math.inf)
 
 
-def at_least(
-    found: Mapping[tuple[str, str], Difference], limited: Collection[str]
-) -> Mapping[tuple[str, str], Difference]:
-    """Without the verdicts that do not hold where the speeds of `limited` services are lower bounds.
+def at_least(one: Difference, limited: Collection[str]) -> Difference:
+    """Without a verdict that does not hold where the speeds of `limited` services are lower bounds.
 
     Such a service may be shown to be faster than another one, but neither slower nor the same.
     """
-
-    def told(one: Difference) -> Difference:
-        allowed = {NOT_ENOUGH} if {one.i, one.j} <= {*limited} else {NOT_ENOUGH, FASTER if one.i in limited else SLOWER}
-        return one if not {one.i, one.j} & {*limited} or one.word in allowed else replace(one, word=NOT_ENOUGH)
-
-    return {pair: told(one) for pair, one in found.items()}
+    bounds = [name for name in (one.i, one.j) if name in limited]
+    holds = not bounds or one.word == NOT_ENOUGH
+    holds |= len(bounds) == 1 and one.word == (FASTER if one.i in limited else SLOWER)
+    return one if holds else replace(one, word=NOT_ENOUGH)
 
 
 def _reached(measured: TableRecords) -> int | None:
@@ -216,7 +202,7 @@ def _row(
     unused = left_out(own, measured.metric).total()
     memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
     place = ranked if ranked and ranked.rank is not None else None
-    goodput = figure(own, Metric.GOODPUT, lambda record: record.goodput)
+    goodput = figure(own, Metric.GOODPUT)
     return RankedRow(
         service=service,
         rank=place.rank if place else None,
@@ -224,7 +210,7 @@ def _row(
         difference=place.difference if place else None,
         interval=_finite((place.low, place.high)) if place and judged else None,
         goodput=goodput,
-        cpu_us=figure(own, Metric.CPU, lambda record: record.cpu_per_success_s, MICROSECONDS),
+        cpu_us=figure(own, Metric.CPU, MICROSECONDS),
         memory_peak_bytes=max(memory, default=None),
         windows=len(own) - unused,
         left_out=unused,
@@ -240,7 +226,7 @@ def _cheapest(measured: TableRecords) -> Cheapest | None:
     if look.rounds is None or look.fit is None:
         return None
     best = [one.service for one in rank(look.fit, look.found) if one.tier == 1]
-    costs = [figure(measured.of(name), Metric.CPU, lambda record: record.cpu_per_success_s) for name in best]
+    costs = [figure(measured.of(name), Metric.CPU) for name in best]
     means = [cost.mean for cost in costs if cost]
     if not best or len(means) < len(costs):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
@@ -106,14 +106,16 @@ def is_thin(record: Record) -> bool:
 
 def value_of(record: Record, metric: Metric) -> float | None:
     """The figure as a speed, as a logarithm; None if the window does not count, or does not know it."""
-    figure = {
-        Metric.SPEED: record.speed,
-        Metric.CPU: record.cpu_per_success_s,
-        Metric.GOODPUT: record.goodput,
-    }[metric]
-    if causes_against(record, metric) or is_thin(record) or not figure or not math.isfinite(figure):
+    read = _read(record, metric)
+    if causes_against(record, metric) or is_thin(record) or not read or not math.isfinite(read):
         return None
-    return -math.log(figure) if metric is Metric.CPU else math.log(figure)
+    return -math.log(read) if metric is Metric.CPU else math.log(read)
+
+
+def _read(record: Record, metric: Metric) -> float | None:
+    if metric is Metric.SPEED:
+        return record.speed
+    return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
 
 
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
@@ -133,7 +135,7 @@ def limited_services(records: Iterable[Record]) -> frozenset[str]:
     limited: dict[str, list[bool]] = defaultdict(list)
     for record in records:
         if value_of(record, Metric.SPEED) is not None:
-            limited[record.service].append(is_bound(record) and (record.server_busy_ratio or 0) < BUSY)
+            limited[record.service].append(bound_by_loadgen(record) and (record.server_busy_ratio or 0) < BUSY)
     return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
 
 
@@ -152,7 +154,7 @@ def credits(records: Iterable[Record]) -> dict[str, float]:
     return {service: max(0.0, by) for service, (by, busy) in means.items() if busy < BUSY}
 
 
-def is_bound(record: Record) -> bool:
+def bound_by_loadgen(record: Record) -> bool:
     """Whether the load generator was the limit of a window."""
     return any(cause.cause == BOUND for cause in record.causes)
 
@@ -173,13 +175,11 @@ def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
     return found
 
 
-def figure(
-    records: Iterable[Record], metric: Metric, read: Callable[[Record], float | None], scale: float = 1.0
-) -> Figure | None:
-    """One figure of a service over the rounds; None if no window has it."""
+def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Figure | None:
+    """A metric of a service over the rounds, in seconds or 1/s times `scale`; None if no window has it."""
     rounds: dict[int, list[float]] = defaultdict(list)
     for record in records:
-        value = read(record)
+        value = _read(record, metric)
         if value is not None and not causes_against(record, metric) and not is_thin(record):
             rounds[record.round].append(value * scale)
     means = [fmean(values) for values in rounds.values()]

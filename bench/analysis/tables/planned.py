@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import Any
 
 from bench.core.files import items, mapping
@@ -18,7 +18,7 @@ _DATABASE = re.compile(r"(db|queries-\d+|updates-\d+|fortunes|create-data)-")
 
 
 class WaitsFor(Enum):
-    """What it is."""
+    """What every answer of a scenario has to wait for."""
 
     TIMER = "timer"
     UPSTREAM = "upstream"
@@ -42,14 +42,6 @@ def wait_of(scenario: str) -> Wait | None:
     return Wait(WaitsFor.DATABASE) if _DATABASE.match(scenario) else None
 
 
-class Kind(StrEnum):
-    """What an answer is made of."""
-
-    CPU = "cpu"
-    WAIT = "wait"
-    DATABASE = "database"
-
-
 @dataclass(frozen=True, slots=True)
 class TurnBias:
     """Ratios of unlike servers may be off by this share; it was measured on machines with this CPU."""
@@ -59,28 +51,23 @@ class TurnBias:
     here: bool = False
 
 
-_MEASURED: Mapping[str, Mapping[Kind, float]] = {
-    "Intel(R) Xeon(R) Processor": {Kind.CPU: 0.13, Kind.WAIT: 0.13, Kind.DATABASE: 0.16},
-    "AMD EPYC": {Kind.CPU: 0.19, Kind.WAIT: 0.20, Kind.DATABASE: 0.16},
+_MEASURED: Mapping[str, Mapping[WaitsFor | None, float]] = {
+    "Intel(R) Xeon(R) Processor": {None: 0.13, WaitsFor.TIMER: 0.13, WaitsFor.UPSTREAM: 0.13, WaitsFor.DATABASE: 0.16},
+    "AMD EPYC": {None: 0.19, WaitsFor.TIMER: 0.20, WaitsFor.UPSTREAM: 0.20, WaitsFor.DATABASE: 0.16},
 }
 """By the name of the CPU. Xeon: the ends of the intervals of turns' first 100 ms against the rest of them. EPYC: 95 %
 of contrasts are within, in turns of 100 ms against alone (results/published/bias-*), and their noise with them."""
 
 
-def kind_of(scenario: str) -> Kind:
-    """The kind of a scenario."""
-    wait = wait_of(scenario)
-    if wait is None:
-        return Kind.CPU
-    return Kind.DATABASE if wait.on is WaitsFor.DATABASE else Kind.WAIT
-
-
 def turn_bias(scenario: str, cpu: str | None) -> TurnBias:
-    """The bias on a machine with this CPU: as measured there, else the largest one of any machine."""
-    kind = kind_of(scenario)
+    """How far taking turns may move a ratio of unlike servers from that of the servers alone, which no number of rounds
+    makes smaller. On a machine with this CPU: as measured there, else the largest one of any machine.
+    """
+    wait = wait_of(scenario)
+    what = wait.on if wait else None
     if cpu is not None and cpu in _MEASURED:
-        return TurnBias(_MEASURED[cpu][kind], cpu, here=True)
-    return max((TurnBias(shares[kind], name) for name, shares in _MEASURED.items()), key=lambda one: one.share)
+        return TurnBias(_MEASURED[cpu][what], cpu, here=True)
+    return max((TurnBias(shares[what], name) for name, shares in _MEASURED.items()), key=lambda one: one.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +111,16 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
         words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
         if all(isinstance(word, str) for word in words) and names and type(rounds) is int and rounds > 0:
             scenario, tool, level, *services = map(str, words)
-            waits = entry.get("waits") is True
-            planned = tuple(look for look in items(entry.get("looks")) if type(look) is int and look > 0)
-            looks = tuple(sorted(set(planned))) or looks_before(rounds)
+            planned = {look for look in items(entry.get("looks")) if type(look) is int and look > 0}
             found.append(
                 PlannedTable(
                     scenario,
                     tool,
                     level,
-                    waits,
-                    tuple(dict.fromkeys(services)),
-                    rounds,
-                    looks,
+                    waits=entry.get("waits") is True,
+                    services=tuple(dict.fromkeys(services)),
+                    rounds=rounds,
+                    looks=tuple(sorted(planned)) or looks_before(rounds),
                     bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
                 )
             )

@@ -9,8 +9,8 @@ from typing import Any
 from bench.analysis.tables.observations import (
     BUSY,
     TableRecords,
+    bound_by_loadgen,
     causes_against,
-    is_bound,
     left_out,
     limited_services,
     value_of,
@@ -87,7 +87,7 @@ def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
 def _idles(records: Sequence[Record]) -> Iterator[Idles]:
     """That a service idles under load, where nothing that the load generator does explains it."""
     seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
-    if not seen or any(map(is_bound, seen)):
+    if not seen or any(map(bound_by_loadgen, seen)):
         return
     busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
     if busy < BUSY:

@@ -14,9 +14,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, confirmed, natural
-from bench.analysis.cells.latency import Key, Latencies, key_of
+from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
-from bench.analysis.profiles.stacks import UNKNOWN, Stack
+from bench.analysis.profiles.stacks import NO_PYTHON, Stack
 from bench.analysis.tables.ranking import RankedRow
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
@@ -60,7 +60,7 @@ def page_data(
     records: Sequence[Record],
     windows: Sequence[WindowDetails],
     *,
-    latencies: Mapping[Key, Latencies],
+    latencies: LatenciesByCell,
     rankings: Sequence[ToldRanking] = (),
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _checks(run: str, name: str) -> dict[str, Any] | None:
 def _cells(
     groups: Sequence[tuple[Cell, list[int]]],
     records: Sequence[Record],
-    latencies: Mapping[Key, Latencies],
+    latencies: LatenciesByCell,
     words: Words,
     figures: Mapping[tuple[str, ...], RankedRow],
 ) -> Columns:
@@ -207,14 +207,14 @@ def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], RankedRow]) -> dict[
     return found if row.cpu_us is None else found | {"cpu_s": row.cpu_us.mean / 1e6}
 
 
-def _p99(cell: Cell, latencies: Mapping[Key, Latencies]) -> tuple[float | None, float | None, float | None, bool]:
+def _p99(cell: Cell, latencies: LatenciesByCell) -> tuple[float | None, float | None, float | None, bool]:
     """(p99, lowest and highest of the rounds, whether the rounds are merged) in seconds.
 
     For an open loop, the p99 of the merged rounds. A closed-loop tool prints no distribution to merge, and percentiles
     are never averaged: the median round is shown, with the lowest and the highest.
     """
     if cell.first.connections is None:
-        keys = list(dict.fromkeys(map(key_of, cell.valid)))
+        keys = list(dict.fromkeys(map(latency_key, cell.valid)))
         found = latencies.get(keys[0]) if len(keys) == 1 and cell.first.mode == "solo" else None
         return (None if found is None else found.percentiles_s["p99"]), None, None, True
     values = sorted(value for record in cell.valid if (value := record.latency_s["p99"]) is not None)
@@ -266,11 +266,11 @@ def _measurements(
     return _columns(rows)
 
 
-def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: Mapping[Key, Latencies]) -> Columns:
+def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: LatenciesByCell) -> Columns:
     """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
     found: Columns = {}
     for number, (cell, _) in enumerate(groups):
-        keys = list(dict.fromkeys(map(key_of, cell.valid)))
+        keys = list(dict.fromkeys(map(latency_key, cell.valid)))
         if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
             found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found
@@ -288,7 +288,7 @@ def _flame(profile: Profile) -> dict[str, Any]:
 def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
     """Nodes {n: name, v: samples with what it calls, c: children}, the root for all samples."""
     total = sum(stacks.values())
-    paths = [([one.label for one in stack[:DEEPEST]] or [UNKNOWN], count) for stack, count in stacks.items()]
+    paths = [([one.label for one in stack[:DEEPEST]] or [NO_PYTHON], count) for stack, count in stacks.items()]
     return _node("all samples", paths, LEAST_SHARE * total)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Template
 from markupsafe import Markup
 
-from bench.analysis.cells.latency import Key, Latencies
+from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
 from bench.core.templates import environment
 from bench.records.record import Record
@@ -47,7 +47,7 @@ def html(
     records: Sequence[Record],
     *,
     windows: Sequence[WindowDetails],
-    latencies: Mapping[Key, Latencies],
+    latencies: LatenciesByCell,
     report: Report,
     rankings: Iterable[ToldRanking] = (),
     profiles: Iterable[Profile] = (),

@@ -19,11 +19,11 @@ from bench.words.picture import (
     caption_words,
     certainty_words,
     estimate_words,
+    factor_span_words,
     load_words,
     question_words,
-    rate_words,
+    requests_words,
     seen_words,
-    span_words,
 )
 from bench.words.told import ToldRanking
 
@@ -187,7 +187,9 @@ def _answer(place: int, told: ToldRanking, most: int) -> Answer:
         tiers=tiers[:first],
         later=tiers[first:],
         later_rows=sum(len(tier.rows) for tier in tiers[first:]),
-        unranked=[Unranked(told.labels[row.service], rate_words(row)[0], told.notes[row.service]) for row in unranked],
+        unranked=[
+            Unranked(told.labels[row.service], requests_words(row)[0], told.notes[row.service]) for row in unranked
+        ],
         certainty=certainty_words(told),
         figures=_figures(told, ranked, unranked),
     )
@@ -207,7 +209,7 @@ def _ranked(row: RankedRow, cpu: bool) -> _Ranked:
     factor = factor_of(row.difference or 0) or 1.0
     if row.rank == 1:
         return _Ranked(row, factor, low, high, ("the best", ""), "")
-    return _Ranked(row, factor, low, high, against_words(factor, cpu), span_words(factor, low, high, cpu))
+    return _Ranked(row, factor, low, high, against_words(factor, cpu), factor_span_words(factor, low, high, cpu))
 
 
 def _later(tiers: Sequence[Tier], count: int) -> int:
@@ -249,7 +251,7 @@ def _place(told: ToldRanking, scale: _Scale, row: _Ranked) -> Place:
         against=row.against[0],
         of=row.against[1],
         interval=row.interval,
-        rate=rate_words(given),
+        rate=requests_words(given),
         seen=seen_words(given, " would have been called"),
         note=told.notes[given.service],
         at=scale.at(row.factor),

@@ -18,10 +18,10 @@ from bench.matrix.packages import Pins
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
 from bench.run.reader import Run, ServiceFacts
-from bench.words.advice import Wanted, advice, expectations
+from bench.words.advice import WantedRun, advice, expectations
 from bench.words.runs import Now, Then, since_then
 from bench.words.setup import (
-    FILE,
+    NETWORK_COST,
     choice_words,
     machines_words,
     network_cost,
@@ -39,7 +39,7 @@ NO_VERDICT = "not enough data"
 def expected(folder: Path) -> Said:
     """Before a run that may end without an answer; nothing of one that will answer."""
     quiet = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
-    wanted = Wanted(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
+    wanted = WantedRun(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
     selections: dict[str, dict[str, Any]] = {
         "nothing against it": {},
         "time enough": {"max_time_s": 151.0},
@@ -172,9 +172,9 @@ def setup(folder: Path) -> Said:
 
     def network(said: str | None, node: str | None = "one", **facts: Any) -> list[str]:
         records: Any = [SimpleNamespace(node=None), SimpleNamespace(node=node)]
-        (folder / FILE).unlink(missing_ok=True)
+        (folder / NETWORK_COST).unlink(missing_ok=True)
         if said is not None:
-            (folder / FILE).write_text(said)
+            (folder / NETWORK_COST).write_text(said)
         run = Run(path=str(folder), facts=facts, settings_sha256="", planned=(), faults=())
         return [f"{name}: {words}" for name, words in network_cost(run, records)]
 

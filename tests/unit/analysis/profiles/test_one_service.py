@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.profiles.stacks import cpu_shares, package_shares
+from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.cli.matrix import profile_compose_verb
 from bench.cli.report import profile_verb
 from bench.core.errors import UserError
@@ -15,7 +15,7 @@ STAT = "{ns} 42 (uvicorn: (1)) S 1 42 42 0 -1 4194560 12 13 14 15 {user} {kernel
 def test_cpu_time_is_that_between_the_two_readings() -> None:
     before = STAT.format(ns=10**9, user=100, kernel=50)
     after = STAT.format(ns=5 * 10**9, user=400, kernel=90)
-    assert cpu_shares(before, after, 100) == (0.75, 0.1)
+    assert worker_cpu_shares(before, after, 100) == (0.75, 0.1)
 
 
 def test_samples_go_to_the_package_of_the_innermost_frame() -> None:

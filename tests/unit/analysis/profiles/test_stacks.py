@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.profiles.stacks import UNKNOWN, package_counts, parse_stacks, self_counts
+from bench.analysis.profiles.stacks import NO_PYTHON, package_counts, parse_stacks, self_counts
 
 TEXT = """\
 process 1:"docker-init -- /app/server/start";process 7:"python3";main (uvicorn/main.py:10);burn (app.py:97) 60
@@ -20,7 +20,7 @@ def test_samples_go_to_the_innermost_function_whatever_its_line() -> None:
         "app.py:burn": 75,
         "json/encoder.py:json": 20,
         "flask/app.py:app": 4,
-        UNKNOWN: 1,
+        NO_PYTHON: 1,
         "<frozen importlib._bootstrap>:<lambda>": 2,
     }
 

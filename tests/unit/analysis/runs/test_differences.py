@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from simulate_runs import NULL, compared, key, made_up, sample
 
-from bench.analysis.runs.differences import DIFFERS, LEAST_ROUNDS, CellDifference, Samples, Shift, run_differences
+from bench.analysis.runs.differences import DIFFERS, LEAST_ROUNDS, CellDifference, Samples, Welch, run_differences
 from bench.stats.table_verdicts import MARGIN
 
 TEN = log(1.1)
@@ -192,7 +192,7 @@ def test_the_p_value_holds_at_the_margin() -> None:
     rng, margin, wrong = np.random.default_rng(1), 0.03, 0
     for _ in range(500):
         one, other = 0.03 * rng.normal(size=(2, 8))
-        shift = Shift(tuple(one.tolist()), tuple((other + margin).tolist()))
+        shift = Welch(tuple(one.tolist()), tuple((other + margin).tolist()))
         p = shift.p_beyond(margin)
         wrong += p <= 0.05
         # The test and the interval say the same.

@@ -382,7 +382,7 @@ def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_interval
 def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
     def told(credit: float) -> str:
         one = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.15, 0.15, 0.95), 0.02, 0.0, 0.05, systematic=0.13)
-        return uncredited({("a", "b"): one}, {"a": credit})["a", "b"].word
+        return uncredited(one, {"a": credit}).word
 
     assert [told(credit) for credit in (0.0, 0.005, 0.02)] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
 
