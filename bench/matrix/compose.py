@@ -123,7 +123,7 @@ def _service(
 
 
 def _varied(service: Service) -> str:
-    """A service with settings of its own, in the image of the one that it is otherwise."""
+    """A service whose settings were varied: it uses the image of the service without them."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
     environment = dict(service.framework.environment)
     environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}

@@ -67,11 +67,11 @@ class PlannedCell:
 
 @dataclass(frozen=True, slots=True)
 class TurnsTable:
-    """Cells that differ only in their service, and are loaded in turns; at least two."""
+    """Two cells or more that differ only in their service, and take turns under load."""
 
     cells: tuple[PlannedCell, ...]
     capacity: bool = False
-    """Whether its services differ in how much of the CPUs they may use: CPU per request would not show it."""
+    """Whether its services may use different shares of the CPUs, which CPU time per request would not show."""
 
     @property
     def first(self) -> PlannedCell:

@@ -247,9 +247,10 @@ def _line(value: Any) -> str:
 
 
 def _oom_kills(ends: Ends) -> int:
-    """Processes that the kernel killed for want of memory; of one that did not get as far as its load, all so far.
+    """Processes that the kernel killed during the load because memory ran out.
 
-    The kernel's counter disappears with the container; the engine's flag stays.
+    If the service ended before its load began, there is no count from before: all kills so far are meant. The kernel's
+    counter disappears with the container; the engine's flag stays.
     """
     before, after = ends
     killed = change(ends, "oom_kill") if "oom_kill" in before else whole(after.get("oom_kill"))

@@ -26,11 +26,11 @@ from bench.stats.estimates import ERRORS
 from bench.stats.table_fit import Contrast, TableFit
 
 TRUST = 0.5
-"""The share of the estimated prior degrees of freedom that is used: k services tell of them but roughly."""
+"""The share of the estimated prior degrees of freedom that is used, as an estimate from a few services is rough."""
 MOST_PRIOR = 2.0
-"""The prior has at most this times (1 - 2/k)**2 times the degrees of freedom of a difference of k services.
+"""In a table of k services, the prior has at most this times (1 - 2/k)**2 times a difference's degrees of freedom.
 
-With fewer services, the table's mean is hardly more than the difference's own; two services have nothing else.
+The fewer services a table has, the more its mean variance is that of the difference itself; with two it is the same.
 """
 GRID = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 60.0, 120.0, 1e5)
 """Degrees of freedom for which the quantile is computed (0.1 s each); between them it is interpolated."""

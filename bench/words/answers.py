@@ -208,11 +208,11 @@ _OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})
 
 
 MOST_PAIRS = 6
-"""Pairs that get a sentence."""
+"""How many pairs of two refs get a sentence."""
 
 
 def ref_question(pairs: Sequence[Pair], places: Places) -> str:
-    """What a table of two refs answers; empty for any other."""
+    """The question of a table that compares two refs; empty for other tables."""
     known = [(places[a], places[b]) for a, b in pairs if a in places and b in places]
     if not known:
         return ""
@@ -223,7 +223,7 @@ def ref_question(pairs: Sequence[Pair], places: Places) -> str:
 
 
 def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tuple[str, ...]:
-    """A sentence for each pair of a table, then how many are left; none where it has no pairs."""
+    """A sentence for each pair of services from two refs, then how many pairs are left out; empty without pairs."""
     rows = {row.service: row for row in ranking.rows}
     own = [pair for pair in pairs if rows.keys() >= set(pair) and places.keys() >= set(pair)]
     several = len(own) > 1
@@ -235,7 +235,7 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
             against += f" ({head.stack} against {base.stack})"
         elif several:
             against = f"{base.stack}, {against}"
-        # Where one has no figure, that the other has nothing to be compared with is no news.
+        # If one has no figure, it goes without saying that the other one has nothing to be compared with.
         lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
         why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
         names = {name: _ref_name(places[name], several) for name in pair}
@@ -252,7 +252,7 @@ def _why_lost(ref: str, row: RankedRow) -> str:
 
 
 def _ref_name(place: Coordinates, several: bool) -> str:
-    """Of several pairs, a setting that was varied besides tells the services apart."""
+    """The ref of a service; where there are several pairs, with the settings that were varied as well."""
     varied = [f"{name}={value}" for name, value in settings_of(place.settings).items() if name != REF]
     return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
 

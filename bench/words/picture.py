@@ -80,7 +80,7 @@ def _also_tied(told: ToldRanking) -> str:
 
 
 def seen_words(row: RankedRow, of: str = "") -> str:
-    """The smallest difference from the best that would have been called, where this one was not."""
+    """How large a difference from the best would have had to be to be called; empty where this one is."""
     if row.smallest_visible is None or row.rank in (None, 1) or row.interval is None:
         return ""
     return f"{size(row.smallest_visible)}{of}"

@@ -143,7 +143,7 @@ CALLED = "or more would have been called nine times in ten"
 
 
 def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
-    """A line for each pair of services without a called difference, but for those with the best: the rows have them."""
+    """A line for each pair that was not told apart. Pairs with the best have theirs in the table's rows."""
     if ranking.look is None:
         return
     best = {row.service for row in ranking.rows if row.rank == 1}
