@@ -138,3 +138,15 @@ def test_ab_columns_that_ran_together_are_not_split() -> None:
 def test_ab_that_gave_up(text: str, failure: str, requests: int | None) -> None:
     parsed = parse("ab", text.encode())
     assert (parsed.report, parsed.failure, parsed.requests) == ("absent", failure, requests)
+
+
+@pytest.mark.parametrize(
+    ("output", "format"),
+    [
+        (b"Percentage served,Time in ms\n0,10.624\n", "csv"),
+        (b"starttime\tseconds\tctime\tdtime\tttime\twait\nFri\t1\t0\t10\t11\t10\n", "gnuplot"),
+    ],
+)
+def test_ab_second_outputs_are_named(output: bytes, format: str) -> None:
+    parsed = parse("ab", output)
+    assert (parsed.report, parsed.format) == ("absent", format)
