@@ -18,9 +18,9 @@ from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
 from bench.plan.again import chooses_the_same, repeated
 from bench.run.folder import find_run, in_results
-from bench.run.host_json import host_json
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
+from bench.run.writer import host_json
 from bench.words.runs import Layers, Now, Then, since_then
 from driver.messages import HOST
 

@@ -60,7 +60,11 @@ def build_verb(argv: Sequence[str]) -> int:
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]
 """(name of the run, the run, its records) -> the file's bytes."""
 
-FORMATS: Mapping[str, str] = {name: f"bench.export.{name}:write" for name in ("csv", "parquet", "gobench")}
+FORMATS: Mapping[str, str] = {
+    "csv": "bench.export.columns:write_csv",
+    "parquet": "bench.export.columns:write_parquet",
+    "gobench": "bench.export.gobench:write",
+}
 """format -> module:function, imported on use"""
 BINARY = frozenset({"parquet"})
 

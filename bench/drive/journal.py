@@ -17,10 +17,9 @@ from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
-from bench.validity.bound_cells import BOUND_AFTER, CellKey, bound_cells
 from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
-from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
+from bench.validity.run_rules import BOUND_AFTER, CellKey, apply_run_rules, bound_cells, noise_limits_of, noise_of
 
 FILE = "journal.tsv"
 TRIED, DONE, FAILED = "tried", "done", "failed"

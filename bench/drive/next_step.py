@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.core.errors import UserError
-from bench.core.lanes import lane_folder, lane_folders
 from bench.drive import journal, run_state
 from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
 from bench.drive.progress import Screen
@@ -19,6 +18,7 @@ from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
 from bench.drive.waves import next_wave
 from bench.run import spoiled
+from bench.run.folder import lane_folder, lane_folders
 from bench.run.reader import Run, read_run
 
 STEP, FINISHED, STOPPED = 0, 3, 4

@@ -14,7 +14,6 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.core.lanes import lane_folders
 from bench.drive import journal
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import lost_of, read_finished, record_step
@@ -26,8 +25,9 @@ from bench.drive.waves import dealt
 from bench.drive.within_time import in_time
 from bench.records.resource_usage import whole
 from bench.run import spoiled
+from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
-from bench.validity.bound_cells import BOUND_AFTER
+from bench.validity.run_rules import BOUND_AFTER
 from driver.messages import Finished
 
 FILE = "loop.json"

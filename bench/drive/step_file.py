@@ -20,7 +20,7 @@ from bench.drive.steps import Step
 from bench.load.step_json import FILE as STEP
 from bench.load.step_json import ONLY, StepLoad, StepLoads, write_loads
 from bench.plan.measurement import measurement_of, shares
-from bench.run.addresses import read_addresses
+from bench.run.folder import read_addresses
 from driver.messages import Step as HostStep
 from driver.messages import as_json
 

@@ -2,17 +2,72 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shlex
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from bench.export.verdicts import NONE, AgainstBest, Key, key_of
+from bench.core.files import as_object, mapping, read_bytes
 from bench.records.fields import FIELDS, Field
 from bench.records.record import ERROR_KINDS, LATENCIES, Record
+from bench.run.reader import Run
+from bench.stats.table_verdicts import TURNED
+
+Key = tuple[str, str, str, str]
+"""Scenario, tool, level, service."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstBest:
+    """The verdict on a service against the best of its table; `smallest_visible` is null if it is called."""
+
+    verdict: str | None = None
+    smallest_visible: float | None = None
+
+
+NONE = AgainstBest()
+
+
+def key_of(record: Record) -> Key:
+    """Where a record's verdict is; only what was measured in turns has one."""
+    return record.scenario, record.tool, record.level, record.service
+
+
+def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
+    """The contrasts of verdicts.jsonl; empty if there is none."""
+    return [line for line in _lines(source) if line.get("kind") == "contrast"]
+
+
+def against_best(source: Run) -> dict[Key, AgainstBest]:
+    """Of each service that is compared with the best of its table."""
+    lines = list(_lines(source))
+    best = {_table(line): str(line.get("service")) for line in lines if line.get("rank") == 1}
+    found = {}
+    for line in lines:
+        a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
+        first = best.get(_table(line))
+        if line.get("kind") != "contrast" or first not in (a, b):
+            continue
+        other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
+        found[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
+    return found
+
+
+def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))
+
+
+def _lines(source: Run) -> Iterator[Mapping[str, Any]]:
+    for line in (read_bytes(f"{source.path}/verdicts.jsonl") or b"").splitlines():
+        yield mapping(as_object(line))
+
 
 Value = str | int | float | bool | None
 
@@ -139,3 +194,38 @@ def table() -> str:
     lines += [f"| `{c.name}` | {c.type} | {c.field.unit} | {c.field.text} |" for c in COLUMNS]
     lines += [f"| `{name}` | {kind} | {field.unit} | {field.text} |" for name, (kind, field) in VERDICT_COLUMNS.items()]
     return "\n".join(lines) + "\n"
+
+
+def write_csv(run: str, source: Run, records: Iterable[Record]) -> bytes:
+    """Comma-separated values (RFC 4180, but for line ends: `\\n`); null is an empty field, `nulls` has the reason."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header())
+    writer.writerows([_word(value) for value in row] for row in rows(run, records, against_best(source)))
+    return out.getvalue().encode()
+
+
+def _word(value: Value) -> Value:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def write_parquet(run: str, source: Run, records: Iterable[Record]) -> bytes:
+    """Parquet with the same columns, typed; DuckDB writes it.
+
+    pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with
+    DuckDB the tests can run the query of the documentation.
+    """
+    import duckdb
+
+    names = header()
+    with tempfile.TemporaryDirectory() as folder:
+        lines, made = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
+        with lines.open("w", encoding="utf-8") as file:
+            for row in rows(run, records, against_best(source)):
+                file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+        with duckdb.connect() as database:
+            # A single thread keeps the order of the rows.
+            database.execute("SET threads = 1")
+            read = database.read_json(str(lines), format="newline_delimited", columns=types())
+            read.write_parquet(str(made), compression="zstd")
+        return made.read_bytes()

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.analysis.runs.compatibility import FREE_SETTINGS
 from bench.core.files import mapping
-from bench.export.verdicts import contrasts_of
+from bench.export.columns import contrasts_of
 from bench.plan.measurement import settings_of
 from bench.records.record import Record
 from bench.run.reader import Run

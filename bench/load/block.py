@@ -34,7 +34,7 @@ from bench.load.turns_file import Span, WindowLoad, save_turns
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of
 from bench.records.clock_step import is_clock_step
-from bench.run.addresses import host_and_port, read_addresses
+from bench.run.folder import host_and_port, read_addresses
 from bench.run.spoiled import set_aside
 from bench.tools import TOOLS
 

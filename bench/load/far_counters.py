@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping
-from bench.run.addresses import host_and_port
+from bench.run.folder import host_and_port
 
 PORT = 7070
 ANSWER_TIMEOUT_S = 10.0

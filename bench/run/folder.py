@@ -1,4 +1,4 @@
-"""Makes a run's folder, and finds one by name."""
+"""A run's folder: made, found by name, and what is in it of lanes, addresses and nodes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import shutil
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.core.files import read_bytes
 
 RESULTS = Path("results")
 NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -61,3 +62,58 @@ def in_results(name: str) -> Path:
     if not (RESULTS / folder.name).is_dir() or not folder.samefile(RESULTS / folder.name):
         raise UserError(f"{folder} is not in {RESULTS}/: move it there")
     return folder
+
+
+LANES = "lanes"
+"""Where a run keeps the step of each lane; see driver/machines/lanes.py."""
+
+
+def lane_folder(run: Path, lane: int) -> Path:
+    """The folder of a lane's step; the first lane's is the run's."""
+    return run if lane == 1 else run / LANES / str(lane)
+
+
+def lane_folders(run: Path) -> list[Path]:
+    """The folders of all lanes that the run has had."""
+    return [run, *sorted((run / LANES).glob("[0-9]*"))]
+
+
+ADDRESSES = "addresses.tsv"
+"""Where the load generator reaches the containers: by ports, on two machines without a network in common."""
+
+
+def read_addresses(run: Path) -> Mapping[str, str]:
+    """`ADDRESS:PORT` by name of service; nothing where all of them are reached by their names."""
+    try:
+        lines = (run / ADDRESSES).read_text().splitlines()
+        return dict(_pair(line) for line in lines)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UserError(f"{run / ADDRESSES}: no lines of names and addresses: {error}") from error
+
+
+def host_and_port(address: str, port: int) -> tuple[str, int]:
+    """The parts of `HOST:PORT`, or of a host alone, whose port is `port`."""
+    host, _, given = address.partition(":")
+    return host, int(given) if given else port
+
+
+def _pair(line: str) -> tuple[str, str]:
+    name, address = line.split("\t")
+    host_and_port(address, 0)
+    return name, address
+
+
+NODES = "nodes-ever.tsv"
+"""In a run's folder: `ROLE NODE CONTEXT ADDRESS KIND` of each node that it has had, by tabs, from its first call on."""
+
+
+def node_kinds(path: str) -> dict[str, str]:
+    """By role, as `2 CPUs, 23.5 GiB, linux/x86_64`: a run has nodes of one kind for each. Empty on one machine."""
+    kinds: dict[str, str] = {}
+    for line in (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace").splitlines():
+        role, *others = line.split("\t")
+        if len(others) == 4:
+            kinds.setdefault(role, others[-1])
+    return kinds

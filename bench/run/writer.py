@@ -18,9 +18,9 @@ from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
-from bench.run.host_json import host_json
 from bench.run.provenance import provenance
-from driver.messages import HOST
+from driver.messages import HOST, Host, OwnApp, as_json
+from driver.messages import Service as HostService
 
 
 def write_run(
@@ -129,3 +129,42 @@ def _running(service: Service) -> dict[str, Any]:
     names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
     made = {"python": service.python, "base": service.base, "package": None, "settings": None}
     return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}
+
+
+DEPENDENCIES = ("loadgen", "postgres", "upstream")
+
+
+def host_json(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[str, Any] | None = None) -> str:
+    """RUN/host.json, from run.json's entries: the services for the driver, which does not read run.json."""
+    own = own_app["services"] if own_app else ()
+    # A user's own service of the same name takes the place of ours.
+    dependencies = [name for name in DEPENDENCIES if name not in own]
+    dependencies += [f"own-{name}" for name in own]
+    # The images with a package from a source, which has a local version, go with the run.
+    sources = dict.fromkeys(facts["image"] for facts in services.values() if "+" in (facts.get("package") or ""))
+    host = Host(
+        {name: _host_service(facts) for name, facts in services.items()},
+        tuple(dependencies),
+        tuple(sources),
+        _own_app(own_app) if own_app else None,
+    )
+    return json.dumps(as_json(host), indent=1) + "\n"
+
+
+def _host_service(facts: Mapping[str, Any]) -> HostService:
+    if facts.get("url"):
+        return HostService(url=facts["url"])
+    return HostService(
+        image=facts["image"],
+        build=facts.get("built_as") or facts["image"].rpartition("/")[2],
+        base=facts["base_image"],
+        framework=facts["framework"],
+        settings=facts.get("settings") or "",
+        concurrent=facts["concurrent"],
+        routes=tuple(facts["routes"]),
+    )
+
+
+def _own_app(facts: Mapping[str, Any]) -> OwnApp:
+    names = ("app", "folder", "env_file", "before")
+    return OwnApp(**{name: facts[name] for name in names}, variables=tuple(facts["variables"]))

@@ -12,10 +12,8 @@ from bench.records.make import evidence_of, make_record
 from bench.records.record import Record
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
-from bench.validity.bound_cells import with_reasons
-from bench.validity.client_rules import causes_of_clients
-from bench.validity.measurement_rules import causes_of
-from bench.validity.run_rules import NoiseLimits, apply_run_rules, noise_limits_of
+from bench.validity.measurement_rules import causes_of, causes_of_clients
+from bench.validity.run_rules import NoiseLimits, apply_run_rules, noise_limits_of, with_reasons
 
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""

@@ -15,8 +15,7 @@ from bench.core.files import items, mapping
 from bench.core.formats import MOST_NAMES, listed, plural
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
-from bench.validity.bound_cells import BOUND_AFTER
-from bench.validity.run_rules import noise_limits_of
+from bench.validity.run_rules import BOUND_AFTER, noise_limits_of
 
 MOST_BUSY = 0.1
 """Share of all CPUs that other programs may use before a line says so."""

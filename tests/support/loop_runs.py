@@ -15,7 +15,7 @@ from bench.__main__ import main
 from bench.drive.finished import FILE
 from bench.drive.step_file import STEP
 from bench.plan.interim_looks import looks_before
-from bench.run.host_json import host_json
+from bench.run.writer import host_json
 from driver.messages import HOST, Finished, as_json
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}

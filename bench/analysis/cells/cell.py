@@ -14,7 +14,7 @@ from bench.analysis.published import ReferenceComparison, ReferenceFigure, Refer
 from bench.core.groups import grouped
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
-from bench.validity.bound_cells import BOUND_AFTER, cell_key, is_bound
+from bench.validity.run_rules import BOUND_AFTER, cell_key, is_bound
 
 FigureOf = Callable[[Record], float | None]
 """Reads one figure of a record."""

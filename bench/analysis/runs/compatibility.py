@@ -15,7 +15,7 @@ from bench.core.files import as_json, mapping, read_bytes
 from bench.core.formats import first_of
 from bench.core.groups import grouped
 from bench.records.record import BadRecord, Record, load
-from bench.run.node_kinds import node_kinds
+from bench.run.folder import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 

@@ -14,7 +14,7 @@ from make_run import entry, write_run
 from bench.__main__ import main
 from bench.drive.service_failures import build_error
 from bench.load import far_counters
-from bench.run.host_json import host_json
+from bench.run.writer import host_json
 from driver.messages import Host, OwnApp, Service, host_of, read
 
 NAME = "aiohttp-py313-debian"

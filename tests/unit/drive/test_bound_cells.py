@@ -12,7 +12,7 @@ from make_run import output_of, write_measurement, write_run
 
 from bench.export.judged_run import judge_run
 from bench.render.report import report_of
-from bench.validity.bound_cells import BOUND_AFTER
+from bench.validity.run_rules import BOUND_AFTER
 from bench.words.advice import advice
 
 Capture = pytest.CaptureFixture[str]

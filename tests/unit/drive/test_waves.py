@@ -10,9 +10,9 @@ import pytest
 from loop_runs import ask, block, finish, finish_block, null, solo, step_id, tables_of
 from make_run import write_run
 
-from bench.core.lanes import lane_folder
 from bench.drive.steps import Step, steps_of
 from bench.drive.waves import dealt, next_wave
+from bench.run.folder import lane_folder
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")

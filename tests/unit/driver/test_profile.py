@@ -13,7 +13,7 @@ from loop_engine import LoopEngine, metas
 from loop_runs import FACTS
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
-from bench.run.host_json import host_json
+from bench.run.writer import host_json
 from driver.messages import HOST
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables

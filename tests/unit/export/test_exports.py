@@ -24,9 +24,8 @@ from turns_runs import measured
 
 from bench.__main__ import main
 from bench.cli.report import FORMATS, build_verb
-from bench.export.columns import COLUMNS, header, table, types
+from bench.export.columns import COLUMNS, AgainstBest, against_best, header, table, types
 from bench.export.gobench import name_of, write
-from bench.export.verdicts import AgainstBest, against_best
 from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
 

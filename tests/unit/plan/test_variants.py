@@ -20,7 +20,7 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.run.host_json import host_json
+from bench.run.writer import host_json
 from bench.run.writer import service_facts, write_run
 
 GOLDEN = Path(__file__).with_name("golden")

@@ -10,10 +10,10 @@ import pytest
 from make_run import entry, write_run
 
 from bench.__main__ import main
-from bench.cli import resume
+from bench.cli import again
 from bench.core.errors import UserError
-from bench.run.folder import find_run
-from bench.run.host_json import host_json
+from bench.run.folder import find_run, host_and_port, read_addresses
+from bench.run.writer import host_json
 
 HARNESS = "0123456789abcdef"
 FACTS = {
@@ -28,7 +28,7 @@ FACTS = {
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(resume, "harness_hash", lambda: HARNESS)
+    monkeypatch.setattr(again, "harness_hash", lambda: HARNESS)
     made("results/a-run")
     return tmp_path
 
@@ -128,3 +128,14 @@ def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.Ca
         (folder / "run.json").write_text(json.dumps(facts))
         assert main(["resume", "--run=a-run"]) == 2
         assert "the project has changed since a-run was planned" in capsys.readouterr().err
+
+
+def test_addresses_of_a_run(tmp_path: Path) -> None:
+    assert read_addresses(tmp_path) == {}
+    (tmp_path / "addresses.tsv").write_text("web\t198.18.83.1:21000\n")
+    assert read_addresses(tmp_path) == {"web": "198.18.83.1:21000"}
+    assert host_and_port("counters-server", 7070) == ("counters-server", 7070)
+    assert host_and_port("198.18.83.1:21000", 7070) == ("198.18.83.1", 21000)
+    (tmp_path / "addresses.tsv").write_text("web 198.18.83.1:21000\n")
+    with pytest.raises(UserError, match="no lines of names and addresses"):
+        read_addresses(tmp_path)

@@ -12,7 +12,7 @@ from places import ROOT
 from bench import __version__
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
-from bench.run.provenance import HARNESS, STAGES, checkout, harness_hash, host_facts, provenance
+from bench.run.provenance import HARNESS, STAGES, checkout, harness_hash, host_facts, part_hashes, provenance
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -132,3 +132,28 @@ def test_what_decides_a_figure_changes_the_hash_of_its_stage(
 
 def test_every_part_of_a_stage_exists() -> None:
     assert [part for part in HARNESS if not (ROOT / part).exists()] == []
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "loadgen"
+    folder.mkdir()
+    (folder / "a").write_text("run 1\n")
+    (folder / "b").write_text("run 2\n")
+    return folder
+
+
+def test_a_file_with_another_name_changes_it_and_no_other_part(project: Path) -> None:
+    before = part_hashes()
+    (project / "b").rename(project / "c")
+    after = part_hashes()
+    assert [part for part in before if before[part] != after[part]] == ["loadgen"]
+
+
+def test_text_that_moves_from_one_file_to_the_next_changes_it(project: Path) -> None:
+    before = part_hashes()["loadgen"]
+    assert part_hashes()["loadgen"] == before
+    (project / "a").write_text("run 1\nrun 2\n")
+    (project / "b").write_text("")
+    assert part_hashes()["loadgen"] != before

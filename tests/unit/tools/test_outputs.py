@@ -207,8 +207,9 @@ def test_more_bad_answers_than_answers_leave_ok_unknown() -> None:
 @pytest.mark.parametrize(
     "unit",
     [b"\n", b" ", b"0", b"9", b"{", b"[", b'{"latencies":', b'\n{"latencies":', b"{\n", b'"', b"apr_",
-     b"apr_socket_recv: x (", b"Running 1s test @ ", b"Summary:\n", b"Server Software: \n", b"Requests      [total, rate, throughput] 1, ",
-     b"Total:  0", b"  [1]\tx\n", b"\xff", b"\x06Result\x01", "■".encode(), b"1h1m"],
+     b"apr_socket_recv: x (", b"Running 1s test @ ", b"Summary:\n", b"Server Software: \n",
+     b"Requests      [total, rate, throughput] 1, ", b"Total:  0", b"  [1]\tx\n", b"\xff", b"\x06Result\x01",
+     "■".encode(), b"1h1m"],
 )  # fmt: skip
 def test_the_cost_of_a_text_is_not_quadratic_in_its_length(tool: str, unit: bytes) -> None:
     # The refused connections of wrk and ab leave no report.
