@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.matrix.wheels import Asked, Wheel, Wheels
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.load import load_matrix
 from bench.matrix.packages import locked
-from bench.matrix.wheels import Asked, Wheel, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection

@@ -20,8 +20,7 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.run.writer import host_json
-from bench.run.writer import service_facts, write_run
+from bench.run.writer import host_json, service_facts, write_run
 
 GOLDEN = Path(__file__).with_name("golden")
 SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debian")
