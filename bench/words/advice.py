@@ -135,17 +135,15 @@ def _of_rankings(rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[s
     done: list[Ranking] = []
     for ranking in rankings:
         if ranking.look is None:
-            early += (
-                [ranking]
-                if ranking.rounds < min(ranking.looks[0], planned.get(ranking.table, ranking.looks[0]))
-                else []
-            )
+            first = ranking.looks[0]
+            if ranking.rounds < min(first, planned.get(ranking.table, first)):
+                early.append(ranking)
         elif _open(ranking):
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:
-        rounds, first = min(one.rounds for one in early), early[0].looks[0]
+        rounds = min(one.rounds for one in early)
         yield (
-            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look;"
+            f"{_name(early)}: {plural(rounds, 'round')} of the {early[0].looks[0]} before the first look;"
             f" scripts/matrix.sh --resume {run} goes on."
         )
     if cut:
@@ -188,15 +186,14 @@ def _rounds_for(rankings: Sequence[Ranking]) -> str:
 
 def _why_open(left: Iterable[Contrast]) -> str:
     """Why the most rounds would not call these."""
-    biased, others = 0, list[Contrast]()
-    for one in left:
-        if one.systematic and one.more_rounds is None:
-            biased += 1
-        else:
-            others.append(one)
+    every = list(left)
+    others = [one for one in every if not one.systematic or one.more_rounds is not None]
     noisy = any((one.smallest_visible or 0) - one.systematic > NOISY for one in others)
-    why = ["lies within the bias of turns" + (", which --mode solo does not have" * (not others))] * bool(biased)
-    return " or ".join([*why, *["needs a quieter machine" if noisy else "is too close to call"] * bool(others)])
+    why = "needs a quieter machine" if noisy else "is too close to call"
+    if len(others) == len(every):
+        return why
+    bias = "lies within the bias of turns"
+    return f"{bias} or {why}" if others else f"{bias}, which --mode solo does not have"
 
 
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:

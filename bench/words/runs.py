@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.analysis.runs.bisection import Commit, judge
-from bench.analysis.runs.compatibility import UNKNOWN, Compatibility, Discrepancy, RunFacts, conditions
+from bench.analysis.runs.compatibility import Compatibility, Discrepancy, RunFacts, conditions
 from bench.analysis.tables.ranking import Contrast
 from bench.core.errors import UserError
 from bench.core.files import items, mapping
 from bench.core.formats import first_of, percent
 from bench.matrix.packages import Pins
+from bench.plan.running import UNKNOWN
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
 

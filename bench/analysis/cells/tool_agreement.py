@@ -48,23 +48,16 @@ def success(record: Record) -> float | None:
     return record.successes / record.attempts if record.successes is not None and record.attempts else None
 
 
-def _mean_latency(record: Record) -> float | None:
-    return record.latency_s["mean"]
-
-
-def _server_cpu(record: Record) -> float | None:
-    return record.cpu_per_success_s
-
-
 def _client_cpu(record: Record) -> float | None:
     return record.loadgen_cpu_s / record.successes if record.loadgen_cpu_s is not None and record.successes else None
 
 
-LATENCY = Compared("mean latency", _mean_latency, milliseconds)
-SERVER = Compared("server CPU/request", _server_cpu, milliseconds)
+RATE = Compared("requests/s", goodput, number)
+LATENCY = Compared("mean latency", lambda record: record.latency_s["mean"], milliseconds)
+SERVER = Compared("server CPU/request", lambda record: record.cpu_per_success_s, milliseconds)
 CLIENT = Compared("client CPU/request", _client_cpu, milliseconds)
-PEAK = (Compared("requests/s", goodput, number), LATENCY, SERVER)
-HELD = (Compared("success", success, share, share=True), Compared("requests/s", goodput, number), SERVER)
+PEAK = (RATE, LATENCY, SERVER)
+HELD = (Compared("success", success, share, share=True), RATE, SERVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +66,8 @@ class Known:
 
     tool: str
     words: str
-    figures: tuple[str, ...]
-    holds: Callable[[Record], bool] = lambda record: True
-
-
-def _bad_answers(record: Record) -> bool:
-    return bool(record.errors.get("non2xx"))
-
-
-def _late(record: Record) -> bool:
-    return bool(record.errors.get("timeout"))
-
-
-def _bad_or_late(record: Record) -> bool:
-    return _bad_answers(record) or _late(record)
+    figures: tuple[str, ...] = ()
+    holds: Callable[[Record], object] = lambda record: True
 
 
 def _fewer_than_requested(record: Record) -> bool:
@@ -98,17 +79,25 @@ def _held(record: Record) -> bool:
 
 
 KNOWN = (
-    Known("ab", "ab is single-threaded and uses HTTP/1.0", ()),
-    Known("ab", "ab counts one reset up to three times", (), lambda r: bool(r.errors.get("read"))),
+    Known("ab", "ab is single-threaded and uses HTTP/1.0"),
+    Known("ab", "ab counts one reset up to three times", holds=lambda r: r.errors.get("read")),
     Known("wrk", "wrk adds samples for requests that a stall delayed", (LATENCY.name,)),
-    Known("wrk", "wrk's own rate includes 4xx and 5xx", (), _bad_answers),
-    Known("wrk", "wrk counts late responses as timeouts, and ignores those that never come", (), _late),
-    Known("hey", "hey's own rate includes refused connections, timeouts and 5xx", (), _bad_or_late),
-    Known("hey", "hey sends each connection the same whole number of requests", (), _fewer_than_requested),
-    Known("hey", "hey keeps at most 1,000,000 results", (), lambda r: (r.requests or 0) >= 1_000_000),
-    Known("hey", "hey limits the rate per connection and does not catch up after a delay", ("requests/s",), _held),
+    Known("wrk", "wrk's own rate includes 4xx and 5xx", holds=lambda r: r.errors.get("non2xx")),
+    Known(
+        "wrk",
+        "wrk counts late responses as timeouts, and ignores those that never come",
+        holds=lambda r: r.errors.get("timeout"),
+    ),
+    Known(
+        "hey",
+        "hey's own rate includes refused connections, timeouts and 5xx",
+        holds=lambda r: r.errors.get("non2xx") or r.errors.get("timeout"),
+    ),
+    Known("hey", "hey sends each connection the same whole number of requests", holds=_fewer_than_requested),
+    Known("hey", "hey keeps at most 1,000,000 results", holds=lambda r: (r.requests or 0) >= 1_000_000),
+    Known("hey", "hey limits the rate per connection and does not catch up after a delay", (RATE.name,), _held),
     Known("hey", "hey's connections send in step, so requests come in bursts", (SERVER.name,), _held),
-    Known("vegeta", "vegeta spaces its requests evenly, however fast the responses are", ("requests/s", SERVER.name)),
+    Known("vegeta", "vegeta spaces its requests evenly, however fast the responses are", (RATE.name, SERVER.name)),
 )
 """Known behaviour of the tools; a cause that shows in a record is only reported if it does."""
 

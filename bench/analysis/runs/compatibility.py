@@ -14,6 +14,7 @@ from typing import Any
 from bench.core.files import as_json, mapping, read_bytes
 from bench.core.formats import first_of
 from bench.core.groups import grouped
+from bench.plan.running import UNKNOWN
 from bench.records.record import BadRecord, Record, load
 from bench.run.folder import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
@@ -57,7 +58,6 @@ def _records(path: str) -> list[Record]:
         return []
 
 
-UNKNOWN = "unknown"
 # Settings that choose what is measured, how often, in which order and where; all others affect the figures. The
 # images themselves are compared by service.
 FREE_SETTINGS = frozenset(
@@ -142,7 +142,7 @@ def _harness(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
 
 
 def _version(harness: Mapping[str, Any]) -> str:
-    return f"{harness.get('version', 'unknown')} ({str(harness.get('hash') or UNKNOWN)[:12]})"
+    return f"{harness.get('version', UNKNOWN)} ({str(harness.get('hash') or UNKNOWN)[:12]})"
 
 
 def _machine(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
@@ -201,12 +201,9 @@ def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapp
     return found
 
 
-def _few(cells: Iterable[tuple[str, ...]]) -> str:
-    return _shortened([" ".join(cell) for cell in cells])
-
-
-def _shortened(names: Sequence[str]) -> str:
-    return first_of(names, 3) or "none"
+def _few(names: Iterable[str | tuple[str, ...]]) -> str:
+    """Services, or cells as (scenario, tool, level), the first ones by name."""
+    return first_of([name if isinstance(name, str) else " ".join(name) for name in names], 3) or "none"
 
 
 def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
@@ -227,7 +224,7 @@ def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
         why = "its packages differ" if packages else "same packages, but rebuilt: system packages may differ"
         yield from _differs(f"image of {name}", *ids, forbids=not packages, why=why)
     alone = (sorted(one.services.keys() - other.services.keys()), sorted(other.services.keys() - one.services.keys()))
-    yield from _differs("services in only one run", *map(_shortened, alone), forbids=False)
+    yield from _differs("services in only one run", *map(_few, alone), forbids=False)
 
 
 def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tuple[str, str]]:

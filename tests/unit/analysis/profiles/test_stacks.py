@@ -1,9 +1,24 @@
-"""Sampled stacks: functions and packages, whatever names they have."""
+"""Sampled stacks: functions and packages, whatever names they have; the table of a profiled worker."""
 
 from __future__ import annotations
 
-from bench.analysis.profiles.stacks import NO_PYTHON, package_counts, parse_stacks, self_counts
+from pathlib import Path
 
+import pytest
+
+from bench.analysis.profiles.stacks import (
+    NO_PYTHON,
+    package_counts,
+    package_shares,
+    parse_stacks,
+    self_counts,
+    worker_cpu_shares,
+)
+from bench.cli.matrix import profile_compose_verb
+from bench.cli.report import profile_verb
+from bench.core.errors import UserError
+
+STAT = "{ns} 42 (uvicorn: (1)) S 1 42 42 0 -1 4194560 12 13 14 15 {user} {kernel} 16 17 20 0 1 0\n"
 TEXT = """\
 process 1:"docker-init -- /app/server/start";process 7:"python3";main (uvicorn/main.py:10);burn (app.py:97) 60
 process 7:"python3 -m uvicorn";main (uvicorn/main.py:10);burn (app.py:98) 15
@@ -34,3 +49,38 @@ def test_lines_of_no_form_are_left_out() -> None:
     assert parse_stacks("\nno count\n 5\na (b.py:1) -3\na (b.py:1) \u0663\n") == {}
     hostile = "x</script> (a;b|c.py:1) 3\n`f` [g](h) ((app.py:1) 2\n"
     assert sum(parse_stacks(hostile).values()) == 5
+
+
+def test_cpu_time_is_that_between_the_two_readings() -> None:
+    before = STAT.format(ns=10**9, user=100, kernel=50)
+    after = STAT.format(ns=5 * 10**9, user=400, kernel=90)
+    assert worker_cpu_shares(before, after, 100) == (0.75, 0.1)
+
+
+def test_shares_are_in_the_order_of_their_size() -> None:
+    stacks = "a (starlette/routing.py:7) 60\nb (starlette/requests.py:3) 15\nc (app.py:5) 20\nno frame at all 5\n"
+    found = [("starlette", 0.75), ("app.py", 0.2), ("(no Python code)", 0.05)]
+    assert list(package_shares(stacks).items()) == found
+    assert package_shares("") == {}
+
+
+def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = f"{tmp_path}/svc-json"
+    texts = {
+        "before": STAT.format(ns=0, user=0, kernel=0),
+        "after": STAT.format(ns=10**13, user=0, kernel=0),
+        "raw": "a (flask/app.py:1) 2\nb (re.py:2) 1\n",
+    }
+    for name, text in texts.items():
+        with open(f"{file}.{name}", "w") as out:
+            out.write(text)
+    assert profile_verb([file, "/json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["/json: CPU 0 % in user space, 0 % in the kernel", " 66.7 % flask", " 33.3 % re.py"]
+
+
+def test_a_compose_file_of_a_service(capsys: pytest.CaptureFixture[str]) -> None:
+    assert profile_compose_verb(["uvicorn-quart-py313-debian"]) == 0
+    assert "  uvicorn-quart-py313-debian:" in capsys.readouterr().out
+    with pytest.raises(UserError, match="nginx-flask"):
+        profile_compose_verb(["nginx-flask"])

@@ -115,15 +115,6 @@ def test_incompatible_runs_say_why_and_have_no_ratio(
     assert {row["ratio"] for row in rows(results)} == {None}
 
 
-def test_incompatible_runs_do_not_affect_the_others(tmp_path: Path, results: Path) -> None:
-    argv = [make(tmp_path / "a"), make(tmp_path / "b", host={"cpu": "another"}), make(tmp_path / "c")]
-    assert compare_verb(argv) == 1
-    assert {(row["other"], row["word"].partition(":")[0] == "not comparable") for row in rows(results)} == {
-        ("b", True),
-        ("c", False),
-    }
-
-
 def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
     one, other = make(tmp_path / "one"), make(tmp_path / "other")
     (tmp_path / "link").symlink_to("one")
@@ -133,12 +124,6 @@ def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
             compare_verb(argv)
     with pytest.raises(UserError, match="copy has the same measurements as one"):
         compare_verb([one, other, str(tmp_path / "copy")])
-
-
-@pytest.mark.parametrize("argv", [[], ["one"], ["no-such-run", "nor-this"]])
-def test_what_is_no_run_is_the_users_fault(argv: list[str]) -> None:
-    with pytest.raises(UserError):
-        compare_verb(argv)
 
 
 def test_a_run_without_records_is_invalid_everywhere(
@@ -159,24 +144,6 @@ def test_a_run_without_records_is_invalid_everywhere(
     assert {row["word"] for row in rows(results)} == {"invalid: not run"}
     assert {(row["ratio"], row["after"]["value"]) for row in rows(results)} == {(None, None)}
     assert "invalid: not run" in capsys.readouterr().out
-
-
-def test_an_invalid_cell_is_shown_with_its_cause(tmp_path: Path, results: Path) -> None:
-    def fail(folder: Path, lines: list[dict[str, Any]]) -> None:
-        for line in lines:
-            if line["server"] == "tornado" and line["tool"] == "wrk":
-                write_measurement(folder, line, output_of(line, 3000, bad=900))
-
-    compare_verb([make(tmp_path / "old"), make(tmp_path / "new", change=fail)])
-    assert words(results)["tornado", "wrk", "goodput"] == "invalid: errors"
-    (row,) = [row for row in rows(results) if row["word"].startswith("invalid") and row["figure"] == "goodput"]
-    assert row["ratio"] is None and row["before"]["value"] is not None and row["after"]["value"] is None
-
-
-def test_one_round_is_not_enough(tmp_path: Path, results: Path) -> None:
-    compare_verb([make(tmp_path / "old", rounds=1), make(tmp_path / "new", {"tornado": 3.0}, rounds=1)])
-    assert set(words(results).values()) == {"not enough data"}
-    assert {row["low"] for row in rows(results)} == {None}
 
 
 def test_a_trend_has_its_change_a_picture_and_lines(
