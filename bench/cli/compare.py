@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bench.analysis.runs.comparison import compare_runs
 from bench.analysis.runs.compatibility import compatibility_of, read_facts
-from bench.analysis.runs.differences import lines
+from bench.analysis.runs.differences import comparison_lines
 from bench.analysis.tables.judge import judge_tables
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
@@ -37,7 +37,7 @@ def compare_verb(argv: Sequence[str]) -> int:
     folder = RESULTS / "comparisons" / found.title
     text = comparison.markdown(found)
     files = {"comparison.md": text, "index.html": comparison.page(found)}
-    files["comparison.jsonl"] = "".join(lines(other.rows) for other in found.others)
+    files["comparison.jsonl"] = "".join(comparison_lines(other.rows) for other in found.others)
     if found.trends:
         files["history.jsonl"] = "".join(f"{trend.to_json()}\n" for trend in found.trends)
     try:

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from bench.analysis.profiles.sampled import profiles_of, read_profile, refusal, sampled_services, windows_of
+from bench.analysis.profiles.sampled import cannot_sample, profiles_of, read_profile, sampled_services, windows_of
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.drive.finished import FILE as FINISHED
@@ -52,7 +52,7 @@ def begin(run: Path) -> list[str]:
     left = [one for one in windows if (one.scenario, one.tool, one.level, one.service) not in usable]
     write_file(run / QUEUE, "".join(f"{_under_way(one).to_line()}\n" for one in left))
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
-    refused = (f"{name} is not sampled: {why}" for name in named if (why := refusal(source.facts, name)))
+    refused = (f"{name} is not sampled: {why}" for name in named if (why := cannot_sample(source.facts, name)))
     many = [f"sampling {len(left)} services under the load of their tables"] if left else []
     return [*refused, *many]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.core.errors import UserError
 
@@ -17,6 +18,14 @@ def parse_list(text: str) -> list[int]:
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus
+
+
+def server_cpus(knobs: Mapping[str, Any]) -> int | None:
+    """How many CPUs the server has by a run's knobs; None if that is not known."""
+    try:
+        return len(parse_list(str(knobs.get("SERVER_CPUS"))))
+    except ValueError:
+        return None
 
 
 def cores(allowed: Sequence[int], topology: Path = TOPOLOGY) -> list[list[int]]:

@@ -21,7 +21,7 @@ from bench.render.table import Column, Table, table_of, written
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
-from bench.words.names import explained
+from bench.words.names import scenario_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS
 from bench.words.setup import request_words
@@ -49,7 +49,7 @@ def ranking_table(told: ToldRanking) -> Table:
 
 
 def _load(ranking: Ranking) -> str:
-    return f"{explained(ranking.scenario)} {ranking.tool} {ranking.level}"
+    return f"{scenario_words(ranking.scenario)} {ranking.tool} {ranking.level}"
 
 
 def _from_the_best(row: RankedRow) -> str:

@@ -22,7 +22,7 @@ from bench.analysis.tables.ranking import (
 )
 from bench.core.formats import joined, listed, number, plural, size
 from bench.matrix.knobs import CPU_QUOTA
-from bench.plan.cpus import parse_list
+from bench.plan.cpus import server_cpus
 from bench.plan.measurement import settings_of
 from bench.records.record import Cause
 
@@ -78,9 +78,8 @@ def _why_none(why: Cause | str | None) -> str:
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the CPUs of the server allow, where services of a table differ in what could use more of them."""
     every = [settings_of(places[name].settings) for name in services if name in places]
-    try:
-        cpus = len(parse_list(str(knobs.get("SERVER_CPUS"))))
-    except ValueError:
+    cpus = server_cpus(knobs)
+    if cpus is None:
         return
     if cpus == 1 and any(len({own.get(knob) for own in every}) > 1 for knob in ("WORKERS", "THREADS")):
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.analysis.runs.bisection import Commit, judge
+from bench.analysis.runs.bisection import Commit, commit_verdict
 from bench.analysis.runs.compatibility import Compatibility, Discrepancy, RunFacts, conditions
 from bench.analysis.tables.ranking import Contrast
 from bench.core.errors import UserError
@@ -179,7 +179,7 @@ def whole_difference(contrast: Contrast | None, cause: str) -> float:
 
 def commit_words(contrast: Contrast | None, cause: str, whole: float, good_failed: bool = False) -> str:
     """`bad: slower, -4.8 %`: the verdict on a commit, and the figures that say so; `cause` as above."""
-    word = judge(contrast, bool(cause), whole, good_failed)
+    word = commit_verdict(contrast, bool(cause), whole, good_failed)
     why = cause or contrast_words(contrast)
     if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NOT_ENOUGH:
         why += f", less than half of {percent(1 + whole)}"

@@ -22,7 +22,7 @@ from bench.plan.measurement import Pair
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
-from bench.words.names import Question, explained, labels_of, question, table_question
+from bench.words.names import Question, labels_of, question, scenario_words, table_question
 from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
 
 LEAST_CREDIT = 0.01
@@ -163,7 +163,7 @@ def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> t
 def _of_table(told: ToldRanking) -> Conclusion:
     scenario, tool, level = told.ranking.table
     decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
-    where = f"{explained(scenario)} under {tool} {level}"
+    where = f"{scenario_words(scenario)} under {tool} {level}"
     return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
 
 

@@ -102,10 +102,10 @@ KNOWN = (
 """Known behaviour of the tools; a cause that shows in a record is only reported if it does."""
 
 
-def interval(values: Sequence[float], *, logarithms: bool = False) -> MeanInterval:
+def mean_interval(values: Sequence[float], *, logarithms: bool = False) -> MeanInterval:
     """Mean and t interval of at least one value; a single point if all rounds are the same."""
     if logarithms and min(values) > 0:
-        found = interval([math.log(value) for value in values])
+        found = mean_interval([math.log(value) for value in values])
         ends = (None if end is None else math.exp(min(end, 700)) for end in (found.low, found.high))
         return MeanInterval(math.exp(found.mean), *ends)
     mean = fmean(values)
@@ -130,7 +130,7 @@ def interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
     values = [value for record in cell.valid if (value := compared.figure(record)) is not None]
     if not values:
         return None
-    found = interval(values, logarithms=not compared.share)
+    found = mean_interval(values, logarithms=not compared.share)
     # A rounding error is the same in every round.
     digit = TOOLS[cell.first.tool].latency_digit_s if compared is LATENCY else 0.0
     if not digit or found.low is None or found.high is None:

@@ -19,7 +19,7 @@ from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import mapping, read_bytes
 from bench.matrix.knobs import CPU_QUOTA
-from bench.plan.cpus import parse_list
+from bench.plan.cpus import server_cpus
 from bench.plan.measurement import Measurement, settings_of
 from bench.plan.profile import MOST, SAID, STACKS, window_of
 from bench.records.record import MEASURED, Record
@@ -83,7 +83,7 @@ def sampled_services(ranking: Ranking) -> list[str]:
     return [name for name in names if name in chosen]
 
 
-def refusal(facts: Mapping[str, Any], service: str) -> str:
+def cannot_sample(facts: Mapping[str, Any], service: str) -> str:
     """Why a service cannot be sampled at all; empty if it can."""
     entry = mapping(mapping(facts.get("services")).get(service))
     if entry.get("url"):
@@ -100,7 +100,7 @@ def windows_of(source: Run, rankings: Iterable[Ranking]) -> list[Measurement]:
         if one.mode == "turns":
             first.setdefault((one.scenario, one.tool, one.level, one.service), one)
     keys = [(*ranking.table, name) for ranking in rankings for name in sampled_services(ranking)]
-    return [window_of(first[key]) for key in keys if key in first and not refusal(source.facts, key[-1])]
+    return [window_of(first[key]) for key in keys if key in first and not cannot_sample(source.facts, key[-1])]
 
 
 def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Ranking) -> list[Profile]:
@@ -111,7 +111,7 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
     found = []
     for name in sampled_services(ranking):
         window = windows.get(name)
-        why = refusal(source.facts, name) or ("" if window else "it is not in the plan")
+        why = cannot_sample(source.facts, name) or ("" if window else "it is not in the plan")
         if window is None or why:
             found.append(Profile(name, ranking.table, {}, missing=why))
         else:
@@ -131,12 +131,11 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
     stacks = read_bytes(f"{run}/{window.dir}/{STACKS}")
     parts = parse_parts((stacks or b"").decode(errors="replace"))
     counts = sum(parts, Counter[Stack]())
-    if missing := _why_none(
-        record, str(raw.meta.get("detail") or ""), None if stacks is None else counts.total(), said
-    ):
+    samples = None if stacks is None else counts.total()
+    if missing := _why_none(record, str(raw.meta.get("detail") or ""), samples, said):
         return replace(none, missing=missing)
     ran = _ran(parts, said, record)
-    starved = min(1 - 1 / ran, 1 - _used(record, window, _cpus(source.facts)))
+    starved = min(1 - 1 / ran, 1 - _used(record, window, server_cpus(mapping(source.facts.get("knobs"))) or 1))
     if starved > MOST_STARVED:
         words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
         return replace(none, starved=True, missing=words)
@@ -178,14 +177,6 @@ def _used(record: Record, window: Measurement, cpus: int) -> float:
     """The share of the CPUs that the container may use which it did use: for the rest others let it wait, if it did."""
     quota = settings_of(window.settings).get(CPU_QUOTA)
     return (record.server_cpu_s or 0) / (record.duration_s or 1) / min(cpus, float(quota) if quota else cpus)
-
-
-def _cpus(facts: Mapping[str, Any]) -> int:
-    """How many CPUs the server had; 1 if unknown."""
-    try:
-        return len(parse_list(str(mapping(facts.get("knobs")).get("SERVER_CPUS")))) or 1
-    except ValueError:
-        return 1
 
 
 def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:

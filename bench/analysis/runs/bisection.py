@@ -18,7 +18,7 @@ class Commit(StrEnum):
     ABORT = "abort"
 
 
-def judge(contrast: Contrast | None, lost: bool, whole: float, good_failed: bool = False) -> Commit:
+def commit_verdict(contrast: Contrast | None, lost: bool, whole: float, good_failed: bool = False) -> Commit:
     """The verdict on a commit. It is bad if it is slower than good by at least half of the `whole` difference.
 
     A smaller slowdown is not the one that is looked for. Without a verdict it is good only if the whole interval is

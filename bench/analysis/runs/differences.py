@@ -394,7 +394,7 @@ def _exp(logarithm: float) -> float | None:
     return math.exp(logarithm) if abs(logarithm) < 700 else None
 
 
-def lines(found: Iterable[CellDifference]) -> str:
+def comparison_lines(found: Iterable[CellDifference]) -> str:
     """The text of comparison.jsonl."""
     return "".join(f"{row.to_json()}\n" for row in found)
 

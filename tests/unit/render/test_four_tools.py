@@ -11,7 +11,7 @@ from make_plans import plan
 from make_run import entry, output_of, write_measurement, write_run
 from scipy import stats
 
-from bench.analysis.cells.tool_agreement import MeanInterval, interval
+from bench.analysis.cells.tool_agreement import MeanInterval, mean_interval
 from bench.cli.report import build_verb
 
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
@@ -130,16 +130,16 @@ def test_what_is_not_valid_is_counted_and_not_compared(tmp_path: Path) -> None:
 def test_the_interval_is_scipys(count: int) -> None:
     rng = random.Random(count)
     values = [rng.gauss(100, 5) for _ in range(count)]
-    found, expected = interval(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    found, expected = mean_interval(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_an_interval_of_rates_is_above_zero_and_a_factor_wide() -> None:
-    found = interval([100.0, 1000.0, 3000.0], logarithms=True)
+    found = mean_interval([100.0, 1000.0, 3000.0], logarithms=True)
     assert found.low is not None and found.high is not None
     assert found.low > 0
     assert found.mean**2 == pytest.approx(found.low * found.high)
-    assert interval([5.0, 5.0], logarithms=True) == MeanInterval(
+    assert mean_interval([5.0, 5.0], logarithms=True) == MeanInterval(
         pytest.approx(5.0), pytest.approx(5.0), pytest.approx(5.0)
     )
 
@@ -148,7 +148,7 @@ def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
     rng = random.Random(3)
     held = 0
     for _ in range(2000):
-        found = interval([rng.gauss(10, 1) for _ in range(8)])
+        found = mean_interval([rng.gauss(10, 1) for _ in range(8)])
         assert found.low is not None and found.high is not None
         held += found.low <= 10 <= found.high
     assert 0.93 <= held / 2000 <= 0.97

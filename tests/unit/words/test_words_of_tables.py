@@ -16,6 +16,7 @@ from bench.analysis.services import Coordinates
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import (
     ByLoadgen,
+    Cheapest,
     Idles,
     LeftOut,
     Metric,
@@ -27,10 +28,10 @@ from bench.analysis.tables.ranking import (
 )
 from bench.records.record import Cause, Record
 from bench.words.answers import against, ref_question, ref_sentences
-from bench.words.names import explained, labels_of, question, setting_words, table_question
+from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
 from bench.words.order import factor_words, interval_words, is_factor, pair_words
 from bench.words.remarks import MOST_UNDECIDED, beside_words, limits_words, note_of, remark_words
-from bench.words.told import Conclusion, bias_words, by_question, conclusions, credit_words
+from bench.words.told import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 
 Said = Mapping[str, str | list[str] | tuple[str, ...]]
 GOLDEN = Path(__file__).with_name("golden")
@@ -245,7 +246,7 @@ def names() -> Said:
             place("waitress", settings="THREADS=8"),
         ],
     }
-    found: dict[str, list[str]] = {"scenarios": [explained(scenario) for scenario in scenarios]}
+    found: dict[str, list[str]] = {"scenarios": [scenario_words(scenario) for scenario in scenarios]}
     found["settings"] = [setting_words({"CPU_QUOTA": "0.5", "MEMORY": "256m", "MY_FLAG": "on"})]
     for what, places in tables.items():
         by_name = {f"s{number}": one for number, one in enumerate(places)}
@@ -277,6 +278,8 @@ def remarks() -> Said:
     row = replace(ranking({"a": 1}).rows[0], remarks=(Unranked.ALONE, Throttled(0.0)))
     return {case: remark_words(remark) for case, remark in found.items()} | {
         "two remarks": note_of(row),
+        "the cheapest": cheapest_words(Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
+        "two that are cheapest": cheapest_words(Cheapest(("a", "b"), 12.5, 13.1), {"a": "granian", "b": "uvicorn"}),
         "the bias of turns on this CPU": bias_words(TurnBias(0.13, "A CPU", here=True)),
         "the bias of turns on another one": bias_words(TurnBias(0.2, "A CPU")),
         "no bias of turns": bias_words(None),

@@ -10,7 +10,7 @@ from built_runs import lines_of
 from profiled_run import RATES, SAMPLER, STACKS_OF, first_of, write_profile, write_profiled
 from turns_runs import ranking_of, service_of
 
-from bench.analysis.profiles.sampled import Profile, nearest_the_top, profiles_of, refusal, sampled_services
+from bench.analysis.profiles.sampled import Profile, cannot_sample, nearest_the_top, profiles_of, sampled_services
 from bench.analysis.profiles.why import Why, explanations
 from bench.export.judged_run import judge_run
 from bench.run.reader import read_run
@@ -130,7 +130,7 @@ def test_of_a_large_table_the_sides_of_the_called_contrasts_nearest_its_top_are_
 
 def test_what_cannot_be_sampled_at_all() -> None:
     facts = {"services": {"a": {"python": "pypy3.11"}, "b": {"url": "http://127.0.0.1:1"}, "c": {"python": "3.13"}}}
-    assert [refusal(facts, name) for name in "abc"] == [
+    assert [cannot_sample(facts, name) for name in "abc"] == [
         "py-spy cannot sample PyPy",
         "it is not a container of this project",
         "",

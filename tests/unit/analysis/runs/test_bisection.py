@@ -8,7 +8,7 @@ import pytest
 from compared_runs import build_failed, in_turns
 
 from bench.__main__ import main
-from bench.analysis.runs.bisection import judge
+from bench.analysis.runs.bisection import commit_verdict
 from bench.analysis.tables.ranking import Contrast
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
@@ -41,7 +41,7 @@ def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
     verdict: str, difference: float, low: float, word: str
 ) -> None:
     found = contrast(verdict, difference, low)
-    assert judge(found, False, WHOLE) == word
+    assert commit_verdict(found, False, WHOLE) == word
     figures = f"{100 * difference:+.1f} % ({100 * low:+.1f} % to +50.0 %)"
     assert commit_words(found, "", WHOLE).startswith(f"{word}: {verdict}, {figures}")
 
