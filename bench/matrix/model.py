@@ -147,6 +147,12 @@ class Service:
     owned: bool = False
     """Whether the user states that they own it, as it is not on this machine."""
 
+    @classmethod
+    def foreign(cls, name: str, kind: str, model: str = "", *, url: str = "", owned: bool = False) -> Service:
+        """What is no service of the matrix, but stands in a plan as one: `kind` is its interface, Python and base."""
+        server = Server(name, (kind,), kind, concurrent=True, packages={}, model=model)
+        return cls(name, name, server, Framework(name, (kind,)), kind, kind, url=url, owned=owned)
+
     @property
     def on_ipv6(self) -> bool:
         """Whether it is reached by IPv6: what is under way when a turn ends is looked up for IPv4 alone."""

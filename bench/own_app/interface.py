@@ -146,8 +146,6 @@ def _of_function(
 
 
 def _full_name(node: ast.AST, names: dict[str, str]) -> str:
-    if isinstance(node, ast.Name):
-        return names.get(node.id, node.id)
-    if isinstance(node, ast.Attribute):
-        return f"{_full_name(node.value, names)}.{node.attr}"
-    return ""
+    """`a.b` with `a` as what it was imported as; anything else is as it is written, and so no known name."""
+    first, dot, rest = ast.unparse(node).partition(".")
+    return f"{names.get(first, first)}{dot}{rest}"

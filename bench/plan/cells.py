@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
-from bench.matrix.model import Framework, Matrix, Preset, Route, Server, Service
+from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
 from bench.plan.levels import Level
 from bench.plan.measurement import Pair
@@ -41,14 +41,7 @@ MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs by which a service may use more of the CPUs that it has."""
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
-NULL = Service(
-    "null",
-    "null",
-    Server("null", (), "null", concurrent=True, packages={}, model=""),
-    Framework("null", (), {}),
-    "null",
-    "null",
-)
+NULL = Service.foreign("null", "null")
 """The null server as the service of its own measurements: the most that a tool can do on this machine."""
 
 

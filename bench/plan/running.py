@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from bench.core.errors import UserError
-from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Server, Service
+from bench.matrix.model import Load, Matrix, Preset, Route, Service
 from bench.own_app.targets import Target, slug
 
 UNKNOWN = "unknown"
@@ -24,7 +24,7 @@ OWNED = "--i-own-this-target"
 TOOLS, LEVELS, ROUNDS = ("wrk",), ("c16",), 3
 TABLES = ("summary", "wrk-latency")
 """The load of a run of such servers alone, unless asked otherwise, and its tables."""
-_LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
+_LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 _PATH = re.compile(r"[\x21-\x7e]*\Z")
 
@@ -57,9 +57,7 @@ class RunningServer:
 
     def service(self) -> Service:
         """It as a service of a plan, which offers every route."""
-        server = Server(self.name, (UNKNOWN,), UNKNOWN, concurrent=True, packages={}, model=MODEL)
-        framework = Framework(self.name, (UNKNOWN,), lacks={})
-        return Service(self.name, self.name, server, framework, UNKNOWN, UNKNOWN, url=self.origin, owned=self.owned)
+        return Service.foreign(self.name, UNKNOWN, MODEL, url=self.origin, owned=self.owned)
 
 
 def parse_running(text: str, *, owned: bool) -> RunningServer:
@@ -90,9 +88,8 @@ def parse_running(text: str, *, owned: bool) -> RunningServer:
 def is_loopback(host: str) -> bool:
     """Whether an address is one of this machine alone; a name is not looked up."""
     address = _address(host)
-    if address is None:
-        return False
-    return address in _LOOPBACK if address.version == 4 else address == ipaddress.IPv6Address("::1")
+    # Of IPv6 one address alone: Python calls those of IPv4 that are written in it loopback, too.
+    return address == _LOOPBACK_6 or (address is not None and address.version == 4 and address.is_loopback)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import re
 import tomllib
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.catalogue import tables
+from bench.matrix.catalogue import tables, versions
 from bench.matrix.compose import run_services
-from bench.matrix.load import load_matrix
+from bench.matrix.load import LOCAL, load_matrix, merged
 from bench.matrix.model import NAME, python_image, python_label
 from bench.matrix.packages import with_package
-from bench.plan.selection import TOOLS
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
@@ -135,21 +136,6 @@ def test_what_is_served_has_the_syntax_of_the_oldest_python() -> None:
         ast.parse(text, str(path), feature_version=oldest)
 
 
-def test_presets_name_what_exists() -> None:
-    for preset in MATRIX.presets.values():
-        for load in preset.loads:
-            assert load.scenarios and load.levels and set(load.tools) <= set(TOOLS)
-            for scenario in load.scenarios:
-                MATRIX.route_of(scenario)
-
-
-def test_quick_is_about_eight_services_two_scenarios_and_all_tools() -> None:
-    quick = MATRIX.presets["quick"]
-    assert len(quick.stacks) == 8
-    assert {s for load in quick.loads for s in load.scenarios} == {"json", "delay-20"}
-    assert {t for load in quick.loads for t in load.tools} == set(TOOLS)
-
-
 def test_a_scenario_fills_in_its_number() -> None:
     assert MATRIX.route_of("queries-20-raw")[1] == "/raw/queries/20"
     assert MATRIX.route_of("delay-0")[1] == "/?duration=0"
@@ -232,3 +218,64 @@ def inline(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(inline, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.fixture
+def own_matrix(tmp_path: Path) -> Path:
+    return Path(copy(ROOT / "services/matrix.toml", tmp_path / "matrix.toml"))
+
+
+def test_tables_are_merged_and_values_replaced() -> None:
+    base = {"a": {"x": 1, "y": {"z": 2}}, "b": [1]}
+    assert merged(base, {"a": {"y": {"w": 3}, "x": 4}, "b": [2], "c": 5}) == {
+        "a": {"x": 4, "y": {"z": 2, "w": 3}},
+        "b": [2],
+        "c": 5,
+    }
+    assert base == {"a": {"x": 1, "y": {"z": 2}}, "b": [1]}
+
+
+def test_a_local_file_adds_a_framework_and_changes_a_default(own_matrix: Path) -> None:
+    before = load_matrix(own_matrix)
+    own_matrix.with_name(LOCAL).write_text('[defaults]\nwarmup = 0.25\n[frameworks]\nmine = { interface = "wsgi" }\n')
+    after = load_matrix(own_matrix)
+    assert [*after.frameworks] == [*before.frameworks, "mine"]
+    assert (before.presets["quick"].warmup, after.presets["quick"].warmup) == (1, 0.25)
+    assert after.presets["quick"].duration == before.presets["quick"].duration
+    assert {s.framework.name for s in after.services} - {s.framework.name for s in before.services} == {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("[[[", "is not valid TOML"), ('[frameworks]\n"Not A Name" = { interface = "wsgi" }\n', "is not a valid matrix")],
+)
+def test_an_error_in_it_is_reported_with_its_name(own_matrix: Path, text: str, words: str) -> None:
+    own_matrix.with_name(LOCAL).write_text(text)
+    with pytest.raises(UserError, match=rf"{LOCAL} {words}"):
+        load_matrix(own_matrix)
+
+
+@pytest.mark.parametrize("name", list(MATRIX.servers))
+def test_a_start_names_the_locked_version_whose_documentation_it_follows(name: str) -> None:
+    """Its flags are to be read against the new documentation when the lock moves."""
+    text = (ROOT / "services/servers" / name / "start").read_text()
+    locked = versions(MATRIX, "server", name) or versions(MATRIX, "framework", name)
+    main = locked.split(", ")[0].split()[1]
+    major_minor = ".".join(re.findall(r"\d+", main)[:2])
+    assert re.search(rf"\b{re.escape(major_minor)}\b", text), f"{name}: {locked}"
+
+
+@pytest.mark.parametrize("name", sorted({f.folder for f in MATRIX.frameworks.values()}))
+def test_an_app_names_the_documentation_of_its_forms_in_a_line_each(name: str) -> None:
+    folder = ROOT / "services/frameworks" / name
+    texts = [path.read_text() for path in sorted(folder.rglob("*.py"))]
+    forms = [re.search(r"^Forms\b.*\n((?:\w+ {2,}.+\n)+)", text, re.MULTILINE) for text in texts]
+    labels = [line.split()[0] for found in forms if found for line in found[1].splitlines()]
+    assert labels == ["JSON", "templates", "database", "lifespan"]
+
+
+@pytest.mark.parametrize("name", [f.folder for f in MATRIX.frameworks.values() if not f.lacks])
+def test_an_app_has_one_template_and_no_markup_of_rows(name: str) -> None:
+    folder = ROOT / "services/frameworks" / name
+    assert len(list(folder.rglob("fortunes.*"))) == 1
+    assert not [path for path in folder.rglob("*.py") if "<td" in path.read_text()]

@@ -54,23 +54,20 @@ def test_shares_of_waits_are_exact_over_any_stretch(app: dict[str, Any]) -> None
         assert abs(found[begin : begin + 1000].count(50) - 20) <= 2
 
 
-def test_a_stall_holds_all_that_come_in_it_until_its_end(app: dict[str, Any]) -> None:
-    times = [20.0, 20.25, 20.999, 21.0, 29.999]
-    assert waits(app, "stall=1000:10000", times) == pytest.approx([1.0, 0.75, 0.001, 0.0, 0.0])
-
-
-def test_a_wait_that_ends_in_a_stall_ends_with_it(app: dict[str, Any]) -> None:
-    assert waits(app, "stall=1000:10000&sleep=500:1", [29.75]) == pytest.approx([1.25])
-
-
-def test_capacity_is_a_queue_of_one(app: dict[str, Any]) -> None:
-    assert waits(app, "capacity=10", [5.0, 5.0, 5.0, 9.0]) == pytest.approx([0.1, 0.2, 0.3, 0.1])
-
-
-def test_a_group_is_answered_when_its_last_is_due_and_a_new_queue_begins_a_new_one(app: dict[str, Any]) -> None:
-    times = [5.0, 5.0, 5.0, 5.0, 9.0, 9.05]
-    found = [now + wait for now, wait in zip(times, waits(app, "capacity=10&group=3", times), strict=True)]
-    assert found == pytest.approx([5.3, 5.3, 5.3, 5.6, 9.3, 9.3])
+@pytest.mark.parametrize(
+    ("query", "times", "found"),
+    [
+        # A stall holds all that come in it until its end, and a wait that ends in a stall ends with it.
+        ("stall=1000:10000", [20.0, 20.25, 20.999, 21.0, 29.999], [1.0, 0.75, 0.001, 0.0, 0.0]),
+        ("stall=1000:10000&sleep=500:1", [29.75], [1.25]),
+        # Capacity is a queue of one.
+        ("capacity=10", [5.0, 5.0, 5.0, 9.0], [0.1, 0.2, 0.3, 0.1]),
+        # A group is answered when its last is due, and a new queue begins a new one.
+        ("capacity=10&group=3", [5.0, 5.0, 5.0, 5.0, 9.0, 9.05], [0.3, 0.3, 0.3, 0.6, 0.3, 0.25]),
+    ],
+)
+def test_what_holds_answers_back(app: dict[str, Any], query: str, times: list[float], found: list[float]) -> None:
+    assert waits(app, query, times) == pytest.approx(found)
 
 
 def test_groups_are_of_the_same_rate_as_one_by_one(app: dict[str, Any]) -> None:
