@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bench.core.files import as_object, items, mapping, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
-from bench.plan.again import chooses_the_same, repeated
+from bench.plan.running import OWNED
 from bench.run.folder import find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
@@ -29,6 +30,11 @@ MACHINE = frozenset(
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
 """Settings that are this machine's, and not taken over; SELECTION is in the command."""
+WITHOUT_VALUE = (OWNED,)
+CHOOSING = tuple(
+    f"--{name}" for name in ("preset", "stack", "framework", "server", "python", "base", "package", "vary", "target")
+)
+"""What chooses services."""
 
 
 def again_verb(argv: Sequence[str]) -> int:
@@ -52,6 +58,32 @@ def again_verb(argv: Sequence[str]) -> int:
     print(f"was_own={shlex.quote(str(own.get('app') or ''))}")
     print(f"again_folder={shlex.quote(str(find_run(argv[0], 'run.json')))}")
     return 0
+
+
+def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
+    """The words of the repeated selection: an option that is given again takes the place of all that it was."""
+    asked = {flag for flag, _ in _options(otherwise)}
+    if "--target" in asked:
+        # Whoever owned the one server need not own the other.
+        asked.add(OWNED)
+    kept = [(flag, words) for flag, words in _options(command) if flag not in asked]
+    words = [word for _, words in kept for word in words] + list(otherwise)
+    return words if any(flag == "--seed" for flag, _ in _options(words)) else [*words, "--seed", str(seed)]
+
+
+def chooses_the_same(command: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two selections ask for the same services, in these words."""
+    first, second = ([one for one in _options(words) if one[0] in CHOOSING] for words in (command, other))
+    return first == second
+
+
+def _options(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(option, its words)."""
+    rest = iter(words)
+    for word in rest:
+        flag, mark, _ = word.partition("=")
+        alone = mark or flag in WITHOUT_VALUE
+        yield flag, (word,) if alone else (word, *islice(rest, 1))
 
 
 def read_then(name: str) -> Then:

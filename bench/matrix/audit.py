@@ -61,7 +61,13 @@ def audit(wanted: Collection[Pin]) -> Audit | str:
             dependencies += json.loads(done.stdout)["dependencies"]
         except (ValueError, KeyError, TypeError):
             return (done.stderr.strip().splitlines() or [f"pip-audit ended with status {done.returncode}"])[-1]
-    return _judged(wanted, dependencies)
+    known = {(one["name"], one["version"]): one for one in dependencies if "skip_reason" not in one}
+    found = [
+        Vulnerability(pin, (fault["id"], *fault.get("aliases", ())), tuple(fault.get("fix_versions", ())))
+        for pin, one in sorted(known.items())
+        for fault in one.get("vulns", ())
+    ]
+    return Audit(tuple(found), len(wanted), tuple(sorted(pin for pin in wanted if pin not in known)))
 
 
 def _groups(wanted: Collection[Pin]) -> Iterator[list[Pin]]:
@@ -71,13 +77,3 @@ def _groups(wanted: Collection[Pin]) -> Iterator[list[Pin]]:
         group = {name: (name, version) for name, version in left}
         yield list(group.values())
         left = [pin for pin in left if pin not in set(group.values())]
-
-
-def _judged(wanted: Collection[Pin], dependencies: Collection[Mapping[str, Any]]) -> Audit:
-    known = {(one["name"], one["version"]): one for one in dependencies if "skip_reason" not in one}
-    found = [
-        Vulnerability(pin, (fault["id"], *fault.get("aliases", ())), tuple(fault.get("fix_versions", ())))
-        for pin, one in sorted(known.items())
-        for fault in one.get("vulns", ())
-    ]
-    return Audit(tuple(found), len(wanted), tuple(sorted(pin for pin in wanted if pin not in known)))

@@ -131,7 +131,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
         python_image(python)
     for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
         _check_routes(framework, routes)
-    return replace(matrix, _services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
+    return replace(matrix, services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
 
 
 def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:

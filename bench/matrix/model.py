@@ -289,23 +289,19 @@ class Matrix:
     default_base: str
     selftests: Mapping[str, Framework] = field(default_factory=dict)
     """Apps of known behaviour. Only their exact names select them: no glob, table or count includes them."""
-    _services: tuple[Service, ...] = field(default=(), repr=False)
-
-    @property
-    def services(self) -> tuple[Service, ...]:
-        """Every service, skipped ones included, in a stable order."""
-        return self._services
+    services: tuple[Service, ...] = field(default=(), repr=False)
+    """Every service, skipped ones included, in a stable order."""
 
     @property
     def usual(self) -> list[Service]:
         """Those that run on the default Python and base."""
         place = (self.default_python, self.default_base)
-        return [s for s in self._services if (s.python, s.base) == place and not s.skip]
+        return [s for s in self.services if (s.python, s.base) == place and not s.skip]
 
     @property
     def stacks(self) -> list[str]:
         """The names of the stacks, in a stable order."""
-        return list(dict.fromkeys(s.stack for s in self._services))
+        return list(dict.fromkeys(s.stack for s in self.services))
 
     def with_selftests(self, names: Iterable[str]) -> Matrix:
         """The matrix with the self-test services whose name, stack or framework is in `names`."""
@@ -317,7 +313,7 @@ class Matrix:
             if exact & {s.name, s.stack, s.framework.name}
         ]
         frameworks = {**self.frameworks, **{s.framework.name: s.framework for s in chosen}}
-        return replace(self, frameworks=frameworks, _services=(*self._services, *chosen)) if chosen else self
+        return replace(self, frameworks=frameworks, services=(*self.services, *chosen)) if chosen else self
 
     def with_own_app(self, app: Framework, routes: Mapping[str, Route], preset: Preset) -> Matrix:
         """The matrix with a user's own app on every server that hosts it; a selection without a preset is `preset`."""
@@ -328,7 +324,7 @@ class Matrix:
             frameworks={**self.frameworks, app.name: app},
             routes={**self.routes, **routes},
             presets={**self.presets, "all": preset},
-            _services=(*self._services, *services),
+            services=(*self.services, *services),
         )
 
     def route_of(self, scenario: str) -> tuple[Route, str]:

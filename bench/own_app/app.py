@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +85,16 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = 
 
     `p99`: a limit such as `50ms`; each service is then searched for the highest rate that keeps it, alone.
     """
+    routes = {name: _route(app, name) for name in app.scenarios}
+    others = ("*", *(name for name, route in matrix.routes.items() if route.basic))
     framework = Framework(
         app.name,
         (app.interface,),
-        {
-            "*": "it is an app of one's own",
-            **dict.fromkeys((n for n, r in matrix.routes.items() if r.basic), "it is an app of one's own"),
-        },
+        lacks=dict.fromkeys(others, "it is an app of one's own"),
+        offers=tuple(routes),
         environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
         own=OwnBuild(app.interface, app.label, app.folder, lock_suffix),
     )
-    routes = {name: _route(app, name) for name in app.scenarios}
-    framework = replace(framework, offers=tuple(routes))
     preset = matrix.presets["all"]
     load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16",))
     loads = (load, replace(load, tools=("vegeta",), levels=(f"knee:p99={p99}",), alone=True)) if p99 else (load,)
@@ -112,13 +110,9 @@ def _route(app: OwnApp, scenario: str) -> Route:
 
 def write_app(folder: Path, app: OwnApp) -> None:
     """Write app.json; bodies, which may be no text, as base64."""
-    value: dict[str, Any] = {"schema": 1}
-    value |= {name: getattr(app, name) for name in OwnApp.__dataclass_fields__ if name != "targets"}
-    value["targets"] = [
-        {name: getattr(target, name) for name in Target.__dataclass_fields__ if name != "body"}
-        | {"body": None if target.body is None else base64.b64encode(target.body).decode()}
-        for target in app.targets
-    ]
+    value = {"schema": 1} | asdict(app)
+    for target in value["targets"]:
+        target["body"] = None if target["body"] is None else base64.b64encode(target["body"]).decode()
     write_file(folder / FILE, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -57,23 +57,26 @@ class Ref(Variant):
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What differs: `every` service, or some by `frameworks` (folders), `servers`, `locks` (Python, what, name)."""
+    """What differs: `every` service, or some by a part of them: a framework's folder or a server, or its lock."""
 
     every: bool
-    frameworks: frozenset[str]
-    servers: frozenset[str]
+    parts: frozenset[tuple[str, str]]
+    """(`framework` or `server`, name)."""
     locks: frozenset[tuple[str, str, str]]
+    """(label of the Python, `framework`, `server` or `common`, name)."""
 
     def concerns(self, service: Service) -> bool:
         """Whether a service may be another one on the other side."""
-        server, folder, label = service.server.name, service.framework.folder, python_label(service.python)
-        own = {("framework", folder), ("server", server), ("common", service.server.style)}
-        return (
-            self.every
-            or folder in self.frameworks
-            or server in self.servers
-            or any((label, *name) in self.locks for name in own)
-        )
+        own = {*_parts(service).items(), ("common", service.server.style)}
+        return self.every or any(one in self.parts or (python_label(service.python), *one) in self.locks for one in own)
+
+    def concerns_part(self, part: tuple[str, str]) -> bool:
+        """Whether a framework or a server may be another one, on some Python."""
+        return part in self.parts or any(lock[1:] == part for lock in self.locks)
+
+
+def _parts(service: Service) -> dict[str, str]:
+    return {"framework": service.framework.folder, "server": service.server.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +90,13 @@ class Refs:
 
     def touched(self) -> Touched:
         """From the paths that differ, the entries of both matrices, and the settings that services read."""
-        folders = {found.groups() for path in self.changed if (found := FOLDER.match(path))}
         base, head = self.base.matrix, self.head.matrix
+        parts = {(found[1], found[2]) for path in self.changed if (found := FOLDER.match(path))}
+        parts |= {("framework", f.folder) for n, f in base.frameworks.items() if head.frameworks.get(n, f) != f}
+        parts |= {("server", n) for n, server in base.servers.items() if head.servers.get(n, server) != server}
         return Touched(
             every=self.base.own != self.head.own or any(EVERY.match(path) for path in self.changed),
-            frameworks=frozenset(name for kind, name in folders if kind == "framework")
-            | {f.folder for n, f in base.frameworks.items() if head.frameworks.get(n, f) != f},
-            servers=frozenset(name for kind, name in folders if kind == "server")
-            | {name for name, server in base.servers.items() if head.servers.get(name, server) != server},
+            parts=frozenset(parts),
             locks=frozenset((f[1], f[2], f[3]) for path in self.changed if (f := LOCK.match(path))),
         )
 
@@ -145,12 +147,10 @@ class Refs:
         theirs = set(self.head.matrix.stacks)
         chosen = [s for s in self._services() if s.stack in theirs and found.concerns(s)]
         seen: set[str] = set()
-        for what in ("framework", "server"):
+        for kind in ("framework", "server"):
             for service in chosen:
-                name = service.framework.folder if what == "framework" else service.server.name
-                concerned = found.frameworks if what == "framework" else found.servers
-                own = name in concerned or any(lock[1:] == (what, name) for lock in found.locks)
-                if own and name not in seen:
+                name = _parts(service)[kind]
+                if found.concerns_part((kind, name)) and name not in seen:
                     seen.add(name)
                     yield service.stack
         if not seen and chosen:

@@ -12,6 +12,7 @@ import pytest
 from places import ROOT
 
 from bench.__main__ import main
+from bench.cli.again import chooses_the_same, repeated
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
 from bench.matrix.load import load_matrix
@@ -162,3 +163,44 @@ def test_compose_measures_no_run_again(
     monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
     assert main(["plan", *SELECTION, f"--again={first}"]) == 2
     assert "--again needs containers of its own" in capsys.readouterr().err
+
+
+COMMAND = ["--stack", "aiohttp,tornado", "--scenario=json", "--stack", "sanic", "--level", "knee:p99=50ms"]
+
+
+@pytest.mark.parametrize(
+    ("command", "otherwise", "words"),
+    [
+        (COMMAND, [], [*COMMAND, "--seed", "7"]),
+        (["--seed", "3"], [], ["--seed", "3"]),
+        (["--seed=3"], ["--rounds", "2"], ["--seed=3", "--rounds", "2"]),
+        (["--seed", "3"], ["--seed", "5"], ["--seed", "5"]),
+        (COMMAND, ["--stack=bjoern"], ["--scenario=json", "--level", "knee:p99=50ms", "--stack=bjoern", "--seed", "7"]),
+        (
+            ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
+            ["--target", "http://b"],
+            ["--rounds", "2", "--target", "http://b", "--seed", "7"],
+        ),
+        (
+            ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
+            ["--rounds", "4"],
+            ["--target", "http://a", "--i-own-this-target", "--rounds", "4", "--seed", "7"],
+        ),
+    ],
+)
+def test_what_is_given_again_takes_the_place_of_what_it_was(
+    command: list[str], otherwise: list[str], words: list[str]
+) -> None:
+    assert repeated(command, 7, otherwise) == words
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ([*COMMAND, "--rounds", "2", "--seed", "1"], True),
+        ([*COMMAND, "--python", "3.14"], False),
+        (COMMAND[2:], False),
+    ],
+)
+def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool) -> None:
+    assert chooses_the_same(COMMAND, other) is same
