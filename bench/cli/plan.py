@@ -27,7 +27,7 @@ from bench.load.words import command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix, python_label
+from bench.matrix.model import Matrix, python_label, select
 from bench.matrix.packages import FOLDER as PACKAGES
 from bench.matrix.packages import wheels_of, write_wheels
 from bench.matrix.settings import read_settings
@@ -129,7 +129,7 @@ def contract_verb(argv: Sequence[str]) -> int:
     options = parse_selection([word for word in argv if word not in names])
     matrix = load_matrix().with_selftests(names)
     settings = resolve(read_settings(os.environ))
-    chosen = matrix.select(names, [s.name for s in matrix.services], "service")
+    chosen = select(names, [s.name for s in matrix.services], "service")
     reachable = reachable_bases(matrix, settings, local_images(options.images))
     wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]

@@ -355,17 +355,6 @@ class Matrix:
         prefix = settings.get(base.image) or settings[f"{image.upper()}_IMAGE"]
         return f"{prefix}:{version}-{base.tag}"
 
-    def select(self, patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
-        """The names that any glob matches, in the order of `names`; UserError for a glob that matches none."""
-        names = list(names)
-        chosen: set[str] = set()
-        for pattern in patterns:
-            hits = fnmatch.filter(names, pattern)
-            if not hits:
-                raise unknown(what, pattern, names)
-            chosen.update(hits)
-        return [name for name in names if name in chosen]
-
 
 def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str]) -> Iterator[Service]:
     """Every server x framework that share an interface, on these Pythons and bases; skipped ones with their cause."""
@@ -377,3 +366,15 @@ def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str])
         for python, base in itertools.product(pythons, bases):
             name = f"{stack}-{suffix(python, base)}"
             yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name, server))
+
+
+def select(patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
+    """The names that any glob matches, in the order of `names`; UserError for a glob that matches none."""
+    names = list(names)
+    chosen: set[str] = set()
+    for pattern in patterns:
+        hits = fnmatch.filter(names, pattern)
+        if not hits:
+            raise unknown(what, pattern, names)
+        chosen.update(hits)
+    return [name for name in names if name in chosen]

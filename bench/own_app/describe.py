@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError, unknown
-from bench.matrix.model import Matrix
+from bench.matrix.model import Matrix, select
 from bench.matrix.settings import SETTINGS
 from bench.own_app.app import OwnApp, name_of
 from bench.own_app.interface import INTERFACES, find_interface, module_file
@@ -85,7 +85,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
             raise UserError(
                 f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: give another"
             )
-    pythons = matrix.select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
+    pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]
     app = OwnApp(
         name=name_of(given.folder, matrix),

@@ -57,6 +57,11 @@ class PlannedCell:
     level: Level
     alone: bool = False
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells it from every other cell of a plan."""
+        return self.service.name, self.scenario, self.tool, self.level.name
+
 
 @dataclass(frozen=True, slots=True)
 class TurnsTable:

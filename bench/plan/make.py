@@ -47,7 +47,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
             if patterns and not any_match(service.stack, patterns):
                 continue
             for cell in _cells(matrix, service, load, skips):
-                cells.setdefault((service.name, cell.scenario, cell.tool, cell.level.name), cell)
+                cells.setdefault(cell.key, cell)
     _check_knees(cells.values())
     every = in_pairs([*cells.values()], chosen.pairs, skips)
     if not every:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
-from bench.matrix.model import Load, Matrix, Preset, Service
+from bench.matrix.model import Load, Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
 from bench.plan.levels import parse_level
 from bench.plan.running import RunningServer
@@ -84,24 +84,18 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
 
     They are in the order of `--stack`.
     """
-    own = matrix.select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
-    stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack", matrix)
+    own = select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
+    stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack")
     narrow = wanted.preset is not None
     pythons = select_pythons(matrix, preset, wanted.pythons, narrow=narrow)
-    bases = _select(matrix, wanted.bases, preset.bases, matrix.bases, "base", narrow=narrow)
-    frameworks = matrix.select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
-    servers = matrix.select(wanted.servers or ["*"], matrix.servers, "server")
-    if (wanted.frameworks or wanted.servers) and not wanted.stacks:
-        stacks = stacks if _any_service(matrix, stacks, servers, frameworks) else matrix.stacks
-    services = [
-        s
-        for s in matrix.services
-        if s.stack in stacks
-        and s.python in pythons
-        and s.base in bases
-        and s.framework.name in frameworks
-        and s.server.name in servers
-    ]
+    bases = _select(wanted.bases, preset.bases, matrix.bases, "base", narrow=narrow)
+    frameworks = select(wanted.frameworks or ["*"], matrix.frameworks, "framework")
+    servers = select(wanted.servers or ["*"], matrix.servers, "server")
+    services = [s for s in matrix.services if s.framework.name in frameworks and s.server.name in servers]
+    of_preset = [s for s in services if s.stack in stacks]
+    if of_preset or wanted.stacks or not (wanted.frameworks or wanted.servers):
+        services = of_preset
+    services = [s for s in services if s.python in pythons and s.base in bases]
     if wanted.stacks:
         # The first one is what a pull request's comment compares with.
         services.sort(key=lambda s: next(n for n, glob in enumerate(wanted.stacks) if any_match(s.stack, [glob])))
@@ -112,27 +106,19 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
 
 def select_pythons(matrix: Matrix, preset: Preset, patterns: Sequence[str], *, narrow: bool) -> list[str]:
     """The preset's Pythons that the patterns match; not `narrow`: of all, as there is no preset of one's own."""
-    return _select(matrix, patterns, preset.pythons, matrix.pythons, "Python", narrow=narrow)
+    return _select(patterns, preset.pythons, matrix.pythons, "Python", narrow=narrow)
 
 
-def _select(
-    matrix: Matrix, patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, *, narrow: bool
-) -> list[str]:
+def _select(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, *, narrow: bool) -> list[str]:
     if patterns and not narrow:
-        return matrix.select(patterns, every, what)
-    return _narrow(patterns, matrix.select(own, every, what), every, what, matrix)
+        return select(patterns, every, what)
+    return _narrow(patterns, select(own, every, what), every, what)
 
 
-def _any_service(matrix: Matrix, stacks: Sequence[str], servers: Sequence[str], frameworks: Sequence[str]) -> bool:
-    return any(
-        s.stack in stacks and s.server.name in servers and s.framework.name in frameworks for s in matrix.services
-    )
-
-
-def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, matrix: Matrix) -> list[str]:
+def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str) -> list[str]:
     if not patterns:
         return list(own)
-    chosen = matrix.select(patterns, every, what)
+    chosen = select(patterns, every, what)
     return [name for name in chosen if name in own or name in patterns] or chosen
 
 

@@ -197,11 +197,11 @@ def in_pairs(cells: Sequence[PlannedCell], pairs: Sequence[Pair], skips: list[Sk
     for base, head in pairs:
         partners.setdefault(base, []).append(head)
         partners.setdefault(head, []).append(base)
-    there = {(cell.service.name, cell.scenario, cell.tool, cell.level.name) for cell in cells}
+    there = {cell.key for cell in cells}
     kept = []
     for cell in cells:
         others = partners.get(cell.service.name, [])
-        if not others or any((other, cell.scenario, cell.tool, cell.level.name) in there for other in others):
+        if not others or any((other, *cell.key[1:]) in there for other in others):
             kept.append(cell)
         else:
             cause = f"{others[0]} is not measured under this load"

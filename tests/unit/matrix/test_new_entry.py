@@ -78,20 +78,20 @@ one = { interface = "asgi" }
 """
 
 
-def test_a_line_comes_after_the_last_entry_of_its_table() -> None:
-    edited = with_entry(TEXT, "servers", "three", "{ c = 1 }")
-    assert edited == TEXT.replace("] }\n\n", "] }\nthree = { c = 1 }\n\n")
-    assert with_entry(TEXT, "frameworks", "two", "2") == TEXT + "two = 2\n"
-
-
-def test_a_name_may_be_in_another_table() -> None:
-    assert tomllib.loads(with_entry(TEXT, "frameworks", "two", "{}"))["frameworks"].keys() == {"one", "two"}
-
-
-def test_no_newline_at_the_end_and_the_endings_of_windows() -> None:
-    assert with_entry("[t]\na = 1", "t", "b", "2") == "[t]\na = 1\nb = 2\n"
-    assert with_entry("[t]\r\na = 1\r\n\r\n[u]\r\n", "t", "b", "2") == "[t]\r\na = 1\r\nb = 2\r\n\r\n[u]\r\n"
-    assert with_entry("[t]\n\n[u]\nx = 1\n", "t", "b", "2") == "[t]\nb = 2\n\n[u]\nx = 1\n"
+@pytest.mark.parametrize(
+    ("text", "table", "line", "edited"),
+    [
+        (TEXT, "servers", "three = { c = 1 }", TEXT.replace("] }\n\n", "] }\nthree = { c = 1 }\n\n")),
+        # A name may be in another table.
+        (TEXT, "frameworks", "two = 2", TEXT + "two = 2\n"),
+        ("[t]\na = 1", "t", "b = 2", "[t]\na = 1\nb = 2\n"),
+        ("[t]\r\na = 1\r\n\r\n[u]\r\n", "t", "b = 2", "[t]\r\na = 1\r\nb = 2\r\n\r\n[u]\r\n"),
+        ("[t]\n\n[u]\nx = 1\n", "t", "b = 2", "[t]\nb = 2\n\n[u]\nx = 1\n"),
+    ],
+)
+def test_a_line_comes_after_the_last_entry_of_its_table(text: str, table: str, line: str, edited: str) -> None:
+    name, _, value = line.partition(" = ")
+    assert with_entry(text, table, name, value) == edited
 
 
 @pytest.mark.parametrize("table", ["servers", "frameworks", "presets.quick", "routes"])
