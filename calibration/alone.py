@@ -6,7 +6,6 @@ of one run alternate over its services within minutes; the two runs should follo
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,10 +17,13 @@ from statistics import fmean, median, quantiles, variance
 from bench.analysis.tables.observations import BUSY
 from bench.analysis.tables.planned import turn_bias
 from bench.core.errors import UserError
-from bench.core.files import mapping
+from bench.core.files import as_object, mapping, read_bytes
 from bench.core.formats import listed
-from bench.records.record import Record, load
+from bench.core.groups import grouped
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.run.reader import read_run
+from calibration.report import head, row, verdict
 
 LEAST_ROUNDS = 3
 WITHIN = 0.95
@@ -106,7 +108,7 @@ def by_length(folders: Sequence[str]) -> dict[str, list[Record]]:
     solo, found = list[Record](), defaultdict[str, list[Record]](list)
     for folder in folders:
         planned = {one.id: one for one in read_run(folder).planned} if Path(folder, "plan.jsonl").exists() else {}
-        for record in load(Path(folder, "records.jsonl").read_text(encoding="utf-8").split("\n")):
+        for record in read_records(Path(folder)):
             if record.mode == "solo":
                 solo.append(record)
             elif record.mode == "turns":
@@ -129,14 +131,10 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
     if len(cpus) > 1:
         raise UserError(f"these runs are of several machines: {listed(sorted(map(str, cpus)))}")
     (cpu,) = cpus
-    rows = [f"| {' | '.join(HEADS)} |", "| --- | --- |" + " ---: |" * (len(HEADS) - 3) + " --- |"]
-    holds, none = True, True
+    rows, holds = head(HEADS, 2), True
     for turns, records in by_turns.items():
-        every = biases(records)
-        for scenario in dict.fromkeys(one.scenario for one in every):
-            none = False
+        for scenario, seen in grouped(biases(records), lambda one: one.scenario).items():
             stated = math.log1p(turn_bias(scenario, cpu).share)
-            seen = [one for one in every if one.scenario == scenario]
             sizes = [abs(one.value) for one in seen]
             inside = sum(size <= stated for size in sizes)
             fine = inside >= WITHIN * len(seen)
@@ -147,16 +145,14 @@ def alone(folders: Sequence[str]) -> tuple[str, bool]:
             words += [_percent(median(sizes)), _percent(min(high, max(sizes)))]
             words += [f"{most.a} to {most.b}: {_percent(most.value)} ({_percent(most.value - most.half)} to "
                       f"{_percent(most.value + most.half)})"]  # fmt: skip
-            words += [_percent(stated), f"{inside} of {len(seen)}", "holds" if fine else "MISSED"]
-            rows.append(f"| {' | '.join(words)} |")
-    if none:
+            rows.append(row([*words, _percent(stated), f"{inside} of {len(seen)}", verdict(fine)]))
+    if len(rows) == len(head(HEADS, 2)):
         raise UserError("no two services were measured both in turns and alone, in three rounds or more each")
     return "\n".join([*rows, "", *left_out(next(iter(by_turns.values())))]), holds
 
 
 def _cpu(folder: str) -> str | None:
-    run = Path(folder, "run.json")
-    return mapping(mapping(json.loads(run.read_bytes()) if run.exists() else {}).get("host")).get("cpu")
+    return mapping(mapping(as_object(read_bytes(f"{folder}/run.json") or b"")).get("host")).get("cpu")
 
 
 def _percent(logarithm: float) -> str:

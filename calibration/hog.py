@@ -8,17 +8,25 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 from bench.core.errors import UserError
-from bench.records.record import load
+from bench.core.groups import grouped
+from bench.records.file import read_records
 from bench.run.reader import read_raw, read_run
+from calibration.report import row
 
 LEVELS = "hog.txt"
 """Lines of `BEGIN_NS END_NS PERCENT`, as `hog_levels` in scripts/lib/hog.sh writes them."""
+HEADS = (
+    "CPU that the hog used",
+    "CPU per request, against none",
+    "requests/s, against none",
+    "windows, beside it and without",
+)
 HARMLESS = math.log(1.03)
 """Within this, a window's figure is kept as it is."""
 
@@ -43,19 +51,14 @@ def hog(folders: Sequence[str]) -> tuple[str, bool]:
 
 def report(windows: Sequence[Window]) -> tuple[str, bool]:
     """As `hog`, of its windows."""
-    heads = (
-        "CPU that the hog used",
-        "CPU per request, against none",
-        "requests/s, against none",
-        "windows, beside it and without",
-    )
-    rows, holds = [f"| {' | '.join(heads)} |", "| ---: | ---: | ---: | ---: |"], True
+    rows, holds = [row(HEADS), row(["---:"] * len(HEADS))], True
     cpu = deviations(windows, lambda window: window.cpu_s)
     rate = deviations(windows, lambda window: window.goodput)
     for percent in sorted(cpu.keys() - {0}):
         moved = Change.between(cpu[percent], cpu[0])
         slower = Change.between(rate[percent], rate[0])
-        rows.append(f"| {percent} % | {moved.words()} | {slower.words()} | {len(cpu[percent])} and {len(cpu[0])} |")
+        counts = f"{len(cpu[percent])} and {len(cpu[0])}"
+        rows.append(row([f"{percent} %", moved.words(), slower.words(), counts]))
         holds &= moved.low <= HARMLESS and moved.high >= -HARMLESS
     return "\n".join(rows), holds
 
@@ -87,11 +90,8 @@ class Change:
 
 def deviations(windows: Iterable[Window], figure: Callable[[Window], float]) -> dict[int, list[float]]:
     """By level: the logarithm of each window's figure, against the mean of its service's windows without a hog."""
-    by_service: Mapping[str, list[Window]] = defaultdict(list)
-    for window in windows:
-        by_service[window.service].append(window)
     found: dict[int, list[float]] = defaultdict(list)
-    for group in by_service.values():
+    for group in grouped(windows, lambda window: window.service).values():
         quiet = [math.log(figure(window)) for window in group if window.percent == 0]
         for window in group:
             if quiet:
@@ -109,8 +109,7 @@ def _windows(folder: str) -> Iterable[Window]:
     path = Path(folder, LEVELS)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     levels = [(int(begin), int(end), int(percent)) for begin, end, percent in (line.split() for line in lines)]
-    with Path(folder, "records.jsonl").open(encoding="utf-8") as file:
-        records = {record.id: record for record in load(file)}
+    records = {record.id: record for record in read_records(Path(folder))}
     for planned in read_run(folder).planned:
         record, tool = records.get(planned.id), read_raw(folder, planned).tool or {}
         if record is None or not record.cpu_per_success_s or not record.goodput or not tool.get("end_ns"):

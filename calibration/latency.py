@@ -18,12 +18,20 @@ from bench.analysis.cells.cell import confirmed
 from bench.core.formats import milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
+from bench.run.reader import read_run, read_service
+from bench.validity.run_records import reviewed, service_names
 from bench.words.cells import doubts
+from calibration.report import row, verdict
 
 LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""
 LATENCY_COLUMN = 2
 """Of vegeta's CSV."""
+
+HEADS = (
+    "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
+    "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
+)
 
 LatenciesOf = Callable[[Record], Sequence[float]]
 """Record of a measurement -> its latencies in seconds."""
@@ -97,8 +105,17 @@ class PromiseResult:
             words += [f"not measured: {self.reason}", ""]
         else:
             words += [promise.words(self.value), promise.error_words(self.value)]
-        words += [promise.words(promise.allowed), "holds" if self.holds else "MISSED"]
-        return f"| {' | '.join(words)} | {self.requests:,} |"
+        return row([*words, promise.words(promise.allowed), verdict(self.holds), f"{self.requests:,}"])
+
+
+def latency(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether every promise holds), of one run."""
+    (folder,) = folders
+    source = read_run(folder)
+    services = {name: read_service(folder, name) for name in service_names(source)}
+    records = reviewed(source, services)
+    found = [result_of(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
+    return "\n".join([*HEADS, *(one.row() for one in found)]), all(one.holds for one in found)
 
 
 def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) -> PromiseResult:
@@ -149,5 +166,5 @@ def latencies_s(folder: str, record: Record) -> list[float]:
 
 def from_csv(text: str) -> Iterator[float]:
     """The latencies in vegeta's CSV, in seconds."""
-    for row in csv.reader(io.StringIO(text)):
-        yield int(row[LATENCY_COLUMN]) / 1e9
+    for fields in csv.reader(io.StringIO(text)):
+        yield int(fields[LATENCY_COLUMN]) / 1e9

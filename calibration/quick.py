@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
 from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
+from calibration.report import row, verdict, verdict_lines
 
 KEPT = 0.9
 """The share of the rows that must have a figure, and of the large differences that must be called."""
@@ -27,7 +26,7 @@ class Answer:
 
 def answer_of(folder: str) -> Answer:
     """The answer in a run's verdicts.jsonl; UserError where it has no table in turns."""
-    lines = [json.loads(line) for line in Path(folder, "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = verdict_lines(folder)
     rows = {(_table(one), one["service"]): bool(one["goodput"]) for one in lines if one["kind"] == "service"}
     contrasts = dict(_both_ways(one for one in lines if one["kind"] == "contrast"))
     if not rows:
@@ -42,9 +41,8 @@ def _table(line: dict[str, Any]) -> str:
 def _both_ways(lines: Iterator[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], tuple[str, float]]]:
     """Each contrast from both sides: another run may have ranked its services in another order."""
     for one in lines:
-        verdict, difference = one["verdict"], one["difference"]
-        yield (_table(one), one["a"], one["b"]), (verdict, difference)
-        yield (_table(one), one["b"], one["a"]), (TURNED[verdict], 1 / (1 + difference) - 1)
+        yield (_table(one), one["a"], one["b"]), (one["verdict"], one["difference"])
+        yield (_table(one), one["b"], one["a"]), (TURNED[one["verdict"]], 1 / (1 + one["difference"]) - 1)
 
 
 def quick(folders: Sequence[str]) -> tuple[str, bool]:
@@ -53,18 +51,18 @@ def quick(folders: Sequence[str]) -> tuple[str, bool]:
     figures, planned = sum(judged.rows.values()), len(judged.rows)
     rows = ["| | of | kept | |", "| --- | ---: | ---: | --- |"]
     holds = figures >= KEPT * planned
-    rows.append(f"| rows with figures | {planned} | {figures} | {'holds' if holds else 'MISSED'} |")
+    rows.append(row(["rows with figures", str(planned), str(figures), verdict(holds)]))
     for one in quiet:
         # Each pair once, from the side of the slower service.
         least = 1 / (1 + LARGE) - 1
-        large = [key for key, (verdict, size) in one.contrasts.items() if verdict == SLOWER and size < least]
+        large = [key for key, (word, size) in one.contrasts.items() if word == SLOWER and size < least]
         if not large:
             raise UserError(f"the run to compare with calls no difference above {LARGE:.0%}")
         words = [judged.contrasts.get(key, ("", 0.0))[0] for key in large]
         called, wrong = words.count(SLOWER), words.count(FASTER)
         kept = called >= KEPT * len(large) and not wrong
         holds &= kept
-        word = "holds" if kept else "MISSED"
-        rows.append(f"| differences above {LARGE:.0%} that are called | {len(large)} | {called} | {word} |")
-        rows.append(f"| of these, with the wrong sign | {len(large)} | {wrong} | {'MISSED' if wrong else 'holds'} |")
+        of = str(len(large))
+        rows.append(row([f"differences above {LARGE:.0%} that are called", of, str(called), verdict(kept)]))
+        rows.append(row(["of these, with the wrong sign", of, str(wrong), verdict(not wrong)]))
     return "\n".join(rows), holds

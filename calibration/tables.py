@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
+from bench.core.groups import grouped
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
+from calibration.report import false_words, head, row, spans, verdict, verdict_lines
 
 REQUEST_US = 400
 """Approximate CPU time of a request; 20 and 40 us are injected: 5 and 10 %."""
@@ -22,8 +22,6 @@ FOUND = 0.9
 """The share of differences that must be called."""
 LEAST_PERCENT = 5
 """The smallest difference that must be called."""
-WRONG = 0.05
-"""The largest share of tables with a false word."""
 WITHIN_S = (90, 180, 240)
 """Wall times of a table's rounds, in seconds, after which it is counted what was called by then."""
 
@@ -58,73 +56,44 @@ class Known:
 
 def known_contrasts(folder: str) -> list[Known]:
     """The contrasts of a run's tables; UserError where there are none."""
-    path = Path(folder, "verdicts.jsonl")
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     found = [
-        Known(f"{folder} {line['scenario']}", _injected_us(line["b"]) - _injected_us(line["a"]), *_result(line))
-        for line in lines
-        if line.get("kind") == "contrast"
+        Known(f"{folder} {one['scenario']}", _slower_us(one["a"], one["b"]), one["verdict"], one["difference"])
+        for one in verdict_lines(folder)
+        if one.get("kind") == "contrast"
     ]
     if not found:
         raise UserError(f"{folder} has no table in turns: it is not a run of this self-test")
     return found
 
 
-def _injected_us(service: str) -> int:
-    found = re.search(r"-slower-(\d+)us", service)
-    return int(found[1]) if found else 0
-
-
-def _result(line: dict[str, Any]) -> tuple[str, float]:
-    return line["verdict"], line["difference"]
+def _slower_us(a: str, b: str) -> int:
+    """By how much longer the requests of the second service take."""
+    first, second = (re.search(r"-slower-(\d+)us", name) for name in (a, b))
+    return (int(second[1]) if second else 0) - (int(first[1]) if first else 0)
 
 
 def tables(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): how many differences of each size were called, and in how many tables a word is false.
-
-    A few tables do not determine a share of 5 %, so that promise is missed only if the exact (Clopper-Pearson) interval
-    lies above it.
-    """
-    from scipy.stats import binomtest
-
+    """(table, whether it holds): how many differences of each size were called, and the tables with a false word."""
     found = [one for folder in folders for one in known_contrasts(folder)]
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
     heads += ("no difference shown", "false", "mean estimate", "")
-    rows = [f"| {' | '.join(heads)} |", "| ---: " * (len(heads) - 1) + "| --- |"]
-    holds = True
-    for percent, group in _by_size(found):
+    rows, holds = head(heads, 0), True
+    for percent, group in sorted(grouped(found, lambda one: one.percent).items()):
         called = sum(one.called for one in group)
         promised = percent >= LEAST_PERCENT
         enough = not promised or called >= FOUND * len(group)
         holds &= enough
-        words = [
-            f"{percent} %",
-            str(len(group)),
-            *(str(early[percent, limit]) if percent else "" for limit in WITHIN_S),
-        ]
-        words += [str(called) if percent else "", _count(group, NO_DIFFERENCE)]
+        words = [f"{percent} %", str(len(group))]
+        words += [str(early[percent, limit]) if percent else "" for limit in WITHIN_S]
+        words += [str(called) if percent else "", str(sum(one.verdict == NO_DIFFERENCE for one in group))]
         words += [str(sum(one.wrong for one in group)), f"{100 * _size(group):+.1f} %"]
-        words += [("holds" if enough else "MISSED") if promised else ""]
-        rows.append(f"| {' | '.join(words)} |")
+        rows.append(row([*words, verdict(enough) if promised else ""]))
     names = {one.table for one in found}
-    wrong = {one.table for one in found if one.wrong}
-    interval = binomtest(len(wrong), len(names)).proportion_ci(0.95, "exact")
-    share = f"{len(wrong)} of {len(names)} tables have a false word"
-    rows += ["", f"{share} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})."]
+    share, few = false_words(len({one.table for one in found if one.wrong}), len(names), "tables")
+    rows += ["", f"{share}."]
     rows += [f"{Path(folder).name}: {wall_s(folder):.0f} s of wall time in turns, all rounds." for folder in folders]
-    return "\n".join(rows), holds and bool(interval.low <= WRONG)
-
-
-def _by_size(found: Iterable[Known]) -> list[tuple[int, list[Known]]]:
-    groups: dict[int, list[Known]] = defaultdict(list)
-    for one in found:
-        groups[one.percent].append(one)
-    return sorted(groups.items())
-
-
-def _count(group: Iterable[Known], word: str) -> str:
-    return str(sum(one.verdict == word for one in group))
+    return "\n".join(rows), holds and few
 
 
 def _size(group: Iterable[Known]) -> float:
@@ -146,9 +115,8 @@ def called_within(folder: str) -> Iterator[tuple[int, int]]:
         kept = {number for number, end in ends.items() if end <= limit}
         for table in judge_tables(facts.run, [record for record in facts.records if record.round in kept]):
             for one in table.contrasts:
-                slower_us = _injected_us(one.b) - _injected_us(one.a)
-                known = Known(folder, slower_us, one.verdict, one.difference)
-                if slower_us and known.called:
+                known = Known(folder, _slower_us(one.a, one.b), one.verdict, one.difference)
+                if known.slower_us and known.called:
                     yield known.percent, limit
 
 
@@ -159,11 +127,10 @@ def wall_s(folder: str) -> float:
 
 def _round_ends_s(folder: str) -> dict[int, float]:
     """When the last block of each round ended, in seconds after the first block began."""
-    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for path in Path(folder).glob("raw/*/blocks/*/*/*/*/*/meta.json"):
-        meta = json.loads(path.read_bytes())
-        if meta.get("begin_ns") and meta.get("end_ns"):
-            number = int(path.relative_to(folder).parts[1].removeprefix("r"))
-            spans[number].append((meta["begin_ns"], meta["end_ns"]))
-    begin = min((begun for group in spans.values() for begun, _ in group), default=0)
-    return {number: (max(ended for _, ended in group) - begin) / 1e9 for number, group in spans.items()}
+    windows = list(spans(folder, "raw/*/blocks/*/*/*/*/*/meta.json", "begin_ns", "end_ns"))
+    ends: dict[int, int] = {}
+    for path, _, end in windows:
+        number = int(path.relative_to(folder).parts[1].removeprefix("r"))
+        ends[number] = max(end, ends.get(number, end))
+    first = min((begin for _, begin, _ in windows), default=0)
+    return {number: (end - first) / 1e9 for number, end in ends.items()}

@@ -13,7 +13,6 @@ request costs 5 % more CPU time: chance alone may then show a difference, in 5 %
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,10 +26,12 @@ from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.formats import number
+from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import NoiseLimits
-from calibration.tables import WRONG, wall_s
+from calibration.report import false_words, head, row, spans, verdict, verdict_lines
+from calibration.tables import wall_s
 
 FIRST, SECOND = "first", "second"
 """The roles of the two services of a table."""
@@ -216,29 +217,20 @@ class Result:
         """Of all of its tables."""
         return [window for table in self.tables for window in table.windows]
 
-    def _count(self, holds: Callable[[Window, Serves], bool]) -> int:
+    def count(self, holds: Callable[[Window, Serves], bool]) -> int:
+        """The windows of which this holds, of services whose rate is known."""
         known = self.truth.serves
         return sum(holds(one, known[one.role]) for one in self.windows if one.role in known)
 
     @property
     def impossible(self) -> int:
         """Windows above what can be."""
-        return self._count(Window.impossible)
-
-    @property
-    def inflated(self) -> int:
-        """Windows whose speed is above what can be."""
-        return self._count(Window.inflated)
+        return self.count(Window.impossible)
 
     @property
     def too_low(self) -> int:
         """Windows below what is served at least."""
-        return self._count(Window.too_low)
-
-    @property
-    def quiet(self) -> int:
-        """Windows that must not be below it."""
-        return self._count(lambda window, serves: window.quiet and serves.least)
+        return self.count(Window.too_low)
 
     @property
     def false(self) -> int:
@@ -267,8 +259,8 @@ class Result:
     @property
     def holds(self) -> bool:
         """Whether nothing is impossible, too low or missing, and nothing false that chance does not explain."""
-        faults = self.impossible + self.inflated + self.too_low + self.missing + (self.share < self.truth.share)
-        return not faults and (self.truth.same is Same.BY_CHANCE or not self.false)
+        faults = self.impossible + self.count(Window.inflated) + self.too_low + self.missing
+        return not faults and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
 
     def excesses(self) -> Iterator[tuple[bool, str]]:
         """Each window with more than can be: whether that is its speed alone, and a line on it."""
@@ -283,20 +275,21 @@ class Result:
     def row(self) -> str:
         """Its row in the table."""
         known = bool(self.truth.serves)
+        quiet = self.count(lambda window, serves: window.quiet and serves.least)
         words = [
             self.truth.scenario,
             self.truth.words,
             "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), self._share_words()])),
             f"{len(self.windows)} in {len(self.tables)}",
             str(self.impossible) if known else "",
-            str(self.inflated) if known else "",
-            f"{self.too_low} of {self.quiet}" if any(one.least for one in self.truth.serves.values()) else "",
+            str(self.count(Window.inflated)) if known else "",
+            f"{self.too_low} of {quiet}" if any(one.least for one in self.truth.serves.values()) else "",
             str(self.false) if self.truth.same or self.truth.faster else "",
             str(self.missing),
             f"{sum(table.load_s for table in self.tables):.0f} s",
-            "holds" if self.holds else "MISSED",
+            verdict(self.holds),
         ]
-        return f"| {' | '.join(words)} |"
+        return row(words)
 
     def _share_words(self) -> str:
         return f"{self.share:.3f} of the first" if self.truth.share else ""
@@ -337,24 +330,13 @@ def truths(folders: Sequence[str]) -> tuple[str, bool]:
 
 
 def report(results: Sequence[Result]) -> tuple[str, bool]:
-    """As `truths`, of the results.
-
-    A few tables do not determine a share of 5 %: false words about services that are the same are too many only if the
-    exact (Clopper-Pearson) interval lies above it.
-    """
-    from scipy.stats import binomtest
-
-    rows = [f"| {' | '.join(HEADS)} |", "| --- | --- | --- " + "| ---: " * (len(HEADS) - 4) + "| --- |"]
-    rows += [one.row() for one in results]
+    """As `truths`, of the results."""
+    rows = [*head(HEADS, 3), *(one.row() for one in results)]
     holds = all(one.holds for one in results)
     same = [one for one in results if one.truth.same is Same.BY_CHANCE]
     if tables := sum(len(one.tables) for one in same):
-        false = sum(one.false for one in same)
-        interval = binomtest(false, tables).proportion_ci(0.95, "exact")
-        few = bool(interval.low <= WRONG)
-        words = f"{false} of {tables} tables of services that are the same have a false word"
-        rows += ["", f"{words} (95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%})"]
-        rows[-1] += ": holds." if few else ": MISSED."
+        words, few = false_words(sum(one.false for one in same), tables, "tables of services that are the same")
+        rows += ["", f"{words}: {verdict(few)}."]
         holds &= few
     wrong = [line for _, line in sorted((found for one in results for found in one.excesses()), key=lambda one: one[0])]
     rows += [""] * bool(wrong) + wrong[:MOST_LINES]
@@ -365,8 +347,7 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
 def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     """The tables of a run whose truth is known, each with the name of its truth."""
     facts = read_facts(folder)
-    path = Path(folder, "verdicts.jsonl")
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = verdict_lines(folder)
     for planned in tables_of(facts.run):
         name = truth_of(planned.scenario)
         if name:
@@ -408,9 +389,6 @@ def role_of(service: str) -> str:
 
 def load_s(folder: str, scenario: str) -> float:
     """Wall time of the windows of a scenario over all rounds, in seconds; 0 where the raw files are not there."""
-    spans: dict[Path, list[tuple[int, int]]] = defaultdict(list)
-    for path in Path(folder).glob(f"raw/*/blocks/*/{scenario}/*/*/*/tool.json"):
-        tool = json.loads(path.read_bytes())
-        if tool.get("start_ns") and tool.get("end_ns"):
-            spans[path.parent.parent].append((tool["start_ns"], tool["end_ns"]))
-    return sum(max(end for _, end in group) - min(start for start, _ in group) for group in spans.values()) / 1e9
+    found = spans(folder, f"raw/*/blocks/*/{scenario}/*/*/*/tool.json", "start_ns", "end_ns")
+    windows = grouped(found, lambda one: one[0].parent.parent).values()
+    return sum(max(end for _, _, end in group) - min(start for _, start, _ in group) for group in windows) / 1e9

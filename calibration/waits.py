@@ -13,7 +13,8 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.matrix.listeners import load_listeners
-from bench.records.record import Record, load
+from bench.records.file import read_records
+from calibration.report import head, row
 
 MOST = 3.0
 """How many times the server's CPU time of the requests before it, and its own, a median may take unexplained."""
@@ -59,31 +60,17 @@ def report(medians: Iterable[tuple[Median, str]], explained: Mapping[str, str]) 
         key = (median.service, median.connections)
         if key not in least or median.ratio < least[key][0].ratio:
             least[key] = (median, server)
-    rows = [
-        "| service | connections | p50 | CPU per request | multiple | |",
-        "| --- | ---: | ---: | ---: | ---: | --- |",
-    ]
-    holds = True
+    rows, holds = head(("service", "connections", "p50", "CPU per request", "multiple", ""), 1), True
     for one, server in sorted(least.values(), key=lambda found: -found[0].ratio):
         why = explained.get(server, "") if one.waits else ""
         holds &= not one.waits or bool(why)
-        rows.append(
-            f"| {one.service} | {one.connections} | {1e3 * one.p50_s:.2f} ms | {1e6 * one.cpu_s:.0f} us |"
-            f" {one.ratio:.1f} | {(why or 'WAITS') if one.waits else ''} |"
-        )
+        cells = [one.service, str(one.connections), f"{1e3 * one.p50_s:.2f} ms", f"{1e6 * one.cpu_s:.0f} us"]
+        rows.append(row([*cells, f"{one.ratio:.1f}", (why or "WAITS") if one.waits else ""]))
     return "\n".join(rows), holds
 
 
 def _medians(folder: str) -> Iterator[tuple[Median, str]]:
-    with Path(folder, "records.jsonl").open(encoding="utf-8") as file:
-        for record in load(file):
-            median = _median(record)
-            if median:
-                yield median, record.server
-
-
-def _median(record: Record) -> Median | None:
-    p50_s, cpu_s, connections = record.latency_s.get("p50"), record.cpu_per_success_s, record.connections
-    if not p50_s or not cpu_s or not connections or record.mode != "solo":
-        return None
-    return Median(record.service, connections, p50_s, cpu_s)
+    for record in read_records(Path(folder)):
+        p50_s, cpu_s, connections = record.latency_s.get("p50"), record.cpu_per_success_s, record.connections
+        if p50_s and cpu_s and connections and record.mode == "solo":
+            yield Median(record.service, connections, p50_s, cpu_s), record.server

@@ -16,8 +16,8 @@ from bench.export.judged_run import judge_run
 from bench.records.record import load
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible
+from calibration.__main__ import judge_verb
 from calibration.alone import alone
-from calibration.command import judge_verb
 from calibration.quick import quick
 from calibration.tables import tables
 from calibration.truths import truths

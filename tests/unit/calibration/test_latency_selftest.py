@@ -22,7 +22,7 @@ from bench.records.knee import CONFIRMATIONS, Trial
 from bench.records.record import Cause, Record
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import build_records, service_names
-from calibration.command import judge_verb
+from calibration.__main__ import judge_verb
 from calibration.latency import LATENCY, Promise, from_csv, percentile, result_of
 
 

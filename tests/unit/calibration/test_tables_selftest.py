@@ -13,7 +13,7 @@ from turns_runs import facts_of, measured, service_of, table
 from bench.analysis.runs.compatibility import RunFacts
 from bench.core.errors import UserError
 from bench.run.folder import find_run
-from calibration.command import judge_verb
+from calibration.__main__ import judge_verb
 from calibration.tables import called_within, known_contrasts, tables, wall_s
 
 

@@ -19,7 +19,7 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.records.record import Cause, Record
 from bench.words.remarks import note_of
-from calibration.command import judge_verb
+from calibration.__main__ import judge_verb
 from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
 
 NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}

@@ -1,0 +1,53 @@
+"""What the self-tests share: what they read of a run, and how they say what they found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+WRONG = 0.05
+"""The largest share of tables with a false word."""
+
+
+def row(cells: Iterable[str]) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def head(names: Sequence[str], words: int) -> list[str]:
+    """The first two lines of a Markdown table: as many columns of words first, then numbers, and words in the last."""
+    return [row(names), row(["---"] * words + ["---:"] * (len(names) - words - 1) + ["---"])]
+
+
+def verdict(holds: bool) -> str:
+    """Of a promise."""
+    return "holds" if holds else "MISSED"
+
+
+def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
+    """(words, whether chance alone explains it): how many of these tables have a false word.
+
+    A few tables do not determine a share of 5 %, so that too many are said to be wrong only if the exact
+    (Clopper-Pearson) interval lies above it.
+    """
+    from scipy.stats import binomtest
+
+    interval = binomtest(wrong, of).proportion_ci(0.95, "exact")
+    range_words = f"95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%}"
+    return f"{wrong} of {of} {tables} have a false word ({range_words})", bool(interval.low <= WRONG)
+
+
+def verdict_lines(folder: str) -> list[dict[str, Any]]:
+    """The objects of a run's verdicts.jsonl; none where there is no such file."""
+    path = Path(folder, "verdicts.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def spans(folder: str, pattern: str, begin: str, end: str) -> Iterator[tuple[Path, int, int]]:
+    """(path, begin, end) of raw files, by these keys in ns; nothing where raw files are not there."""
+    for path in Path(folder).glob(pattern):
+        found = json.loads(path.read_bytes())
+        if found.get(begin) and found.get(end):
+            yield path, found[begin], found[end]
