@@ -1,10 +1,16 @@
-"""No test is skipped: the tests' image has all that they need, and a tool that is missing there is a failure."""
+"""No test is skipped: the tests' image has all that they need, and a tool that is missing there is a failure.
 
+Tests begin in the project's folder, from which it reads its own files.
+"""
+
+import os
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+from places import ROOT
 
+os.chdir(ROOT)
 Reports = Generator[None, Any, Any]
 
 

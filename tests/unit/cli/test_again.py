@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT
 
 from bench.__main__ import main
 from bench.cli.again import chooses_the_same, repeated
@@ -25,7 +24,6 @@ SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4"
 @pytest.fixture
 def first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A planned run with a setting of its own, whose services have what their locks say."""
-    monkeypatch.chdir(ROOT)
     monkeypatch.setenv("WORKERS", "3")
     folder = make_run(parse_selection(SELECTION), tmp_path / "first")
     monkeypatch.delenv("WORKERS")
@@ -123,9 +121,8 @@ def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureF
 
 
 def test_the_options_of_an_own_app_are_those_that_were_given(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
     source, out = tmp_path / "source", tmp_path / "out"
     source.mkdir()
     out.mkdir()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from places import ROOT
 
 from bench.__main__ import main
 
@@ -41,10 +40,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("selection", "words"), FAULTS.items(), ids=list(FAULTS))
-def test_one_line_says_how_to_fix_it(
-    selection: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_one_line_says_how_to_fix_it(selection: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", *selection.split()]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -59,7 +55,6 @@ def test_one_line_says_how_to_fix_it(
 def test_a_wrong_setting_is_named(
     name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
     monkeypatch.setenv(name, value)
     assert main(["list"]) == 2
     assert words in capsys.readouterr().err

@@ -222,9 +222,8 @@ def cheroot() -> dict[str, int]:
 
 
 def test_the_summary_fails_a_service_whose_listener_lost_an_option(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
     assert summary_verb([str(service_run(tmp_path / "good", {"options": cheroot()}))]) == 0
     assert "ok - sockets Listener and connection have the options" in capsys.readouterr().out
     lost = {"options": cheroot() | {"nodelay": 0, "accepted_nodelay": 0}}
@@ -233,10 +232,7 @@ def test_the_summary_fails_a_service_whose_listener_lost_an_option(
     assert "expected nodelay 1, accepted_nodelay 1, got nodelay 0, accepted_nodelay 0" in words
 
 
-def test_the_summary_says_what_was_skipped_and_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = service_run(tmp_path / "run", {"unreadable": "not permitted"})
     assert summary_verb([str(run), "--quiet"]) == 0
     assert "skip - sockets: not permitted (1 services)" in capsys.readouterr().out

@@ -1,0 +1,133 @@
+"""From a selection to a run: the machine before it, the packages of --package, and the sample that tests verify."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+from bench.analysis.runs.host_state import cpu_shares, host_state
+from bench.cli.arguments import parse_selection
+from bench.cli.matrix import sample_verb
+from bench.cli.plan import list_verb, make_run, plan_of, wanted_of
+from bench.matrix.load import load_matrix
+
+
+def test_shares_are_those_between_two_readings() -> None:
+    before, after = "cpu  10 0 10 100 0 0 0 0 0 0\n", "cpu  30 0 20 160 0 0 0 10 0 0\ncpu0 1 1 1 1\n"
+    assert cpu_shares(before, after) == (pytest.approx(0.3), pytest.approx(0.1))
+    assert cpu_shares(before, before) == cpu_shares("", after) == cpu_shares("cpu x", "cpu y") == (None, None)
+
+
+def test_the_state_of_a_host_is_read_from_its_files(tmp_path: Path) -> None:
+    def put(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    put("proc/stat", "cpu  0 0 0 100 0 0 0 0 0 0\n")
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n")
+    put("sys/class/power_supply/BAT0/type", "Battery\n")
+    put("sys/class/power_supply/BAT0/status", "Discharging\n")
+    seen = host_state(tmp_path, lambda _: put("proc/stat", "cpu  50 0 0 150 0 0 0 0 0 0\n"))
+    assert (seen.busy, seen.steal, seen.governors, seen.on_battery) == (0.5, 0.0, ("powersave",), True)
+    bare = host_state(tmp_path / "nothing", lambda _: None)
+    assert (bare.busy, bare.steal, bare.governors, bare.on_battery) == (None, None, (), None)
+
+
+def test_what_is_wanted_is_read_from_the_plan() -> None:
+    options = parse_selection(["--quiet", "--stack", "aiohttp,tornado", "--scenario", "json"])
+    assert options.quiet and "--quiet" not in options.command_line
+    plan, _, _ = plan_of(options)
+    here = {service.image + ":latest" for service in plan.services}
+    ready, missing = wanted_of(plan, 60.0, here), wanted_of(plan, None, set())
+    assert (ready.mode, ready.services, ready.tables, ready.max_time_s) == ("turns", 2, 1, 60.0)
+    assert missing.prepared_s > ready.prepared_s > 0 and ready.first_look_s > 0
+    assert wanted_of(plan, None, None) == wanted_of(plan, None, here)
+
+
+def test_a_list_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list_verb(["--preset", "quick", "--max-time", "1"]) == 0
+    assert "--max-time 1 ends before the first look" in capsys.readouterr().err
+    assert list_verb(["--preset", "quick"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("selection", "printed"),
+    [
+        ([], "py313 3.13\n"),
+        (["--package", "./any@thing", "--python", "3.14,pypy*"], "py314 3.14\npypy311 pypy3.11\n"),
+        (["--preset", "quick", "--package", "a==1.*,2.*"], "py313 3.13\n"),
+    ],
+)
+def test_the_pythons_of_a_selection(selection: list[str], printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["package-pythons", *selection]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_an_unknown_preset_or_python_is_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["package-pythons", "--preset", "nope"]) == 2
+    assert main(["package-pythons", "--python", "2.7"]) == 2
+    words = capsys.readouterr().err
+    assert "unknown preset 'nope'" in words and "unknown Python '2.7'" in words
+
+
+def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
+    items, out = tmp_path / "items", tmp_path / "out"
+    (items / "0").mkdir(parents=True)
+    (out / "py313/0-1").mkdir(parents=True)
+    (items / "0/spec").write_text("./uvicorn")
+    (items / "0/kind").write_text("folder")
+    with zipfile.ZipFile(out / "py313/0-1/uvicorn-9.0-py3-none-any.whl", "w") as file:
+        file.writestr("uvicorn-9.0.dist-info/METADATA", "Name: uvicorn\nVersion: 9.0\n")
+    assert main(["packages", str(items), str(out), "py313"]) == 0
+    run = make_run(parse_selection(["--package", "./uvicorn", f"--packages-in={out}"]), tmp_path / "run")
+    # The run needs nothing from outside of it.
+    shutil.rmtree(out)
+    facts = json.loads((run / "run.json").read_text())
+    (known,) = facts["packages"]
+    assert facts["command"] == ["--package", "./uvicorn"]
+    assert (known["name"], known["version"], known["from"], len(known["sha256"])) == (
+        "uvicorn",
+        "9.0",
+        "folder ./uvicorn",
+        64,
+    )
+    package = f"uvicorn==9.0+{known['content'][:7]}"
+    assert known["package"] == package
+    assert [entry["package"] for entry in facts["services"].values()] == [None, package]
+    assert (run / "packages" / known["folder"] / "uvicorn-9.0-py3-none-any.whl").is_file()
+    lines = [json.loads(line) for line in (run / "plan.jsonl").read_text().splitlines()]
+    assert {line["package"] for line in lines if line["mode"] == "turns"} == {None, package}
+    assert f"{run}/packages/py313/0-1" in (run / "services.yml").read_text()
+
+
+def drawn(seed: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    sample_verb([seed])
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_services_as_possible(
+    seed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = load_matrix()
+    services = {s.name: s for s in matrix.services}
+    chosen = [services[name] for name in drawn(seed, capsys)]
+    assert not [s.name for s in chosen if s.skip or s.base != "debian"]
+    on_default = [s for s in chosen if s.python == matrix.default_python]
+    assert {s.server.name for s in on_default} == matrix.servers.keys()
+    assert {s.framework.name for s in on_default} == matrix.frameworks.keys()
+    assert len(on_default) == max(len(matrix.servers), len(matrix.frameworks))
+    assert {s.python for s in chosen} == matrix.pythons.keys()
+    assert len(chosen) == len(on_default) + len(matrix.pythons) - 1
+
+
+def test_a_seed_draws_the_same_again_and_another_seed_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drawn("1", capsys) == drawn("1", capsys)
+    assert drawn("1", capsys) != drawn("2", capsys)
