@@ -212,12 +212,11 @@ def target_answers_verb(argv: Sequence[str]) -> int:
         write_file(folder / RUNNING_ANSWERS, as_json(rights, name))
         print(*(f"{right.target}: {right.words()}" for right in rights), sep="\n")
         return 0
-    failure = _changed((folder / RUNNING_ANSWERS).read_text(), client, asked)
-    if failure is None:
+    outcome, detail = _changed((folder / RUNNING_ANSWERS).read_text(), client, asked)
+    if not outcome:
         (folder / "failure.json").unlink(missing_ok=True)
         return 0
-    outcome, detail = failure
-    write_file(folder / "failure.json", json.dumps({"outcome": outcome, "detail": detail}, ensure_ascii=False) + "\n")
+    write_file(folder / "failure.json", failure_text(detail, outcome=outcome))
     print(f"{name}: {outcome}: {detail}")
     return 1
 
@@ -247,8 +246,8 @@ def _first_answers(client: Client, who: str, asked: Mapping[str, Target]) -> lis
     return rights
 
 
-def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tuple[str, str] | None:
-    """(outcome, detail) of the first answer that is not as recorded; None where all are."""
+def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tuple[str, str]:
+    """(outcome, detail) of the first answer that is not as recorded; both empty where all are."""
     rights, _ = from_json(recorded)
     for right in rights:
         try:
@@ -257,4 +256,4 @@ def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tupl
             return "does not answer", f"{right.target}: {error}"
         if words:
             return "failed verification", f"{right.target}: first {right.words()}; here {words}"
-    return None
+    return "", ""

@@ -87,9 +87,9 @@ class Result:
         return failure_text(self.failures[0].line(), final=self.wrong)
 
 
-def failure_text(detail: str, *, final: bool) -> str:
+def failure_text(detail: str, *, outcome: str = "failed verification", final: bool = False) -> str:
     """The text of failure.json; what is final is not verified again when a run goes on."""
-    value = {"outcome": "failed verification", "detail": detail} | ({"final": True} if final else {})
+    value = {"outcome": outcome, "detail": detail} | ({"final": True} if final else {})
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
@@ -101,12 +101,7 @@ class _GivenUp:
     late: bool
 
 
-def verify(
-    target: Target,
-    routes: Sequence[str],
-    missing: dict[str, str],
-    tell: Callable[[str], None],
-) -> Result:
+def verify(target: Target, routes: Sequence[str], missing: dict[str, str], tell: Callable[[str], None]) -> Result:
     """Run the checks of these routes except the `missing` ones. Raises `UserError` for the harness's own faults."""
     offered = [route for route in routes if route not in missing]
     for route, reason in missing.items():

@@ -7,8 +7,7 @@ from pathlib import Path
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from tests.faults.draw import draw, phases_of
-from tests.faults.judge import judge
-from tests.faults.table import table
+from tests.faults.judge import judge, table
 
 
 def main(argv: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""What became of a run in which something was killed at one moment.
+"""What became of a run in which something was killed at one moment, and the table of all moments.
 
 RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl
 the records of the call in which it was killed, RUN/first.log what that call said. The rest is in the run itself, as any
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.records.record import MEASURED
 from bench.run.reader import read_run
+from tests.faults.draw import PHASES, SUBJECTS
 
 CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
 """Whose end the script has to go on after, by itself."""
@@ -188,3 +189,24 @@ def _unsaid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, An
         told = json.dumps(record.get("causes"))
         if record.get("service") != facts.get("victim") and facts.get("victim", "") not in told:
             yield f"{record.get('id')} was lost for another cause: {told[:200]}"
+
+
+def table(judged: Iterable[Mapping[str, Any]]) -> str:
+    """A Markdown table, `survived/tried` in each cell, and a line that counts all; without what was not there."""
+    tried, survived = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    missed = 0
+    for one in judged:
+        if not one["tried"]:
+            missed += 1
+            continue
+        for key in ((one["subject"], one["phase"]), (one["subject"], "all"), ("all", one["phase"]), ("all", "all")):
+            tried[key] += 1
+            survived[key] += not one["faults"]
+    phases = (*(phase for phase in PHASES if tried["all", phase]), "all")
+    subjects = (*(name for name in SUBJECTS if tried[name, "all"]), "all")
+    lines = [f"| killed | {' | '.join(phases)} |", f"| --- |{' ---: |' * len(phases)}"]
+    for name in subjects:
+        cells = (f"{survived[name, phase]}/{tried[name, phase]}" if tried[name, phase] else "–" for phase in phases)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    words = f"{tried['all', 'all']} moments tried, {survived['all', 'all']} survived"
+    return "\n".join([*lines, "", words + (f"; {missed} came after what they were to hit had ended" if missed else "")])

@@ -16,7 +16,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from masked_failures import walk
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = ("scripts/matrix.sh", "scripts/measure.sh", "loadgen/bench")
@@ -41,18 +42,11 @@ def commands(script: str) -> dict[int, int]:
     """The first lines of all commands of a script, and the last line of each."""
     done = subprocess.run(["shfmt", "--to-json"], input=script, capture_output=True, text=True, check=True)
     lines: dict[int, int] = {}
-    for node in _walk(json.loads(done.stdout)):
+    for node in walk(json.loads(done.stdout)):
         if node.get("Type") in COMMANDS:
             first, last = node["Pos"]["Line"], node["End"]["Line"]
             lines[first] = max(lines.get(first, 0), last)
     return lines
-
-
-def _walk(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _walk(part)
 
 
 def executed(lines: Mapping[int, int], traced: set[int]) -> set[int]:

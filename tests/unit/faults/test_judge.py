@@ -11,8 +11,7 @@ import pytest
 from built_runs import build
 from make_run import entry, output_of, write_measurement, write_run
 
-from tests.faults.judge import judge
-from tests.faults.table import table
+from tests.faults.judge import judge, table
 
 FACTS = {"number": "1", "subject": "script", "victim": "script", "phase": "load", "killed_ns": "5", "tried": "1"}
 FACTS |= {"status": "137", "resumed": "0", "containers": "0", "networks": "0", "volumes": "0", "processes": "0"}
