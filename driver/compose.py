@@ -28,16 +28,13 @@ def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] 
     return docker(*argv, context=context, env=environment(run), **options)
 
 
-def project_compose(where: Run | Path, *words: str, services: str = "bench", **options: Any) -> Done:
-    """Compose on the project's own files.
-
-    `where`: a run, whose settings then apply, or the project's folder. `services`: which file of services to include.
-    """
+def project_compose(where: Run | Path, *words: str, **options: Any) -> Done:
+    """Compose on the project's own files. `where`: a run, whose settings then apply, or the project's folder."""
     root, env = (where.root, environment(where)) if isinstance(where, Run) else (where, dict(os.environ))
     argv = ["compose", "--project-directory", str(root), *_files([root / "docker-compose.yml"])]
     for file in (root / ".env", root / "services" / ".env"):
         argv += ["--env-file", str(file)] if file.is_file() else []
-    return docker(*argv, *words, env={**options.pop("env", env), "COMPOSE_SERVICES": services}, **options)
+    return docker(*argv, *words, env={**options.pop("env", env), "COMPOSE_SERVICES": "bench"}, **options)
 
 
 def resolved(run: Run, form: str = "yaml") -> str:
@@ -65,23 +62,27 @@ def environment(run: Run) -> dict[str, str]:
     return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
 
-def in_tools(
-    where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
-) -> Done:
+def in_tools(run: Run, *words: str, **options: Any) -> Done:
     """Runs a command in a container of the tools' image, without network, as the user who runs the driver.
 
     The project is mounted read-only at /bench, results/ writable. A label names the run. `options` are those of
     `docker`.
     """
-    root, project = (where.root, where.project) if isinstance(where, Run) else (where, "")
-    nofile = (where.setting("NOFILE") if isinstance(where, Run) else "") or setting(root, "NOFILE")
+    nofile = run.setting("NOFILE") or setting(run.root, "NOFILE")
     # The planner, which checks all other settings, needs this one to start.
     if not re.fullmatch(r"[1-9][0-9]*", nofile):
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
-    argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
+    argv = ["run", "--rm", "--interactive", "--label", f"bench.run={run.project}", "--network", "none"]
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
-    argv += ["--tmpfs", "/tmp:exec", "--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
-    return docker(*argv, *docker_options, image, *words, **options)
+    argv += [
+        "--tmpfs",
+        "/tmp:exec",
+        "--volume",
+        f"{run.root}:/bench:ro",
+        "--volume",
+        f"{run.root}/results:/bench/results",
+    ]
+    return docker(*argv, TOOLS, *words, **options)
 
 
 def setting(root: Path, name: str) -> str:

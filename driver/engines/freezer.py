@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,13 +15,13 @@ from typing import Callable
 
 from driver import counters
 from driver.docker import LOCK
+from driver.failure import ignore_signals
 
 ASK, TOLD = "freeze.ask", "freeze.told"
 """Requests are lines `freeze NAME...`, `thaw NAME...` or `threads NAME`.
 
 The answer has the names for which it was done, and of `threads` the ns that they ran and waited.
 """
-ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TRIES, WAIT_S = 500, 0.001
 
 
@@ -98,7 +97,7 @@ def served(folder: Path, freezer: Freezer) -> Iterator[None]:
     """
     pipes = [folder / name for name in (ASK, TOLD)]
     for pipe in pipes:
-        _remove(pipe)
+        pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
         pipe.chmod(0o666)
     over, ours = os.pipe()
@@ -113,15 +112,14 @@ def served(folder: Path, freezer: Freezer) -> Iterator[None]:
         if os.waitpid(child, 0)[1]:
             freezer.thaw_all(perhaps=True)
         for pipe in pipes:
-            _remove(pipe)
+            pipe.unlink(missing_ok=True)
 
 
 def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
     """The child; never returns. It lets go of the run's lock, whose holders are killed when a run is removed."""
     status = 1
     try:
-        for number in ENDS:
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         os.setsid()
         os.close(theirs)
         if over != LOCK:
@@ -146,8 +144,3 @@ def _serve(folder: Path, freezer: Freezer, over: int) -> None:
         for line in lines:
             with suppress(BlockingIOError):
                 os.write(told, (freezer.answer(line.decode()) + "\n").encode())
-
-
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()

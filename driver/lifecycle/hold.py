@@ -21,7 +21,6 @@ from driver.engines.engine import is_composed
 from driver.failure import (
     INTERRUPTED,
     NOTE,
-    SIGNALS,
     USER,
     Interrupted,
     end_line,
@@ -167,8 +166,7 @@ def _stand(reader: int, clean: Callable[[], None]) -> None:
     """The guard process; never returns, as a fork must not go on as its parent."""
     try:
         os.setsid()
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         silent = os.open(os.devnull, os.O_WRONLY)
         for place, file in ((0, reader), (1, silent), (2, silent)):
             os.dup2(file, place)

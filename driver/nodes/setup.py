@@ -79,8 +79,7 @@ def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
     if len(lanes) > 1:
         save(run.folder / LANES, "".join(lines))
     else:
-        with suppress(FileNotFoundError):
-            (run.folder / LANES).unlink()
+        (run.folder / LANES).unlink(missing_ok=True)
 
 
 def ready_nodes(run: Run) -> None:

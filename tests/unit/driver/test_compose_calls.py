@@ -54,24 +54,25 @@ def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: 
     assert (docker.envs[1] or {})["WITHOUT_HOST"] == "true"
     assert docker.calls[1].endswith("config --format json loadgen postgres upstream null")
     assert (run.folder / "compose.yml").read_text() == "services: {}\n"
-    project_compose(run.root, "build", services="compose")
-    assert (docker.envs[-1] or {})["COMPOSE_SERVICES"] == "compose"
+    project_compose(run.root, "build")
+    assert (docker.envs[-1] or {})["COMPOSE_SERVICES"] == "bench"
 
 
 def test_the_tools_container_is_confined_and_the_users(
     run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_tools(run, "python3", "-m", "bench", "plan", docker_options=["--env=A=1"])
+    in_tools(run, "python3", "-m", "bench", "plan")
     (call,) = docker.calls
     assert call.startswith("run --rm --interactive --label bench.run=p --network none --ulimit nofile=1024 --user ")
-    assert call.endswith(f"--volume {run.root}/results:/bench/results --env=A=1 bench/loadgen python3 -m bench plan")
+    assert call.endswith(f"--volume {run.root}/results:/bench/results bench/loadgen python3 -m bench plan")
     monkeypatch.delenv("NOFILE", raising=False)
     (run.root / ".env").write_text("NOFILE=77\n")
-    in_tools(run.root, "true")
-    assert "--label bench.run= --network none --ulimit nofile=77 " in docker.calls[-1]
+    unset = replace(run, settings={})
+    in_tools(unset, "true")
+    assert " --network none --ulimit nofile=77 " in docker.calls[-1]
     monkeypatch.setenv("NOFILE", "many")
     with pytest.raises(Failure, match="NOFILE='many' is not a number above 0; fix it in"):
-        in_tools(run.root, "true")
+        in_tools(unset, "true")
 
 
 HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
