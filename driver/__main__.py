@@ -35,14 +35,15 @@ VERBS = {
     "next": "driver.steps.next",
     "measure": "driver.steps.measure",
     "profile": "driver.steps.profile",
-    "report": "driver.lifecycle.report",
+    "report": "driver.lifecycle.begin:report",
     "sockets": "driver.services.sockets",
     "machines": "driver.nodes.contexts",
-    "swarm": "driver.nodes.verbs",
+    "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
     "engine": "driver.docker",
 }
-"""Each module has `main(argv) -> int`; argv begins with the name of the run, except for the last four."""
+"""Where the function of a verb is: `main` of the module, unless it is named. argv begins with the run, except for the
+last four."""
 
 
 def main(argv: list[str]) -> int:
@@ -54,7 +55,8 @@ def main(argv: list[str]) -> int:
     if argv[0] == "measure":
         go_on_with_line()
     try:
-        return int(import_module(VERBS[argv[0]]).main(argv[1:]))
+        module, _, function = VERBS[argv[0]].partition(":")
+        return int(getattr(import_module(module), function or "main")(argv[1:]))
     except Interrupted:
         return INTERRUPTED
     except Exception as error:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 from driver import counters
 from driver.compose import FRESH, TOOLS, in_tools, run_compose
 from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user
-from driver.engines import dependencies, freezer
+from driver.engines import freezer
 from driver.engines.engine import Engine, Started, State
 from driver.engines.provenance import save_provenance
-from driver.failure import RUN, Failure, warn
+from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
 from driver.nodes.node import role_of
 from driver.run import PROJECT, Run
@@ -39,6 +42,8 @@ FACTS = "|".join(
 TARGET_STATE = "null no counters: not a container of this project\n"
 """The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
+UP = ("up", "--detach", "--no-build")
+TRIES, WAIT_S = 100, 0.1
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,41 @@ class LocalDocker(Engine):
         save_provenance(self.run, service)
 
     def start_dependencies(self) -> None:
-        dependencies.start(self)
+        """Waits for the database's rows; Failure if they do not start."""
+        run, log = self.run, self.run.lane_folder / "start.log"
+        if not self._up_dependencies() and not self._up_without_dead_runs():
+            taken = subnet_taken(run)
+            if taken:
+                where = f"the subnet {run.setting('BENCH_SUBNET')} is in use by Docker's network {taken} (another run?)"
+                raise Failure(USER, f"{where}: end that, or set BENCH_SUBNET in .env")
+            raise Failure(RUN, f"the database, upstream or load generator does not start: {last_line(log)}")
+        for attempt in range(1, TRIES + 1):
+            if self._database_ready() and self.know_dependencies():
+                return
+            time.sleep(WAIT_S)
+            # One may have been killed while it started.
+            if attempt % 10 == 0 and self.ended():
+                self._up_dependencies()
+        words = self.log("postgres").strip().rpartition("\n")[2] or "its container is gone"
+        raise Failure(RUN, f"the database has no rows after {TRIES * WAIT_S:g} s: {words}")
+
+    def _up_dependencies(self) -> bool:
+        return self.up(self.run.dependencies, self.run.lane_folder / "start.log", UP)
+
+    def _up_without_dead_runs(self) -> bool:
+        """Removes dead runs if the subnet is taken, and tries once more."""
+        if not subnet_taken(self.run):
+            return False
+        from driver.lifecycle.leftovers import remove_dead_runs
+
+        return remove_dead_runs() and self._up_dependencies()
+
+    def _database_ready(self) -> bool:
+        """Whether it has its rows. A user's own database is not waited for here."""
+        if "postgres" not in self.run.dependencies:
+            return True
+        ready = ("exec", self.run.container("postgres"), "/usr/local/bin/ready")
+        return not docker(*ready, context=self.context_of("postgres"), check=False).status
 
     def revive(self) -> tuple[str, ...]:
         ended = self.ended()
@@ -357,3 +396,21 @@ def stop_host_loadgen(run: Run) -> None:
 
 def _each(option: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
+
+
+def subnet_taken(run: Run) -> str:
+    """The networks of others that overlap with this run's subnet."""
+    names = docker("network", "ls", "--format", "{{.Name}}").out.split()
+    # A network may be gone by now, hence no check.
+    networks = json.loads(docker("network", "inspect", *names, check=False).out or "[]")
+    others = (one for one in networks if (one.get("Labels") or {}).get(PROJECT) != run.project)
+    with suppress(ValueError):
+        wanted = IPv4Network(run.setting("BENCH_SUBNET"), strict=False)
+        return ", ".join(network["Name"] for network in others if any(map(wanted.overlaps, _subnets(network))))
+    return ""
+
+
+def _subnets(network: Mapping[str, Any]) -> Iterator[IPv4Network]:
+    for config in network["IPAM"].get("Config") or ():
+        if "." in config.get("Subnet", ""):
+            yield IPv4Network(config["Subnet"], strict=False)

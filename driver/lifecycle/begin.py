@@ -1,8 +1,12 @@
-"""Starts what lasts as long as the run, and prepares a user's own app."""
+"""What lasts as long as a run: started before its first step (`begin`), and read at its end (`report`)."""
 
 from __future__ import annotations
 
-from driver.engines.engine import engine_of
+import os
+import sys
+
+from driver.engines.engine import Engine, engine_of, is_composed
+from driver.failure import RUN, Failure, say
 from driver.nodes.setup import ready_nodes
 from driver.run import open_run
 from driver.services.own_app import ready_own_app
@@ -16,3 +20,31 @@ def main(argv: list[str]) -> int:
     engine.start_dependencies()
     ready_own_app(engine)
     return 0
+
+
+def report(argv: list[str]) -> int:
+    """`report RUN`: builds it and prints its path."""
+    write_report(engine_of(open_run(argv[0])))
+    return 0
+
+
+def write_report(engine: Engine) -> None:
+    """Failure if nothing was measured."""
+    folder = f"results/{engine.run.name}"
+    _bench(engine, "build", *(["--quiet"] if os.environ.get("BENCH_QUIET") else []), folder)
+    if is_composed():
+        say(f"{folder}/index.html, report.md (docker-compose down ends the services)")
+        return
+    print(f"{folder}/report.md", flush=True)
+    say(f"{folder}/index.html")
+    words = _bench(engine, "nothing-measured", engine.run.name).strip()
+    if words:
+        raise Failure(RUN, words)
+
+
+def _bench(engine: Engine, verb: str, *words: str) -> str:
+    done = engine.bench(verb, *words)
+    print(done.err, end="", file=sys.stderr, flush=True)
+    if done.status:
+        raise Failure(RUN, f"bench {verb} ended with status {done.status}")
+    return done.out

@@ -18,16 +18,7 @@ from functools import partial
 from driver.compose import need_compose
 from driver.docker import engine_environment, kinds, spawn
 from driver.engines.engine import is_composed
-from driver.failure import (
-    INTERRUPTED,
-    NOTE,
-    USER,
-    Interrupted,
-    end_line,
-    go_on_with_line,
-    ignore_signals,
-    warn,
-)
+from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
 from driver.lifecycle.leftovers import remove_left, remove_run
 from driver.lifecycle.writer import become_writer, end_writers, need_room
 from driver.nodes.node import several

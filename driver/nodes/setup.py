@@ -20,10 +20,9 @@ from driver.files import save, text_of
 from driver.messages import STEP
 from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.nodes.compose import OUTER, lane_compose, need_far_compose
-from driver.nodes.images import HARNESS, copy_images, send_images, start_registry
+from driver.nodes.images import HARNESS, copy_images, overlay_options, send_images, start_registry
 from driver.nodes.loadgen import fill_volumes
 from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, save_nodes, several
-from driver.nodes.stack import overlay_options
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.run import Run
 from driver.steps.measure import measure_step

@@ -15,10 +15,10 @@ from pathlib import Path
 from driver.compose import setting
 from driver.docker import CONFINED, DockerError, answer, docker
 from driver.failure import USER, Failure, say, warn
-from driver.nodes.check import remove_network
 from driver.nodes.images import copy_images
 from driver.nodes.node import Node
 from driver.nodes.swarm import Swarm, read_swarm
+from driver.nodes.swarm_verbs import remove_network
 from driver.run import ROOT
 
 ROUNDS, SECONDS, PORT = 24, 1, 18080

@@ -13,7 +13,7 @@ from places import ROOT
 
 from driver import counters
 from driver.docker import DockerError, Done
-from driver.engines import dependencies, local
+from driver.engines import local
 from driver.engines.composed import Composed
 from driver.engines.engine import State, engine_of
 from driver.engines.local import LocalDocker, time_ns
@@ -27,7 +27,7 @@ UNREADABLE = "null this engine's containers have no cgroups of their own"
 @pytest.fixture
 def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalDocker:
     """Everything is there."""
-    monkeypatch.setattr(dependencies, "WAIT_S", 0.1e-6)
+    monkeypatch.setattr(local, "WAIT_S", 0.1e-6)
     readings = {
         "online-cpus": lambda *_: "0-3",
         "counters": lambda pid, why: f"null {why}\n" if why else f"counters of {pid}\n",
@@ -287,7 +287,7 @@ def test_a_subnet_is_taken_where_a_network_of_another_project_overlaps_it(
     bridge = [{"Subnet": "fd00::/64"}, {"Subnet": "172.17.0.0/16"}]
     found = [{"Name": "host", "IPAM": {"Config": None}}, {"Name": "bridge", "Labels": {}, "IPAM": {"Config": bridge}}]
     docker.says("network inspect host bridge", json.dumps([*found, *json.loads(networks(other="10.1.0.0/25"))[::2]]))
-    assert dependencies.subnet_taken(replace(run, settings={"BENCH_SUBNET": subnet})) == taken
+    assert local.subnet_taken(replace(run, settings={"BENCH_SUBNET": subnet})) == taken
 
 
 def networks(**others: str) -> str:

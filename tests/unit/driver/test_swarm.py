@@ -12,7 +12,9 @@ from swarm_facts import THREE, inspected, swarm
 
 from driver.docker import Done
 from driver.failure import Failure
-from driver.nodes.check import (
+from driver.nodes.images import loses, overlay_options, stack
+from driver.nodes.swarm import nodes_of_inspect, role_label
+from driver.nodes.swarm_verbs import (
     Finding,
     Port,
     clock_of,
@@ -23,8 +25,6 @@ from driver.nodes.check import (
     of_ports,
     of_roles,
 )
-from driver.nodes.stack import loses, overlay_options, stack
-from driver.nodes.swarm import nodes_of_inspect, role_label
 
 
 def test_a_node_is_read() -> None:

@@ -18,7 +18,7 @@ from pretend_engine import PretendEngine, made_run, pretend_docker
 from driver import __main__ as verbs
 from driver.docker import DockerError, Done
 from driver.failure import RUN, USER, Failure
-from driver.lifecycle.report import write_report
+from driver.lifecycle.begin import write_report
 from driver.messages import MessageError
 
 NAMES = tuple(f"{stack}-py313-debian" for stack in ("aiohttp", "tornado"))

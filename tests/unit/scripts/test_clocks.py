@@ -16,7 +16,7 @@ ALLOWED = {
     ("driver/services/verify.py", "when a service had started"): 1,
     ("driver/lifecycle/leftovers.py", "how old a network is, whose time of day the engine has"): 1,
     ("driver/lifecycle/clean.py", "how old a folder is, and an image"): 2,
-    ("driver/nodes/check.py", "how far the clocks of nodes are apart"): 2,
+    ("driver/nodes/swarm_verbs.py", "how far the clocks of nodes are apart"): 2,
     ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
     ("bench/load/ready.py", "when a service was ready, and warm"): 2,
     ("bench/load/save.py", "when a load began and ended"): 2,

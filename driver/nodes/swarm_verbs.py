@@ -1,6 +1,6 @@
-"""`scripts/swarm.sh check`: looks at roles, engines, images, clocks, ports and links of a swarm's nodes.
+"""The verbs of scripts/swarm.sh, which has checked the arguments; `check` looks at all that a run needs of a swarm.
 
-A finding prevents a run on these nodes, or affects its figures, or says that all is well.
+A finding of `check` prevents a run on these nodes, or affects its figures, or says that all is well.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time
-from driver.failure import say, warn
-from driver.nodes.images import HARNESS, IMAGE, copy_tools
+from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time, or_failure
+from driver.failure import USER, say, warn
+from driver.nodes.images import HARNESS, IMAGE, copy_tools, remove_registry, send_images, start_registry
 from driver.nodes.node import ROLES, Node
-from driver.nodes.swarm import LABEL, SEPARATOR, Swarm, SwarmNode
+from driver.nodes.swarm import LABEL, SEPARATOR, Swarm, SwarmNode, read_swarm, role_label
+from driver.run import ROOT
 from driver.together import together
 
 SKEW_STOPS = 1.0
@@ -36,6 +37,38 @@ TRY_PORTS = """
     while read -r address port; do
         if timeout 3 bash -c "</dev/tcp/$address/$port" 2>/dev/null; then echo open; else echo closed; fi
     done"""
+
+
+def main(argv: list[str]) -> int:
+    """`swarm VERB WORD...`: see scripts/swarm.sh --help."""
+    verb, words = argv[0], argv[1:]
+    root = Path(os.environ.get("BENCH_ROOT") or ROOT)
+    swarm = read_swarm()
+    if verb == "label":
+        _label(swarm, words[0], words[1:])
+    elif verb == "roles":
+        for node in swarm.usable():
+            print(node.role, node.name, node.context, node.address, node.kind)
+    elif verb == "check":
+        found = list(check(root, swarm, int(words[-1]) if words else 2))
+        print(*found, sep="\n")
+        return 1 if any(finding.kind == "stop" for finding in found) else 0
+    elif verb == "up":
+        start_registry(root, swarm, words)
+    elif verb == "send":
+        send_images(root, swarm, words)
+    else:
+        remove_registry(swarm)
+    return 0
+
+
+def _label(swarm: Swarm, name: str, roles: Sequence[str]) -> None:
+    """Sets the role label of a node; removes it if there are no roles."""
+    label = role_label(roles)
+    change = ["--label-add", f"{LABEL}={label}"] if label else ["--label-rm", LABEL]
+    with or_failure(USER, f"node {name} is not labelled"):
+        docker("node", "update", *change, name, context=swarm.manager)
+    say(f"{name}: {label or 'no role'}")
 
 
 @dataclass(frozen=True)
