@@ -18,7 +18,7 @@ from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.run.folder import find_run
 from bench.run.reader import Run, read_run
 
@@ -37,7 +37,7 @@ def build_verb(argv: Sequence[str]) -> int:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
-        report = report_of(source, services, records, rankings, latencies, profiles=profiles)
+        report = Report(source, services, records, rankings, latencies, profiles=profiles)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 
 from bench.analysis.cells.cell import (
     Cell,
@@ -139,15 +138,9 @@ def _tldr(cells: Sequence[Cell], context: Context) -> Table:
     return table_of(f"TL;DR: {first.scenario}, {first.tool} {first.level}", columns, [*ranked, *unranked], notes)
 
 
-def repeats(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table per scenario and closed-loop tool: every round, their mean, and the CPU time per request."""
-    cells = cells_of((record for record in records if record.connections is not None), context)
-    groups = grouped(cells, lambda cell: (cell.first.scenario, cell.first.tool))
-    return [_repeats(f"{scenario}, {tool}", group, context) for (scenario, tool), group in groups.items()]
-
-
-def _repeats(load: str, cells: Sequence[Cell], context: Context) -> Table:
-    levels = _Levels(cells, context)
+def repeats(cells: Sequence[Cell], context: Context) -> Table:
+    """Every round of closed loops, their mean, and the CPU time per request."""
+    levels, first = _Levels(cells, context), cells[0].first
 
     def in_round(turn: int, cell: Cell) -> str:
         own = [record for record in cell.records if record.round == turn]
@@ -174,7 +167,7 @@ def _repeats(load: str, cells: Sequence[Cell], context: Context) -> Table:
         Column("CPU vs first", partial(levels.percent, _cpu), optional=True),
     ]
     note = "CPU/request is the CPU time of the service, and of its database if used, per successful response."
-    return table_of(f"{load}: requests/s by round", columns, levels.rows, [note])
+    return table_of(f"{first.scenario}, {first.tool}: requests/s by round", columns, levels.rows, [note])
 
 
 def _cpu(record: Record) -> float | None:
@@ -277,14 +270,8 @@ OPEN_LOOP = (
 )
 
 
-def wrk_latency(records: Sequence[Record], context: Context) -> list[Table]:
-    """wrk: a table per scenario of requests/s and the percentiles that it prints."""
-    cells = cells_of((record for record in records if record.tool == "wrk"), context)
-    groups = grouped(cells, lambda cell: cell.first.scenario)
-    return [_wrk_latency(scenario, group, context) for scenario, group in groups.items()]
-
-
-def _wrk_latency(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
+def wrk_latency(cells: Sequence[Cell], context: Context) -> Table:
+    """Requests/s and the percentiles that wrk prints."""
     levels = _Levels(cells, context)
     compared: dict[str, FigureOf] = {
         "goodput": goodput,
@@ -313,21 +300,15 @@ def _wrk_latency(scenario: str, cells: Sequence[Cell], context: Context) -> Tabl
         Column("requests/s, p50, p99 vs first", against_first, optional=True),
         Column("reference", reference, optional=True),
     ]
-    return table_of(f"{scenario}, wrk, closed loop", columns, levels.rows, [CLOSED_LOOP])
+    return table_of(f"{cells[0].first.scenario}, wrk, closed loop", columns, levels.rows, [CLOSED_LOOP])
 
 
 def _latency_s(name: str, record: Record) -> float | None:
     return record.latency_s[name]
 
 
-def vegeta(records: Sequence[Record], context: Context) -> list[Table]:
-    """Open loops: a table per scenario; figures that are not valid are shown with their cause, and not compared."""
-    cells = cells_of((record for record in records if record.tool == "vegeta"), context)
-    groups = grouped(cells, lambda cell: cell.first.scenario)
-    return [_vegeta(scenario, group, context) for scenario, group in groups.items()]
-
-
-def _vegeta(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
+def vegeta(cells: Sequence[Cell], context: Context) -> Table:
+    """Rates of open loops; figures that are not valid are shown with their cause, and not compared."""
     base = base_of(cells, context)
 
     def span(figure: FigureOf, write: Callable[[float], str], cell: Cell) -> str:
@@ -349,21 +330,16 @@ def _vegeta(scenario: str, cells: Sequence[Cell], context: Context) -> Table:
         Column("why not valid", lambda cell: NOTHING if cell.valid else details_words(cell), left=True, optional=True),
     ]
     rows = sorted(cells, key=lambda cell: cell is not base)
-    return table_of(f"{scenario}, vegeta, open loop", columns, rows)
-
-
-def latency(records: Sequence[Record], context: Context) -> list[Table]:
-    """Latency of open loops: a table per scenario; cells at a knee are in the knee table instead."""
-    given = [record for record in records if record.tool == "vegeta" and not record.level.startswith(SEARCHED)]
-    groups = grouped(cells_of(given, context), lambda cell: cell.first.scenario)
-    return [_latency(scenario, group, context) for scenario, group in groups.items()]
+    return table_of(f"{base.first.scenario}, vegeta, open loop", columns, rows)
 
 
 _Merged = tuple[Cell, float | None, Latencies | None]
 """A cell, one of its rates, and the merged rounds at that rate; None where no round is valid."""
 
 
-def _latency(scenario: str, cells: Iterable[Cell], context: Context) -> Table:
+def latency(cells: Sequence[Cell], context: Context) -> Table:
+    """Latency of open loops; that of cells at a knee is in the knee table instead."""
+
     def merged(cell: Cell) -> list[_Merged]:
         """One row per rate: rounds that search for their knee may have different rates."""
         keys = dict.fromkeys(map(latency_key, cell.valid))
@@ -393,7 +369,7 @@ def _latency(scenario: str, cells: Iterable[Cell], context: Context) -> Table:
         Column("why not valid", why_not, left=True, optional=True),
     ]
     rows = [row for cell in cells for row in merged(cell)]
-    return table_of(f"{scenario}, vegeta, open loop: latency", columns, rows, [OPEN_LOOP])
+    return table_of(f"{cells[0].first.scenario}, vegeta, open loop: latency", columns, rows, [OPEN_LOOP])
 
 
 KNEE = (
@@ -521,17 +497,34 @@ def _by_tool(cells: Sequence[Cell]) -> Table:
     return table_of(f"{first.service} {first.scenario}, {_load(first)}", columns, cells, notes)
 
 
-FORMS = MappingProxyType[str, Callable[[Sequence[Record], Context], list[Table]]](
-    {
-        "summary": summary,
-        "tldr": tldr,
-        "levels": levels,
-        "repeats": repeats,
-        "vegeta": vegeta,
-        "wrk-latency": wrk_latency,
-        "four-tools": four_tools,
-        "latency": latency,
-        "knee": knee,
-    }
-)
+Form = Callable[[Sequence[Record], Context], list[Table]]
+
+
+def _each(
+    table: Callable[[Sequence[Cell], Context], Table], key: Callable[[Record], object], of: Callable[[Record], bool]
+) -> Form:
+    """A table for each key, `of` these records."""
+
+    def tables(records: Sequence[Record], context: Context) -> list[Table]:
+        groups = grouped(cells_of(filter(of, records), context), lambda cell: key(cell.first))
+        return [table(group, context) for group in groups.values()]
+
+    return tables
+
+
+def _scenario(record: Record) -> str:
+    return record.scenario
+
+
+FORMS: Mapping[str, Form] = {
+    "summary": summary,
+    "tldr": tldr,
+    "levels": levels,
+    "repeats": _each(repeats, lambda one: (one.scenario, one.tool), lambda one: one.connections is not None),
+    "vegeta": _each(vegeta, _scenario, lambda one: one.tool == "vegeta"),
+    "wrk-latency": _each(wrk_latency, _scenario, lambda one: one.tool == "wrk"),
+    "four-tools": four_tools,
+    "latency": _each(latency, _scenario, lambda one: one.tool == "vegeta" and not one.level.startswith(SEARCHED)),
+    "knee": knee,
+}
 """By the names that a preset's `tables` have in matrix.toml."""

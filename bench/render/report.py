@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from jinja2 import Template
 from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
-from bench.analysis.published import ReferenceComparison, reference_results
+from bench.analysis.published import reference_results
 from bench.analysis.services import places_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
@@ -25,7 +24,6 @@ from bench.render.alone import FORMS
 from bench.render.costs import cost_tables, null_table
 from bench.render.in_turns import (
     WHY_NOTE,
-    Reason,
     ladder_tables,
     not_sampled,
     own_app_tables,
@@ -35,7 +33,6 @@ from bench.render.in_turns import (
 )
 from bench.render.table import Column, Table, table_of
 from bench.render.text import escape
-from bench.render.trend_picture import TrendPicture
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
@@ -48,40 +45,68 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
-from bench.words.told import Conclusion, ToldRanking, by_question, conclusions
+from bench.words.told import ToldRanking, by_question, conclusions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The report in the order of reading; templates know its fields by these names, and leave out what is empty."""
+    """The report of a run in the order of reading; `profiles` are those of each ranking.
 
-    title: str
-    own_app: Sequence[tuple[str, str]]
-    """Requests to the user's own app, and the answer on each."""
-    own_app_tables: Sequence[Table]
-    conclusions: Sequence[tuple[str, Sequence[Conclusion]]]
-    advice: Sequence[str]
-    rankings: Sequence[Table]
-    ladders: Sequence[tuple[Table, TrendPicture]]
-    published: Sequence[Table]
-    why: Sequence[Reason]
-    not_sampled: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    services: Table
-    planned: int
-    measured: int
-    valid: int
-    noisy: int
-    measured_again: int
-    faults: Sequence[str]
-    causes: Table | None
-    skipped: Table | None
-    controls: Sequence[Table]
-    rounds: int
-    """Rounds of services measured alone, as the tables of the preset are."""
-    reference: ReferenceComparison | None
-    tables: Sequence[Table]
-    costs: Sequence[Table]
+    The templates know its parts by these names, and leave out what is empty.
+    """
+
+    def __init__(
+        self,
+        source: Run,
+        services: Mapping[str, ServiceFacts],
+        records: Sequence[Record],
+        told: Sequence[ToldRanking],
+        latencies: LatenciesByCell,
+        *,
+        profiles: Sequence[Sequence[Profile]] = (),
+    ) -> None:
+        solo = [record for record in records if record.mode == "solo"]
+        facts = source.facts
+        reference = reference_results().get(str(facts.get("published")))
+        context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
+        forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
+        # For every preset: these tables are empty if the run has no such cells.
+        forms += [name for name in ("knee", "latency") if name not in forms]
+        # Which server to run it on is not what two refs of an app are measured for.
+        own_app = () if against(facts) else own_app_answers(facts, rankings)
+        stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
+        sampled = [*zip(told, profiles, strict=True)] if profiles else []
+        self.title = facts.get("title") or facts.get("preset") or "Run"
+        self.own_app = own_app
+        self.own_app_tables = own_app_tables(facts, rankings, records, services) if own_app else []
+        self.conclusions = by_question(conclusions(told, records))
+        self.advice = advice(facts, rankings, records)
+        self.rankings = [*map(ranking_table, told)]
+        self.ladders = ladder_tables(told, places_of(facts, records))
+        self.published = published_table(told, reference, stacks)
+        self.why = [reason for table, own in sampled for reason in reasons(table, own, records)]
+        self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
+        self.facts = [
+            *_facts(facts, records),
+            *(("package", words) for words in package_facts(facts, services)),
+            *already_running(source),
+            *network_cost(source, records),
+            *side_by_side(source),
+            *_jit(facts, services),
+        ]
+        self.services = _services(facts, services, records)
+        self.planned = len(records)
+        self.measured = sum(record.outcome == MEASURED for record in records)
+        self.valid = sum(record.valid for record in records)
+        self.noisy = sum(any(cause.cause == "host" for cause in record.causes) for record in records)
+        self.measured_again = source.measured_again
+        self.faults = source.faults
+        self.causes = _causes(records)
+        self.skipped = _skipped(facts)
+        self.controls = null_table(records)
+        self.rounds = len({record.round for record in solo})
+        self.reference = reference
+        self.tables = [table for name in forms for table in FORMS[name](solo, context)] if solo else []
+        self.costs = cost_tables(records, context, mapping(facts.get("knobs")))
 
     def markdown(self) -> str:
         """report.md."""
@@ -93,63 +118,6 @@ def _template() -> Template:
     templates = environment(Path(__file__).parent)
     templates.filters["text"] = lambda value: escape(str(value))
     return templates.get_template("report.md.jinja")
-
-
-def report_of(
-    source: Run,
-    services: Mapping[str, ServiceFacts],
-    records: Sequence[Record],
-    told: Sequence[ToldRanking],
-    latencies: LatenciesByCell,
-    *,
-    profiles: Sequence[Sequence[Profile]] = (),
-) -> Report:
-    """The report of a run; `profiles` are those of each ranking."""
-    solo = [record for record in records if record.mode == "solo"]
-    facts = source.facts
-    reference = reference_results().get(str(facts.get("published")))
-    context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
-    forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
-    # For every preset: these tables are empty if the run has no such cells.
-    forms += [name for name in ("knee", "latency") if name not in forms]
-    # Which server to run it on is not what two refs of an app are measured for.
-    own_app = () if against(facts) else own_app_answers(facts, rankings)
-    stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
-    sampled = [*zip(told, profiles, strict=True)] if profiles else []
-    return Report(
-        title=facts.get("title") or facts.get("preset") or "Run",
-        own_app=own_app,
-        own_app_tables=own_app_tables(facts, rankings, records, services) if own_app else [],
-        conclusions=by_question(conclusions(told, records)),
-        advice=advice(facts, rankings, records),
-        rankings=[*map(ranking_table, told)],
-        ladders=ladder_tables(told, places_of(facts, records)),
-        published=published_table(told, reference, stacks),
-        why=[reason for table, own in sampled for reason in reasons(table, own, records)],
-        not_sampled=[line for table, own in sampled for line in not_sampled(table.ranking, own)],
-        facts=[
-            *_facts(facts, records),
-            *(("package", words) for words in package_facts(facts, services)),
-            *already_running(source),
-            *network_cost(source, records),
-            *side_by_side(source),
-            *_jit(facts, services),
-        ],
-        services=_services(facts, services, records),
-        planned=len(records),
-        measured=sum(record.outcome == MEASURED for record in records),
-        valid=sum(record.valid for record in records),
-        noisy=sum(any(cause.cause == "host" for cause in record.causes) for record in records),
-        measured_again=source.measured_again,
-        faults=source.faults,
-        causes=_causes(records),
-        skipped=_skipped(facts),
-        controls=null_table(records),
-        rounds=len({record.round for record in solo}),
-        reference=reference,
-        tables=[table for name in forms for table in FORMS[name](solo, context)] if solo else [],
-        costs=cost_tables(records, context, mapping(facts.get("knobs"))),
-    )
 
 
 def _rounds(facts: Mapping[str, Any]) -> str:

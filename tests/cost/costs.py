@@ -19,7 +19,7 @@ from bench.analysis.cells.latency import merged_latencies
 from bench.core.errors import UserError
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
@@ -177,7 +177,7 @@ def page_cost(argv: Sequence[str]) -> int:
     records = reviewed(source, services, lambda raw: windows.append(window_details_of(raw)))
     latencies = merged_latencies(folder, records)
     begin = time.monotonic_ns()
-    report = report_of(source, services, records, (), latencies)
+    report = Report(source, services, records, (), latencies)
     page = html(source, services, records, windows=windows, latencies=latencies, report=report)
     print(f"page=0,{time.monotonic_ns() - begin}")
     (Path(folder) / "index.html").write_text(page, encoding="utf-8")

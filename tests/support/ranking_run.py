@@ -23,7 +23,7 @@ from bench.export.judged_run import judge_run
 from bench.records.record import Record
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.words.told import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
@@ -146,7 +146,7 @@ def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
         write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
     windows: list[WindowDetails] = []
     source, services, records, found = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-    report = report_of(source, services, records, found, {})
+    report = Report(source, services, records, found, {})
     records = list(map(_in_turns, records))
     file = folder / "index.html"
     made = document.html(source, services, records, windows=windows, latencies={}, report=report, rankings=rankings)

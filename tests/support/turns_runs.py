@@ -12,7 +12,7 @@ from make_run import entry, write_run
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Ranking
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
-from bench.render.report import report_of as run_report
+from bench.render.report import Report
 from bench.run.reader import read_run, read_service
 from bench.words.told import ToldRanking, tell
 
@@ -139,7 +139,7 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
     source = read_run(str(folder))
     services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
     rankings = told_tables(source.facts, records)
-    return run_report(source, services, records, rankings, {}).markdown()
+    return Report(source, services, records, rankings, {}).markdown()
 
 
 def write_turns(folder: Path) -> str:

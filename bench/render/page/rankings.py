@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from bench.analysis.tables.ranking import Metric, RankedRow
 from bench.core.formats import NOTHING, number
@@ -19,11 +19,11 @@ from bench.words.picture import (
     caption_words,
     certainty_words,
     estimate_words,
-    factor_span_words,
     load_words,
     question_words,
     requests_words,
     seen_words,
+    factor_span_words,
 )
 from bench.words.told import ToldRanking
 
@@ -41,42 +41,44 @@ _APART = 34.0
 """In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A ranked service: its words, and where its marks are in percent of the picture's width.
-
-    `beyond` and `below`: its interval ends outside the picture.
-    """
-
-    name: str
-    against: str
-    of: str
-    interval: str
-    rate: tuple[str, str, str]
-    seen: str
-    note: str
-    at: float
-    left: float
-    width: float
-    beyond: bool
-    below: bool
+def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
+    """What the page shows of each ranking."""
+    most = MOST_SENTENCES if len(rankings) > 1 else MOST_SENTENCES * 3 // 2
+    return [Answer(place, told, most) for place, told in enumerate(rankings, 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """Services that cannot be told apart from the first of them."""
+class Answer:
+    """What the page says and draws of a ranking; `more` sentences and `later` tiers open on demand."""
 
-    name: str
-    rows: tuple[Place, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A label of the scale; a `minor` one has no room in a narrow picture."""
-
-    at: float
-    text: str
-    minor: bool
+    def __init__(self, place: int, told: ToldRanking, most: int) -> None:
+        ranking = told.ranking
+        cpu = ranking.metric is Metric.CPU
+        ranked = [_ranked(row, cpu) for row in ranking.rows if row.rank is not None]
+        unranked = [row for row in ranking.rows if row.rank is None]
+        scale = _scale(ranked)
+        tiers = [
+            Tier("no tier" if tier is None else f"tier {tier}", [Place(told, scale, row) for row in rows])
+            for tier, rows in groupby(ranked, key=lambda row: row.given.tier)
+        ]
+        shown = _shown(tiers)
+        self.id = f"ranking-{place}"
+        self.question, self.asked = question_words(ranking), told.question
+        if ranking.scenario in told.question:
+            self.question, self.asked = told.question, ""
+        self.sentences, self.more = told.sentences[:most], told.sentences[most:]
+        self.caption = caption_words(ranking)
+        self.against = "CPU against the best" if cpu else "against the best"
+        self.logarithmic = scale.logarithmic
+        self.ticks = _ticks(scale)
+        lines = (f"linear-gradient(var(--line), var(--line)) {tick.at}% 0 / 1px 100% no-repeat" for tick in self.ticks)
+        self.grid = ", ".join(lines)
+        self.tiers, self.later = tiers[:shown], tiers[shown:]
+        self.later_rows = sum(len(tier.rows) for tier in self.later)
+        self.unranked = [
+            Unranked(told.labels[row.service], requests_words(row)[0], told.notes[row.service]) for row in unranked
+        ]
+        self.certainty = certainty_words(told)
+        self.figures = _figures(told, ranked, unranked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +90,69 @@ class Unranked:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the page says and draws of a ranking; `more` and `later` open on demand."""
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Services that cannot be told apart from the first of them."""
 
-    id: str
-    question: str
-    asked: str
-    sentences: tuple[str, ...]
-    more: tuple[str, ...]
-    caption: str
-    against: str
-    ticks: list[Tick]
-    grid: str
-    logarithmic: bool
-    tiers: list[Tier]
-    later: list[Tier]
-    later_rows: int
-    unranked: list[Unranked]
-    certainty: str
-    figures: Table
+    name: str
+    rows: list[Place]
 
 
-def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
-    """What the page shows of each ranking."""
-    most = MOST_SENTENCES if len(rankings) > 1 else MOST_SENTENCES * 3 // 2
-    return [_answer(place, told, most) for place, told in enumerate(rankings, 1)]
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A label of the scale, at percent of its width; a `minor` one has no room in a narrow picture."""
+
+    at: float
+    text: str
+    minor: bool
+
+
+class Place:
+    """A ranked service: its words, and where its marks are in percent of the picture's width.
+
+    `beyond` and `below`: its interval ends outside the picture.
+    """
+
+    def __init__(self, told: ToldRanking, scale: _Scale, row: _Ranked) -> None:
+        low, high = row.low or row.factor, row.high or row.factor
+        self.name = told.labels[row.given.service]
+        self.against, self.of = row.against
+        self.interval = row.interval
+        self.rate = requests_words(row.given)
+        self.seen = seen_words(row.given, " would have been called")
+        self.note = told.notes[row.given.service]
+        self.at, self.left = scale.at(row.factor), scale.at(low)
+        self.width = round(scale.at(high) - self.left, 2)
+        self.beyond, self.below = high > scale.high * 1.0001, low < scale.low * 0.9999
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
+
+    given: RankedRow
+    factor: float
+    low: float | None
+    high: float | None
+    against: tuple[str, str]
+    interval: str
+
+
+def _ranked(row: RankedRow, cpu: bool) -> _Ranked:
+    """A row with its factor: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
+
+    def factor_of(difference: float) -> float | None:
+        ratio = 1 + difference
+        if not (0 < ratio < math.inf):
+            return None
+        return 1 / ratio if cpu else ratio
+
+    ends = sorted(end for end in map(factor_of, row.interval or ()) if end is not None)
+    low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
+    factor = factor_of(row.difference or 0) or 1.0
+    if row.rank == 1:
+        return _Ranked(row, factor, low, high, ("the best", ""), "")
+    return _Ranked(row, factor, low, high, against_words(factor, cpu), factor_span_words(factor, low, high, cpu))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,82 +184,6 @@ class _Scale:
         return [value for value in found if self.low * 0.9999 <= value <= self.high * 1.0001]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
-
-    given: RankedRow
-    factor: float
-    low: float | None
-    high: float | None
-    against: tuple[str, str]
-    interval: str
-
-
-def _answer(place: int, told: ToldRanking, most: int) -> Answer:
-    ranking = told.ranking
-    cpu = ranking.metric is Metric.CPU
-    ranked = [_ranked(row, cpu) for row in ranking.rows if row.rank is not None]
-    unranked = [row for row in ranking.rows if row.rank is None]
-    scale = _scale(ranked)
-    ticks = _ticks(scale)
-    lines = (f"linear-gradient(var(--line), var(--line)) {tick.at}% 0 / 1px 100% no-repeat" for tick in ticks)
-    tiers = [
-        Tier("no tier" if tier is None else f"tier {tier}", tuple(_place(told, scale, row) for row in rows))
-        for tier, rows in groupby(ranked, key=lambda row: row.given.tier)
-    ]
-    first = len(tiers) - _later(tiers, len(ranked))
-    question, asked = question_words(ranking), told.question
-    if ranking.scenario in asked:
-        question, asked = asked, ""
-    return Answer(
-        id=f"ranking-{place}",
-        question=question,
-        asked=asked,
-        sentences=told.sentences[:most],
-        more=told.sentences[most:],
-        caption=caption_words(ranking),
-        against="CPU against the best" if cpu else "against the best",
-        ticks=ticks,
-        grid=", ".join(lines),
-        logarithmic=scale.logarithmic,
-        tiers=tiers[:first],
-        later=tiers[first:],
-        later_rows=sum(len(tier.rows) for tier in tiers[first:]),
-        unranked=[
-            Unranked(told.labels[row.service], requests_words(row)[0], told.notes[row.service]) for row in unranked
-        ],
-        certainty=certainty_words(told),
-        figures=_figures(told, ranked, unranked),
-    )
-
-
-def _ranked(row: RankedRow, cpu: bool) -> _Ranked:
-    """A row with its factor: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
-
-    def factor_of(difference: float) -> float | None:
-        ratio = 1 + difference
-        if not (0 < ratio < math.inf):
-            return None
-        return 1 / ratio if cpu else ratio
-
-    ends = sorted(end for end in map(factor_of, row.interval or ()) if end is not None)
-    low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
-    factor = factor_of(row.difference or 0) or 1.0
-    if row.rank == 1:
-        return _Ranked(row, factor, low, high, ("the best", ""), "")
-    return _Ranked(row, factor, low, high, against_words(factor, cpu), factor_span_words(factor, low, high, cpu))
-
-
-def _later(tiers: Sequence[Tier], count: int) -> int:
-    """The number of tiers at the end that are not shown at once."""
-    shown, later = 0, 0
-    for tier in tiers:
-        shown += len(tier.rows)
-        later += count > MOST_ROWS and shown > FIRST_ROWS and tier is not tiers[0]
-    return later
-
-
 def _scale(ranked: Sequence[_Ranked]) -> _Scale:
     factors = [1.0, *(row.factor for row in ranked)]
     ends = [end for row in ranked for end in (row.low, row.high) if end is not None]
@@ -243,23 +206,12 @@ def _ticks(scale: _Scale) -> list[Tick]:
     return ticks
 
 
-def _place(told: ToldRanking, scale: _Scale, row: _Ranked) -> Place:
-    given, low, high = row.given, row.low or row.factor, row.high or row.factor
-    left, right = scale.at(low), scale.at(high)
-    return Place(
-        name=told.labels[given.service],
-        against=row.against[0],
-        of=row.against[1],
-        interval=row.interval,
-        rate=requests_words(given),
-        seen=seen_words(given, " would have been called"),
-        note=told.notes[given.service],
-        at=scale.at(row.factor),
-        left=left,
-        width=round(right - left, 2),
-        beyond=high > scale.high * 1.0001,
-        below=low < scale.low * 0.9999,
-    )
+def _shown(tiers: Sequence[Tier]) -> int:
+    """The number of tiers that are shown at once."""
+    rows = [*accumulate(len(tier.rows) for tier in tiers)]
+    if not rows or rows[-1] <= MOST_ROWS:
+        return len(tiers)
+    return max(1, sum(count <= FIRST_ROWS for count in rows))
 
 
 def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:

@@ -11,7 +11,7 @@ from loop_runs import ask, finish, solo, step_id
 from make_run import output_of, write_measurement, write_run
 
 from bench.export.judged_run import judge_run
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.validity.run_rules import BOUND_AFTER
 from bench.words.advice import advice
 
@@ -61,7 +61,7 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
         "hey is the limit for aiohttp-py313-debian: no requests/s of it by hey, and no more than 2 rounds; wrk could"
         " load it, and more CPUs for the load generator (LOADGEN_CPUS) would help."
     ]
-    report = report_of(source, services, records, judged, {}).markdown()
+    report = Report(source, services, records, judged, {}).markdown()
     assert report.count("hey is the limit for") == 1
     assert "the run was stopped before this measurement" not in report
     # A run that goes on leaves out the same.

@@ -17,7 +17,7 @@ from bench.cli.report import build_verb
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
 
 
-def report_of(folder: Path, rates: Mapping[tuple[str, str], float], *, noise: float = 0.01, rounds: int = 8) -> str:
+def Report(folder: Path, rates: Mapping[tuple[str, str], float], *, noise: float = 0.01, rounds: int = 8) -> str:
     """The report of a run with these requests/s per load, varied by `noise`."""
     rng = random.Random(1)
     lines = [
@@ -46,13 +46,13 @@ def disagreements(report: str) -> list[str]:
 
 
 def test_tools_that_agree_are_reported_so(tmp_path: Path) -> None:
-    report = report_of(tmp_path / "run", AGREED)
+    report = Report(tmp_path / "run", AGREED)
     assert not disagreements(report)
     assert "There are no disagreements." in report
 
 
 def test_ab_is_slower_and_the_cause_is_known(tmp_path: Path) -> None:
-    found = disagreements(report_of(tmp_path / "run", AGREED | {("ab", "c32"): 2500.0}))
+    found = disagreements(Report(tmp_path / "run", AGREED | {("ab", "c32"): 2500.0}))
     rates = [line for line in found if "| requests/s |" in line]
     assert len(rates) == 2  # vs wrk and vs hey
     assert all("ab is single-threaded and uses HTTP/1.0" in line for line in rates)
@@ -62,13 +62,13 @@ def test_ab_is_slower_and_the_cause_is_known(tmp_path: Path) -> None:
 
 def test_a_tools_rounding_is_no_disagreement(tmp_path: Path) -> None:
     # 32 connections at 5,000/s: 6.4 ms, of which ab prints 6 in every round.
-    report = report_of(tmp_path / "run", AGREED | {load: 5000.0 for load in AGREED if load[1] == "c32"})
+    report = Report(tmp_path / "run", AGREED | {load: 5000.0 for load in AGREED if load[1] == "c32"})
     assert "6.00 ms (5.50 ms to 6.50 ms)" in report
     assert not disagreements(report)
 
 
 def test_a_difference_without_a_known_cause_says_so(tmp_path: Path) -> None:
-    found = disagreements(report_of(tmp_path / "run", AGREED | {("wrk", "c32"): 4500.0}))
+    found = disagreements(Report(tmp_path / "run", AGREED | {("wrk", "c32"): 4500.0}))
     rates = [line for line in found if "| requests/s |" in line and " ab " not in line]
     assert len(rates) == 1
     assert rates[0].endswith("| none |")
@@ -76,17 +76,17 @@ def test_a_difference_without_a_known_cause_says_so(tmp_path: Path) -> None:
 
 def test_differences_within_noise_are_no_disagreement(tmp_path: Path) -> None:
     rates = AGREED | {("wrk", "c32"): 4500.0}
-    found = disagreements(report_of(tmp_path / "run", rates, noise=0.4))
+    found = disagreements(Report(tmp_path / "run", rates, noise=0.4))
     assert not [line for line in found if "| 32 connections | requests/s |" in line]
 
 
 def test_one_round_disagrees_with_nothing(tmp_path: Path) -> None:
-    report = report_of(tmp_path / "run", AGREED | {("ab", "c32"): 100.0}, rounds=1)
+    report = Report(tmp_path / "run", AGREED | {("ab", "c32"): 100.0}, rounds=1)
     assert not disagreements(report)
 
 
 def test_the_rate_that_hey_did_not_keep_is_heys(tmp_path: Path) -> None:
-    found = disagreements(report_of(tmp_path / "run", AGREED | {("hey", "c32r200"): 190.0}))
+    found = disagreements(Report(tmp_path / "run", AGREED | {("hey", "c32r200"): 190.0}))
     held = [line for line in found if "target 200/s" in line and "| requests/s |" in line]
     assert len(held) == 1
     assert "limits the rate per connection" in held[0]
@@ -94,7 +94,7 @@ def test_the_rate_that_hey_did_not_keep_is_heys(tmp_path: Path) -> None:
 
 def test_bursts_are_a_known_cause_of_cheaper_requests(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    report_of(folder, AGREED)
+    Report(folder, AGREED)
     for number in range(1, 9):
         line = entry("uvicorn-asgi", "json", "vegeta", "r200", number=5, round=number)
         write_measurement(folder, line, output_of(line, 200), cpu_s=0.5 + 0.001 * number)
@@ -106,7 +106,7 @@ def test_bursts_are_a_known_cause_of_cheaper_requests(tmp_path: Path) -> None:
 
 
 def test_vegeta_is_not_compared_with_peaks(tmp_path: Path) -> None:
-    report = report_of(tmp_path / "run", AGREED)
+    report = Report(tmp_path / "run", AGREED)
     peaks = report.partition("json, 32 connections")[2].partition("###")[0]
     held = report.partition("json, target 200/s")[2].partition("###")[0]
     assert "| wrk |" in peaks and "| vegeta |" not in peaks
@@ -116,7 +116,7 @@ def test_vegeta_is_not_compared_with_peaks(tmp_path: Path) -> None:
 
 def test_what_is_not_valid_is_counted_and_not_compared(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    report_of(folder, AGREED)
+    Report(folder, AGREED)
     for number in range(1, 9):
         line = entry("uvicorn-asgi", "json", "ab", "c32", number=2, round=number)
         write_measurement(folder, line, output_of(line, 100 + number, bad=200))

@@ -9,7 +9,7 @@ from make_run import entry, write_run
 from turns_runs import measured, table, told_tables
 
 from bench.render.page import document
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.run.reader import read_run
 
 SPEEDS = {"0.51.0": 5000, "0.52.0": 4995, "0.53.0": 4000}
@@ -27,7 +27,7 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
     write_run(tmp_path, [entry("uvicorn-asgi")], tables_in_turns=[planned], mode="turns", rounds=0, packages=[wheel])
     source = read_run(str(tmp_path))
     rankings = told_tables(source.facts, records)
-    report = report_of(source, {}, records, rankings, {})
+    report = Report(source, {}, records, rankings, {})
     told = report.markdown()
     assert "uvicorn from 0.51.0 to 0.53.0: 0.53.0 is slower than 0.52.0: it needs 26 % more CPU per request" in told
     assert "### json wrk c16: uvicorn-asgi by release of uvicorn\n" in told

@@ -18,7 +18,7 @@ from bench.records.record import load
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails
 from bench.render.page.windows import output_of as output_of_bytes
-from bench.render.report import report_of
+from bench.render.report import Report
 from bench.run.reader import read_run
 
 pytest_plugins = ["page_fixtures"]
@@ -114,7 +114,7 @@ def large(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         records.append(replace(sample, **place, **figures, latency_s=latency))
         lines = "".join(f"{name} {rng.uniform(1, 1000):.2f}\n" for name in ("Latency", "Req/Sec", "50%", "99%"))
         windows.append(WindowDetails(10**18 + number * 10**10, rng.random(), output_of_bytes((lines * 6).encode())))
-    report = report_of(source, {}, records, (), {})
+    report = Report(source, {}, records, (), {})
     file = tmp_path_factory.mktemp("large") / "index.html"
     file.write_text(document.html(source, {}, records, windows=windows, latencies={}, report=report))
     return file
