@@ -19,11 +19,11 @@ from bench.words.picture import (
     caption_words,
     certainty_words,
     estimate_words,
+    factor_span_words,
     load_words,
     question_words,
     requests_words,
     seen_words,
-    factor_span_words,
 )
 from bench.words.told import ToldRanking
 

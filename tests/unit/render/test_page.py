@@ -1,4 +1,4 @@
-"""The charts of index.html in a browser.
+"""The charts of index.html in a browser: of all kinds of runs, of settings that were varied, and flame graphs.
 
 `PAGE_PICTURES=FOLDER python -m pytest tests/unit/render/test_page.py -k pictures` saves every chart there.
 """
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from golden_runs import aiohttp_versions, latency, proxy_py
 from make_run import entry, output_of, write_measurement, write_run
-from page_browser import CHARTS, Opened, built, draw_all, rows
+from page_browser import CHARTS, Opened, built, column, draw_all, rows
+from profiled_run import STACKS_OF, write_profiled
 
 pytest_plugins = ["page_fixtures"]
 
@@ -101,3 +102,84 @@ def test_other_kinds_of_runs_open(tmp_path: Path, opened: Opened) -> None:
         draw_all(page)
         assert page.locator("figure.chart:visible").count() == len(CHARTS)
         assert page.locator("#count").inner_text().startswith(f"{len(rows(page).all())} row")
+
+
+VALUES = ("1", "8")
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Flask under gunicorn with one worker and with eight, three rounds."""
+    folder = tmp_path_factory.mktemp("settings") / "a-run"
+    plain = entry("gunicorn-sync-flask")["service"]
+    lines = [
+        entry("gunicorn-sync-flask", number=number, round=round, service=f"{plain}-workers{value}")
+        | {"settings": f"WORKERS={value}", "dir": f"raw/r{round:02}/{plain}-workers{value}/json/wrk-c64"}
+        for round in (1, 2, 3)
+        for number, value in enumerate(VALUES, 1)
+    ]
+    services = {str(line["service"]): {"settings": line["settings"]} for line in lines}
+    write_run(folder, lines, services=services)
+    for line in lines:
+        used = {"ticks_13": 560, "ticks_12": 540}
+        write_measurement(folder, line, output_of(line, 1000 * int(line["settings"][-1])), after=used)
+    return built(folder)
+
+
+def test_settings_are_a_column_and_a_filter(varied: Path, opened: Opened) -> None:
+    page = opened(varied)
+    assert sorted(column(page, "Settings")) == ["WORKERS=1", "WORKERS=8"]
+    page.select_option("#filter-settings", "WORKERS=8")
+    assert column(page, "Settings") == ["WORKERS=8"]
+    assert page.evaluate("location.hash") == "#settings=WORKERS%3D8"
+    assert page.locator("#tables td:visible", has_text=re.compile("-workers1$")).count() == 0
+    assert page.locator("#tables td:visible", has_text=re.compile("-workers8$")).count() > 0
+
+
+def test_charts_name_the_settings(varied: Path, opened: Opened) -> None:
+    page = opened(varied)
+    draw_all(page)
+    label = page.locator("#chart-ranked").inner_text()
+    assert "gunicorn-sync · flask (WORKERS=8)" in label and "gunicorn-sync · flask (WORKERS=1)" in label
+
+
+def test_a_measurements_details_have_its_processes(varied: Path, opened: Opened) -> None:
+    page = opened(varied)
+    rows(page).first.get_by_role("button").first.click()
+    page.locator(".opened details.round summary").first.click()
+    # Not wait_for_function: its second try is an eval in the page, which the page's own policy refuses.
+    page.locator(".opened").get_by_text("CPU seconds by process").first.wait_for()
+    told = page.locator(".opened").first.inner_text()
+    assert re.search(r"settings\s+WORKERS=[18]", told)
+    assert re.search(r"CPU seconds by process\s+5\.60, 0\.400", told)
+
+
+HOSTILE = "<img src=x onerror=window.hit=1> \u202e"
+
+
+def test_a_flame_graph_is_drawn_when_it_is_opened_and_names_stay_text(tmp_path: Path, opened: Opened) -> None:
+    stacks = STACKS_OF | {"tornado": STACKS_OF["tornado"].replace("slow (", f"{HOSTILE} (")}
+    page = opened(built(write_profiled(tmp_path / "a-run", stacks)))
+    graphs = page.locator("#flames details")
+    assert graphs.count() == 2 and page.locator("#flames svg").count() == 0
+    assert (
+        graphs.nth(1).locator("summary").inner_text().startswith("Flame graph of tornado-py313-debian, json wrk c16: ")
+    )
+    graphs.nth(1).locator("summary").click()
+    names = page.locator("#flames svg g.frame title").all_text_contents()
+    assert len(names) == 6
+    assert any(name.startswith("app.py:handle: 60.0 %, 231 µs per request") for name in names)
+    assert any(name.startswith("app.py:<img src=x onerror=window.hit=1> ⟨U+202E⟩: 27.0 %") for name in names)
+    assert page.evaluate("window.hit") is None
+    assert "app.py:handle 60.0 %" in (page.locator("#flames svg").get_attribute("aria-label") or "")
+    # The first comparison is open, with the table that the report has.
+    assert (
+        page.locator("#why details").first.locator("table.report td").first.inner_text()
+        == "app.py:<img src=x onerror=window.hit=1> ⟨U+202E⟩"
+    )
+
+
+def test_without_scripts_the_tables_of_functions_are_shown(tmp_path: Path, opened: Opened) -> None:
+    page = opened(built(write_profiled(tmp_path / "a-run")), java_script_enabled=False)
+    assert "app.py:slow" in page.locator("#why").inner_text()
+    assert page.locator("#flames:visible").count() == 0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compared_runs import build_failed, in_turns
+from golden import same_as
 from make_run import entry, output_of, write_measurement, write_run
+from places import GOLDEN
 
 from bench.__main__ import main
 from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow, Ranking
@@ -67,94 +70,57 @@ def verdict(
     return Comparison(ranking, service("svc-was", windows=8 if rounds else 0), service(head, note, windows), contrast)
 
 
-def comment(*found: Comparison, policies: tuple[str, ...] = ()) -> tuple[str, int]:
+def comment(*found: Comparison, policies: Sequence[str] = ()) -> tuple[str, int]:
     made = verdict_comment("a-run", found, [parse_policy(text) for text in policies], {})
     return made.text, made.violations
 
 
-def test_what_is_wrong_comes_first_and_no_difference_is_folded_away() -> None:
-    words = ("no difference shown", "faster", "slower", "not enough data", "invalid", "slower")
-    sizes = (0.001, 0.1, -0.03, -0.2, 0.0, -0.3)
-    found = [verdict(word, size, head=f"svc-{n}") for n, (word, size) in enumerate(zip(words, sizes, strict=True))]
-    text, _ = comment(*found)
-    head = "### 6 comparisons: 1 invalid, 2 slower, 1 not enough data, 1 faster, 1 no difference shown\n"
-    assert text.startswith(head)
-    order = re.findall(r"^\| `svc-(\d)` ", text, re.MULTILINE)
-    assert order == ["4", "5", "2", "3", "1", "0"]
-    assert text.index("<details>") < text.index("`svc-0`") < text.index("</details>")
-    assert "not verdicts: whether these services differ is unknown" in text
-
-
-def test_a_row_has_the_difference_by_the_tables_metric_with_its_interval_and_what_is_missing() -> None:
-    text, _ = comment(
-        verdict("slower", -0.05, note="2 of 8 windows left out: errors"), verdict("not enough data", -0.02)
-    )
-    slower, open_one = (line for line in text.splitlines() if line.startswith("| `svc-head`"))
-    assert slower == (
-        "| `svc-head` | `svc-was` | `json wrk c64` | slower | -5.0 % | -6.0 % to -4.0 % | CPU per request | 8 |"
-        " `svc-head: 2 of 8 windows left out: errors` |"
-    )
-    assert "`a difference of 4.0 % would most likely have been called; 3 rounds more would most likely decide it`" in (
-        open_one
-    )
-    same, _ = comment(verdict("no difference shown", 0.001))
-    assert "| `a difference of 4.0 % would most likely have been called` |" in same
-    early, _ = comment(verdict("not enough data", -0.02, rounds=3))
-    assert "| -2.0 % | – | CPU per request | 3 | `3 of the 4 rounds before the first look; " in early
-
-
-def test_what_was_not_begun_has_no_verdict_and_is_not_invalid() -> None:
-    text, violations = comment(verdict("not enough data", rounds=0), policies=("invalid",))
-    assert violations == 0
-    assert "| not enough data | – | – | CPU per request | 0 | `0 of the 4 rounds before the first look` |" in text
+def test_a_comment_of_all_kinds() -> None:
+    """What is wrong comes first, and what shows no difference is folded away; what has no verdict is not covered."""
+    absent = {"svc-9": "failed verification: not ok 3 echo"}
+    found = [
+        verdict("no difference shown", 0.001, head="svc-1"),
+        verdict("faster", 0.1, head="svc-2"),
+        verdict("slower", -0.03, head="svc-3", note="2 of 8 windows left out: errors"),
+        verdict("not enough data", -0.2, head="svc-4"),
+        verdict("not enough data", -0.02, head="svc-5", rounds=3),
+        verdict("not enough data", head="svc-6", rounds=0),
+        verdict("invalid", head="svc-7", note="errors: 40 of 400"),
+        verdict("slower", -0.3, head="svc-8"),
+        replace(verdict("not enough data", head="svc-9", note=absent["svc-9"], rounds=0), failed=("svc-9",)),
+    ]
+    policies = [Policy("slower", 5), Policy("slower"), Policy("invalid")]
+    made = verdict_comment("a-run", found, policies, absent)
+    same_as(GOLDEN / "comment.md", made.text)
+    assert made.violations == 1 + 2 + 2
 
 
 @pytest.mark.parametrize(
-    ("policy", "mean", "violations"),
+    ("policy", "word", "difference", "violations"),
     [
-        ("slower", -0.021, 1),
-        ("slower:5%", -0.03, 0),
-        ("slower:5%", -0.05, 0),
-        ("slower:5%", -0.0501, 1),
-        ("slower:0.5%", -0.021, 1),
+        ("slower", "slower", -0.021, 1),
+        ("slower:5%", "slower", -0.03, 0),
+        ("slower:5%", "slower", -0.05, 0),
+        ("slower:5%", "slower", -0.0501, 1),
+        ("slower:0.5%", "slower", -0.021, 1),
+        # However large the estimate is: the data does not support a verdict.
+        ("slower", "faster", -0.5, 0),
+        ("slower", "no difference shown", -0.5, 0),
+        ("slower", "not enough data", -0.5, 0),
+        ("slower", "invalid", -0.5, 0),
+        ("invalid", "invalid", -0.5, 1),
+        ("invalid", "not enough data", -0.5, 0),
+        ("invalid", "slower", -0.5, 0),
+        ("not-enough-data", "not enough data", -0.5, 1),
+        ("not-enough-data", "invalid", -0.5, 0),
     ],
 )
-def test_slower_fails_beyond_its_percentage(policy: str, mean: float, violations: int) -> None:
-    assert comment(verdict("slower", mean), policies=(policy,))[1] == violations
-
-
-@pytest.mark.parametrize("word", ["faster", "no difference shown", "not enough data", "invalid"])
-def test_only_the_verdict_slower_is_slower(word: str) -> None:
-    """However large the estimate is: the data does not support a verdict."""
-    text, violations = comment(verdict(word, -0.5), policies=("slower",))
-    assert violations == 0
-    unknown = word.startswith(("invalid", "not enough"))
-    assert ("; comparisons without a verdict are not covered: 1." in text) == unknown
+def test_what_violates_a_policy(policy: str, word: str, difference: float, violations: int) -> None:
+    text, found = comment(verdict(word, difference), policies=(policy,))
+    assert found == violations
+    unknown = word in ("invalid", "not enough data")
+    assert ("; comparisons without a verdict are not covered: 1." in text) == (unknown and policy == "slower")
     assert ("whether these services differ is unknown" in text) == unknown
-
-
-@pytest.mark.parametrize(
-    ("policy", "word", "violations"),
-    [
-        ("invalid", "invalid", 1),
-        ("invalid", "not enough data", 0),
-        ("not-enough-data", "not enough data", 1),
-        ("not-enough-data", "invalid", 0),
-        ("invalid", "slower", 0),
-    ],
-)
-def test_what_has_no_verdict_can_fail_too(policy: str, word: str, violations: int) -> None:
-    assert comment(verdict(word, -0.5), policies=(policy,))[1] == violations
-
-
-def test_a_service_that_was_not_measured_is_reported_and_invalid() -> None:
-    absent = {"svc-head": "failed verification: not ok 3 echo"}
-    row = replace(verdict("not enough data", note=absent["svc-head"], rounds=0), failed=("svc-head",))
-    made = verdict_comment("a-run", [row], [Policy("invalid")], absent)
-    assert "Not measured: `svc-head`, `failed verification: not ok 3 echo`." in made.text
-    words = "| invalid | – | – | CPU per request | 0 | `svc-head: failed verification: not ok 3 echo` |"
-    assert words in made.text
-    assert made.violations == 1
 
 
 @pytest.mark.parametrize(
@@ -227,50 +193,47 @@ def test_a_comment_always_fits() -> None:
     assert "violated by 2000" in text
 
 
+def told(folder: Path, capsys: pytest.CaptureFixture[str], *policies: str) -> tuple[str, int]:
+    """The comment on a run, and the exit status."""
+    build_verb([str(folder)])
+    capsys.readouterr()
+    status = main(["pr-comment", str(folder), *(f"--fail-on={policy}" for policy in policies)])
+    return capsys.readouterr().out, status
+
+
 def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The head does 20 % less in the same CPU time, and comes second as it was selected second."""
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200})
-    build_verb([str(folder)])
-    assert main(["pr-comment", str(folder), "--fail-on", "slower:10%", "--fail-on", "invalid"]) == 1
-    out = capsys.readouterr().out
-    assert out.startswith("### 1 comparison: 1 slower\n")
-    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | -19." in out
-    assert "`--fail-on slower:10%`: violated by 1." in out
-    assert "`--fail-on invalid`: passed." in out
-    assert main(["pr-comment", "--fail-on=slower:50%", str(folder)]) == 0
-    assert main(["pr-comment", str(folder)]) == 0
-    assert main(["pr-comment", str(folder), "--fail-on", "not-comparable"]) == 2
+    text, status = told(folder, capsys, "slower:10%", "invalid")
+    assert status == 1 and text.startswith("### 1 comparison: 1 slower\n")
+    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | -19." in text
+    assert "`--fail-on slower:10%`: violated by 1." in text and "`--fail-on invalid`: passed." in text
+    assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), (), ("not-comparable",))] == [0, 0, 2]
 
 
 def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "a-run", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
-    build_verb([str(folder)])
-    assert main(["pr-comment", str(folder), "--fail-on", "slower"]) == 0
-    rows = re.findall(r"^\| `(\S+)` \| `(\S+)` ", capsys.readouterr().out, re.MULTILINE)
-    base = "tornado-py313-debian"
-    assert sorted(rows) == [("aiohttp-py313-debian", base), ("uvicorn-asgi-py313-debian", base)]
+    text, status = told(folder, capsys, "slower")
+    rows, base = re.findall(r"^\| `(\S+)` \| `(\S+)` ", text, re.MULTILINE), "tornado-py313-debian"
+    assert status == 0 and sorted(rows) == [("aiohttp-py313-debian", base), ("uvicorn-asgi-py313-debian", base)]
 
 
 def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
-    build_verb([str(folder)])
-    assert main(["pr-comment", str(folder), "--fail-on", "not-enough-data"]) == 1
-    assert "2 of the 4 rounds before the first look" in capsys.readouterr().out
-    assert main(["pr-comment", str(folder), "--fail-on", "slower", "--fail-on", "invalid"]) == 0
-    assert "comparisons without a verdict are not covered: 1." in capsys.readouterr().out
+    text, status = told(folder, capsys, "not-enough-data")
+    assert status == 1 and "2 of the 4 rounds before the first look" in text
+    assert told(folder, capsys, "slower", "invalid")[1] == 0
 
 
 def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000}, stacks=("aiohttp", "tornado"))
     build_failed(folder, "tornado")
-    build_verb([str(folder)])
-    assert main(["pr-comment", str(folder), "--fail-on", "invalid"]) == 1
-    out = capsys.readouterr().out
-    assert out.startswith("### 1 comparison: 1 invalid\n")
-    assert "Not measured: `tornado-py313-debian`, `build failed: no wheel`." in out
-    assert main(["pr-comment", str(folder), "--fail-on", "slower"]) == 0
+    text, status = told(folder, capsys, "invalid")
+    assert status == 1 and text.startswith("### 1 comparison: 1 invalid\n")
+    assert "Not measured: `tornado-py313-debian`, `build failed: no wheel`." in text
+    assert told(folder, capsys, "slower")[1] == 0
 
 
 def solo(folder: Path, rate: float, *, bad: int = 0, **facts: Any) -> str:
