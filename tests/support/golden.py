@@ -1,8 +1,11 @@
 """Texts that are kept as files: after a wanted change run the test with GOLDEN=write, and read the diff."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+
+Said = Mapping[str, str | list[str] | tuple[str, ...]]
+"""What is said in each case: a sentence, or several."""
 
 
 def same_as(golden: Path, text: str) -> None:
@@ -13,8 +16,8 @@ def same_as(golden: Path, text: str) -> None:
     assert text == golden.read_text()
 
 
-def cases(found: Mapping[str, str | Iterable[str]]) -> str:
-    """What is said in each case: its name, then a line for each sentence."""
+def cases(found: Said) -> str:
+    """The name of each case, then a line for each sentence."""
     parts = []
     for case, said in found.items():
         lines = [said] if isinstance(said, str) else [*said]

@@ -3,13 +3,13 @@
 What all checks say of each lie is in golden/ROUTE.txt: after a wanted change, `GOLDEN=write` and read the diff.
 """
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 from fake import FakeService
 from fake_dependencies import FORTUNES_TEMPLATE
+from golden import same_as
 from simulated_clock import SimulatedClient
 
 from bench.contract import checks
@@ -184,10 +184,7 @@ def test_each_lie_is_caught_by_the_check_that_is_meant_to(route: str) -> None:
         for pattern, shown in RANDOM:
             lines = re.sub(pattern, shown, lines)
         said += f"{lie}\n{lines}"
-    golden = Path(__file__).parent / f"golden/{route}.txt"
-    if os.environ.get("GOLDEN") == "write":
-        golden.write_text(said)
-    assert said == golden.read_text()
+    same_as(Path(__file__).parent / f"golden/{route}.txt", said)
 
 
 def test_every_check_is_meant_to_catch_a_lie() -> None:

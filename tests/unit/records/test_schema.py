@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any
 import jsonschema
 import make_schema
 import pytest
+from golden import same_as
 from golden_runs import FORMS
 from make_run import many, output_of, write_measurement, write_run
 from places import ROOT
@@ -52,9 +52,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_the_file_is_what_the_dataclass_says() -> None:
     text = json.dumps(make_schema.schema(), indent=1) + "\n"
-    if os.environ.get("GOLDEN") == "write":
-        FILE.write_text(text)
-    assert text == FILE.read_text()
+    same_as(FILE, text)
 
 
 def test_every_field_has_its_words() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from golden import cases, same_as
+from golden import Said, cases, same_as
 from turns_runs import measured, ranking_of, service_of
 
 from bench.analysis.runs.host_state import HostState
@@ -32,7 +32,6 @@ from bench.words.setup import (
     server_words,
 )
 
-Said = Mapping[str, str | list[str] | tuple[str, ...]]
 GOLDEN = Path(__file__).with_name("golden")
 NO_VERDICT = "not enough data"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden import cases, same_as
+from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
@@ -33,7 +33,6 @@ from bench.words.order import factor_words, interval_words, is_factor, pair_word
 from bench.words.remarks import MOST_UNDECIDED, beside_words, limits_words, note_of, remark_words
 from bench.words.told import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 
-Said = Mapping[str, str | list[str] | tuple[str, ...]]
 GOLDEN = Path(__file__).with_name("golden")
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
 CPU, GOODPUT = Metric.CPU, Metric.GOODPUT
