@@ -27,7 +27,15 @@ from driver.failure import (
 )
 from driver.messages import MessageError
 
+CALLED_IN = "BENCH_FROM"
+"""Environment variable: the folder in which the user has called a script that is a verb."""
 VERBS = {
+    "matrix": "driver.planning.matrix",
+    "compare": "driver.planning.refs",
+    "bisect": "driver.planning.bisect",
+    "contract": "driver.planning.tools:plan_contract",
+    "tools": "driver.planning.tools:exec_tools",
+    "harness": "driver.services.harness",
     "hold": "driver.lifecycle.hold",
     "build": "driver.services.build",
     "begin": "driver.lifecycle.begin",
@@ -36,14 +44,13 @@ VERBS = {
     "measure": "driver.steps.measure",
     "profile": "driver.steps.profile",
     "report": "driver.lifecycle.begin:report",
+    "stacks": "driver.steps.stacks",
     "sockets": "driver.services.sockets",
     "machines": "driver.nodes.contexts",
     "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
-    "engine": "driver.docker",
 }
-"""Where the function of a verb is: `main` of the module, unless it is named. argv begins with the run, except for the
-last four."""
+"""Where the function of a verb is: `main` of the module, unless it is named."""
 
 
 def main(argv: list[str]) -> int:
@@ -52,6 +59,7 @@ def main(argv: list[str]) -> int:
         print(f"usage: python3 -m driver {'|'.join(VERBS)} RUN [OPTION...]", file=sys.stderr)
         return USER
     heed_signals()
+    os.chdir(os.environ.pop(CALLED_IN, "."))
     if argv[0] == "measure":
         go_on_with_line()
     try:

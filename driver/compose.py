@@ -62,27 +62,30 @@ def environment(run: Run) -> dict[str, str]:
     return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
 
-def in_tools(run: Run, *words: str, **options: Any) -> Done:
+def in_tools(
+    where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
+) -> Done:
     """Runs a command in a container of the tools' image, without network, as the user who runs the driver.
 
     The project is mounted read-only at /bench, results/ writable. A label names the run. `options` are those of
     `docker`.
     """
-    nofile = run.setting("NOFILE") or setting(run.root, "NOFILE")
+    return docker(*tools_words(where, *words, image=image, docker_options=docker_options), **options)
+
+
+def tools_words(
+    where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The words of `docker` that do so."""
+    root, project = (where.root, where.project) if isinstance(where, Run) else (where, "")
+    nofile = (where.setting("NOFILE") if isinstance(where, Run) else "") or setting(root, "NOFILE")
     # The planner, which checks all other settings, needs this one to start.
     if not re.fullmatch(r"[1-9][0-9]*", nofile):
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
-    argv = ["run", "--rm", "--interactive", "--label", f"bench.run={run.project}", "--network", "none"]
+    argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
-    argv += [
-        "--tmpfs",
-        "/tmp:exec",
-        "--volume",
-        f"{run.root}:/bench:ro",
-        "--volume",
-        f"{run.root}/results:/bench/results",
-    ]
-    return docker(*argv, TOOLS, *words, **options)
+    argv += ["--tmpfs", "/tmp:exec", "--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
+    return (*argv, *docker_options, image, *words)
 
 
 def setting(root: Path, name: str) -> str:

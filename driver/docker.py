@@ -78,6 +78,21 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def end_group(process: subprocess.Popen[Any], patience_s: float) -> None:
+    """Ends the process, if it runs, and its group: by SIGTERM, and after so many seconds by SIGKILL."""
+    if process.poll() is not None:
+        return
+    until = time.monotonic() + patience_s
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < until:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def docker(
     *words: str,
     context: str = "",
@@ -186,13 +201,18 @@ def _inherited() -> list[int]:
 
 
 def kinds() -> frozenset[str]:
+    """The words of `kind_words`."""
+    return frozenset(kind_words().split())
+
+
+def kind_words() -> str:
     """Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory`
     (limits that are ignored); otherwise `docker`. Empty if the engine does not answer.
     """
     if not os.environ.get(KIND):
         components = docker("version", "--format", _COMPONENTS, check=False)
         if components.status:
-            return frozenset()
+            return ""
         facts = docker("info", "--format", _FACTS, check=False)
         told = [] if facts.status else facts.out.strip().split("|")
         system, kernel, security, cpuset, memory = (*told, *[""] * 5)[:5]
@@ -204,14 +224,7 @@ def kinds() -> frozenset[str]:
             "no-memory": memory == "false",
         }
         os.environ[KIND] = " ".join(word for word, found in lacks.items() if found) or "docker"
-    return frozenset(os.environ[KIND].split())
-
-
-def main(argv: list[str]) -> int:
-    """`engine`: prints its kinds, for scripts/lib/engine_kind.sh; nothing if it does not answer."""
-    kinds()
-    print(os.environ.get(KIND, ""))
-    return 0
+    return os.environ[KIND]
 
 
 def results_user() -> str:

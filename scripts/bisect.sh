@@ -2,7 +2,7 @@
 #
 # Usage: scripts/bisect.sh GOOD BAD --package PATH [SELECTION...]
 #
-# Finds the commit that made a package slower: `git bisect run` in the package's repository, in a work tree of
+# Finds the commit that made a package slower: `git bisect` in the package's repository, in a work tree of
 # its own, with a verdict as its test. GOOD and BAD are commits, and PATH is the package's folder. First GOOD and
 # BAD are measured in one run, then each commit that git chooses beside GOOD. A commit is
 #
@@ -19,32 +19,9 @@
 # Exit status: 0 found; 1 skipped commits leave several that may be it; 2 usage, or BAD is not slower than GOOD;
 # 3 a commit could not be measured for another reason.
 set -Eeuo pipefail
-# shellcheck source=scripts/bisect/bisection.sh
-source "${BASH_SOURCE[0]%/*}/bisect/bisection.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-case ${1:-} in
--h | --help) usage && exit ;;
-esac
-[[ ${1:--} != -* && ${2:--} != -* ]] || fail 2 "two commits are needed first: GOOD and BAD; see --help"
-refs=("$1" "$2")
-shift 2
-while (($#)); do
-	case $1 in
-	--package)
-		[[ ${2:-} && ! $package ]] || fail 2 "--package takes one folder, once; see --help"
-		package=$2
-		shift
-		;;
-	--quiet) export BENCH_QUIET=1 ;;
-	--app | --dry-run | --list | --mode | --preset | --resume | --target | --vary) fail 2 "$1 is not for a bisection; see --help" ;;
-	*) selection+=("$1") ;;
-	esac
-	shift
-done
-
-choose_commits
-open_bisection
-need_one_comparison
-measure_whole
-git_bisect
+[[ ${1:-} != -h && ${1:-} != --help ]] || { usage && exit; }
+act bisect "$@"

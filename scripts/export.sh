@@ -5,8 +5,8 @@
 # Prints the records of a run in another format: csv, parquet, or gobench (for benchstat). RUN is a folder
 # under results/, by name or path. Needs only the load generator's image.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

@@ -7,8 +7,8 @@
 #
 #   --check   write nothing; fail if a committed file is out of date
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

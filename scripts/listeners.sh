@@ -9,8 +9,8 @@
 #   --check    write nothing; fail if the table is out of date
 #   SERVER     only these
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 check=() servers=() held=''
@@ -38,8 +38,7 @@ if [[ $held ]]; then
 fi
 
 "$root/scripts/setup.sh"
-find_docker
+need_tools
 binds=$(in_tools python3 -m bench own-binds "${servers[@]}")
 mapfile -t names < <(cut -f2 <<<"$binds")
-run=$(plan_verb contract "${names[@]}")
-exec python3 -m driver hold "$run" -- scripts/listeners.sh --held "$run" "${check[@]}" "${servers[@]}"
+act contract "${names[@]}" -- scripts/listeners.sh "${check[@]}" "${servers[@]}" --held

@@ -49,75 +49,13 @@
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/again.sh
-source "${BASH_SOURCE[0]%/*}/lib/again.sh"
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
-# shellcheck source=scripts/lib/machines.sh
-source "${BASH_SOURCE[0]%/*}/lib/machines.sh"
-# shellcheck source=scripts/lib/packages.sh
-source "${BASH_SOURCE[0]%/*}/lib/packages.sh"
-# shellcheck source=scripts/lib/room.sh
-source "${BASH_SOURCE[0]%/*}/lib/room.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-verb=plan selection=() setup=() resume='' again='' quiet=() swarm=()
-while (($#)); do
-	case $1 in
+for word; do
+	case $word in
 	-h | --help) usage && exit ;;
-	--setup) setup=(--setup) ;;
-	--quiet)
-		export BENCH_QUIET=1
-		quiet=(--quiet)
-		;;
-	--list) verb=list ;;
-	--swarm) swarm=(--swarm) ;;
-	--server-context | --loadgen-context | --server-address) machine_option "$1" "${2:-}" && shift ;;
-	--dry-run) verb=commands ;;
-	--resume | --again)
-		[[ ${2:-} ]] || fail 2 "$1 needs the name of a run"
-		printf -v "${1#--}" %s "$2"
-		shift
-		;;
-	*)
-		package_option "$@"
-		own_option "$@"
-		((taken)) || selection+=("$1")
-		((taken < 2)) || shift $((taken - 1))
-		;;
 	esac
-	shift
 done
-
-# Two refs have to be checked out again.
-name=${resume%/}
-[[ ! $resume || ${BENCH_REFS:-} || ! -d $root/results/${name##*/}/refs ]] ||
-	exec "$root/scripts/compare.sh" --resume "$resume" "${setup[@]}" "${quiet[@]}" "${selection[@]}"
-[[ $verb != plan ]] || need_results
-find_docker || true # setup.sh may install it
-"$root/scripts/setup.sh" "${setup[@]}"
-find_docker
-need_machines_alone ${own[folder]:+--app} "${selection[@]}"
-[[ ! $again ]] || repeat_run "$again" "${selection[@]}"
-if ((${#own[@]})); then
-	prepare_own_app "${selection[@]}"
-elif ((${#packages[@]})) && [[ ! $resume ]]; then
-	prepare_packages "${selection[@]}"
-fi
-
-[[ $verb == plan ]] || only_plan "$verb" "${selection[@]}"
-cd "$root"
-((${#machines[@]} == 0)) || python3 -m driver machines "${machines[@]}" || exit
-
-# driver hold says more: from then on there is something to go on with.
-trap 'exit 130' INT TERM HUP
-if [[ $resume ]]; then
-	resumed=$(in_tools python3 -m bench resume "--run=$resume" "${selection[@]}")
-	read -r run max_time_s <<<"$resumed"
-	exec python3 -m driver hold "$run" --resume "${swarm[@]}" -- scripts/measure.sh "$run" "$max_time_s"
-fi
-run=$(plan_verb plan "${quiet[@]}" "${selection[@]}")
-rm -rf "${own_folders[@]}"
-drop_packages
-((${#machines[@]} == 0)) || python3 -m driver machines "${machines[@]}" "$run" || exit
-exec python3 -m driver hold "$run" "${swarm[@]}" -- scripts/measure.sh "$run"
+act matrix "$@"

@@ -5,8 +5,8 @@
 # Prints the output of a load tool as one JSON object. TOOL is its name, such as wrk; FILE is what it
 # printed. Needs only the load generator's image.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

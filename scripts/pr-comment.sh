@@ -19,8 +19,8 @@
 #
 # What has no verdict never counts as no difference: the comment counts it separately.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

@@ -10,8 +10,8 @@
 #   --rebuild   builds the report and the verdicts of published runs (without NAME: of all) again from their raw files, by the
 #               rules of this version
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 # rebuild NAME

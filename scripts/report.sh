@@ -5,8 +5,8 @@
 # Rebuilds records.jsonl, report.md and index.html of a run from its raw files. RUN is a folder under
 # results/, by name or path. Starts no service; needs only the load generator's image.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

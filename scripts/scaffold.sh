@@ -8,8 +8,8 @@
 #   NAME       lower-case letters, digits and '-'; becomes part of the names of its services
 #   asgi|wsgi  the interface that a server hosts or a framework needs (asgi)
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

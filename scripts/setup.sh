@@ -12,8 +12,6 @@
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
 trap_errors
 
 case ${1:-} in
@@ -29,8 +27,7 @@ if [[ $may_install ]]; then
 	find_docker || fail 1 "Docker was installed but has no Compose >= $compose_at_least"
 	engine_answers || start_engine
 fi
-have_python || fail 2 "no Python >= 3.9 (python3): install it, or run scripts/setup.sh --setup as root on Debian"
 need_engine
-say_what_lacks
+[[ $BENCH_ENGINE_KIND == docker ]] || in_driver harness lacks
 have_bases || get_bases
-have_harness || build_harness
+in_driver harness build || exit

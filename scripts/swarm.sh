@@ -18,8 +18,8 @@
 #
 # BENCH_REGISTRY in .env names a registry of one's own instead: `send` pushes there, and `up` starts none.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in

@@ -13,8 +13,8 @@
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 options=() names=() held=''
@@ -44,6 +44,4 @@ fi
 
 ((${#names[@]})) || fail 2 "which services? see --help"
 "$root/scripts/setup.sh"
-find_docker
-run=$(plan_verb contract "${names[@]}")
-exec python3 -m driver hold "$run" -- scripts/verify.sh --held "$run" "${options[@]}"
+act contract "${names[@]}" -- scripts/verify.sh "${options[@]}" --held

@@ -171,7 +171,7 @@ WHEEL
 
 USER 65534:65534
 
-# The lock of an app's requirements (scripts/lib/own_app.sh asks for it): requirements.in or pyproject.toml.
+# The lock of an app's requirements (driver/planning/own_app.py asks for it): requirements.in or pyproject.toml.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS resolved
 ARG UV
 RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"

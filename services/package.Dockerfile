@@ -1,6 +1,6 @@
 # Wheels of what scripts/matrix.sh --package was given, for one Python.
 #
-# Build context: a folder for each --package, by its number (scripts/lib/packages.sh): `releases` with what the package index is
+# Build context: a folder for each --package, by its number (driver/planning/packages.py): `releases` with what the package index is
 # asked for, a requirement or NAME==last:COUNT a line; a wheel or an sdist; or `source/`, of which `subfolder` is built.
 # Result: NUMBER-INDEX/ for each of them with the wheel, or error.txt where there is none.
 #

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -38,9 +37,9 @@ CHOOSING = tuple(
 
 
 def again_verb(argv: Sequence[str]) -> int:
-    """`again RUN [SELECTION]`: print what repeats it, for bash to source; options of SELECTION replace the run's own.
+    """`again RUN [SELECTION]`: print what repeats it, as JSON; options of SELECTION replace the run's own.
 
-    `selection`, `again_bases` (its base images) and, of a user's own app, `own_words` and `again_locks` (its folder).
+    `selection`, `bases` (its base images), `folder`, and of a user's own app `own_options` and `own_app`.
     """
     then = read_then(argv[0] if argv else "")
     own = mapping(then.facts.get("own_app"))
@@ -48,15 +47,14 @@ def again_verb(argv: Sequence[str]) -> int:
     if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
         raise UserError(f"{then.name} has no selection to repeat: it only checked services, as scripts/verify.sh does")
     services = [mapping(one) for one in mapping(then.facts.get("services")).values()]
-    arrays = {
+    repetition = {
         "selection": [*repeated(then.command, seed, argv[1:]), f"--again={argv[0]}"],
-        "again_bases": dict.fromkeys(str(one["base_image"]) for one in services if one.get("base_image")),
-        "own_words": items(own.get("options")),
+        "bases": list(dict.fromkeys(str(one["base_image"]) for one in services if one.get("base_image"))),
+        "own_options": [str(word) for word in items(own.get("options"))],
+        "own_app": str(own.get("app") or ""),
+        "folder": str(find_run(argv[0], "run.json")),
     }
-    for name, words in arrays.items():
-        print(f"{name}=({' '.join(shlex.quote(str(word)) for word in words)})")
-    print(f"was_own={shlex.quote(str(own.get('app') or ''))}")
-    print(f"again_folder={shlex.quote(str(find_run(argv[0], 'run.json')))}")
+    print(json.dumps(repetition))
     return 0
 
 

@@ -9,14 +9,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
 from driver.compose import need_compose
-from driver.docker import engine_environment, kinds, spawn
+from driver.docker import end_group, engine_environment, kinds, spawn
 from driver.engines.engine import is_composed
 from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
 from driver.lifecycle.leftovers import remove_left, remove_run
@@ -76,8 +75,8 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
         interrupted = True
     finally:
         ignore_signals()
-        if child and child.poll() is None:
-            _end(child)
+        if child:
+            end_group(child, ENDS_S)
         end_writers(run, but=[guard.pid])
         if interrupted:
             go_on_with_line()
@@ -113,19 +112,6 @@ def _environment(run: Run, note: str) -> dict[str, str]:
     # Not by a wrapper of that name, such as pyenv's, which takes longer than Python itself.
     held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note, "BENCH_PYTHON": sys.executable}
     return {**os.environ, **run.settings, **known, **held}
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to its process group, then SIGKILL."""
-    until = time.monotonic() + ENDS_S
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGTERM)
-        while time.monotonic() < until:
-            child.poll()
-            os.killpg(child.pid, 0)
-            time.sleep(0.02)
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
 
 
 class Guard:

@@ -117,12 +117,12 @@ def _signal(pids: Sequence[int], number: signal.Signals) -> None:
 
 def need_room(run: Run, status: int) -> None:
     """Failure with this status if the disk is full."""
-    why = _in_the_way(run.folder)
+    why = in_the_way(run.folder)
     if why:
         raise Failure(status, f"cannot write to results/{run.name}: {why}; free some space")
 
 
-def _in_the_way(folder: Path) -> str:
+def in_the_way(folder: Path) -> str:
     """Why NEEDED bytes cannot be written there; empty if they can."""
     file = folder / f".room.{os.getpid()}"
     try:

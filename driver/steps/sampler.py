@@ -1,12 +1,7 @@
-"""py-spy beside a container: it needs neither root nor py-spy on the host.
-
-python3 -m driver.steps.sampler CONTAINER PROJECT SECONDS FILE: for scripts/profile.sh.
-"""
+"""py-spy beside a container: it needs neither root nor py-spy on the host."""
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +21,6 @@ for i in $(seq "$2"); do
         cat /tmp/stacks && echo || exit
 done
 """
-
-
-def main(argv: list[str]) -> int:
-    """Status 1 if nothing was sampled; py-spy's output goes to standard error."""
-    container, project, seconds, file = argv
-    said = sample(container, project, int(seconds), Path(file), cpus=os.environ.get("LOADGEN_CPUS", ""))
-    print(said, end="", file=sys.stderr)
-    return 0 if Path(file).exists() else 1
 
 
 def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str) -> str:
@@ -90,7 +77,3 @@ def sampled(engine: Engine, service: str, folder: Path) -> Iterator[None]:
         loaded.set()
         docker("rm", "--force", f"{run.project}-sampler", check=False)
         sampler.join()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

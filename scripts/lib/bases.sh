@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Base images: pulled where a registry answers, else made here from Debian. Only declares.
+# Base images: pulled where a registry answers, by the digest that is locked, else made here from Debian. Only declares.
 
-# shellcheck source=scripts/lib/mmdebstrap.sh
-source "${BASH_SOURCE[0]%/*}/mmdebstrap.sh"
-# shellcheck source=scripts/lib/base_lock.sh
-source "${BASH_SOURCE[0]%/*}/base_lock.sh"
+# shellcheck source=scripts/lib/install.sh
+source "${BASH_SOURCE[0]%/*}/install.sh"
+
+local_file=$root/services/.env base_lock=$root/services/locks/bases.tsv
 
 # Whether this machine makes its own bases: scripts/setup.sh found no registry.
 local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
@@ -13,7 +13,7 @@ local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 setup_python=3.13
 
 # What resolves and pins requirements.
-# shellcheck disable=SC2034 # lock.sh and own_lock.sh use it
+# shellcheck disable=SC2034 # lock.sh uses it; driver/planning/own_app.py has the same
 uv=uv==0.13.8
 
 # What knows the vulnerabilities of pins.
@@ -86,4 +86,123 @@ missing_bases() {
 	known=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null) || true
 	printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
 		'# Delete this file to have them tried again.' "MISSING_BASES=$known${missing[*]}" | save "$local_file"
+}
+
+# choose_local_bases: from here on, bases are made on this machine, under names of their own.
+choose_local_bases() {
+	if ! debian_family || ((EUID)); then fail 2 "$(no_local_bases)"; fi
+	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
+	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
+		'# Delete this file to have a registry tried again.' \
+		LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
+}
+
+need_mmdebstrap() { command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }; }
+
+no_local_bases() {
+	echo "no registry answers, and only root on a Debian-family host can make local bases:" \
+		"set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
+}
+
+# make_listed_base NAME: Debian, or the Python that services/bases.tsv (scripts/generate.sh writes it) has under that name.
+make_listed_base() {
+	local suite interpreter found
+	if ! debian_family || ((EUID)); then
+		warn "base image $1: $(no_local_bases)"
+		return 1
+	fi
+	if [[ $1 == bench-debian:trixie-slim ]]; then
+		make_base "$1" trixie
+		return
+	fi
+	found=$(awk -v name="${1#bench-}" '$1 ":" $2 == name { print $3, $4 }' "$root/services/bases.tsv")
+	read -r suite interpreter <<<"$found"
+	make_base "$1" "$suite" "$interpreter" "$interpreter-venv"
+}
+
+# make_base IMAGE SUITE [PACKAGE...]: a minimal Debian with the host's CA bundle (private registries need it).
+make_base() {
+	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made
+	local include=ca-certificates
+	shift 2
+	ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+	(($#)) && include+=$(printf ',%s' "$@")
+	local arguments=(--quiet --variant=minbase "--include=$include"
+		'--aptopt=Acquire::Languages "none"'
+		'--dpkgopt=path-exclude=/usr/share/doc/*' '--dpkgopt=path-exclude=/usr/share/man/*' '--dpkgopt=path-exclude=/usr/share/locale/*'
+		"--customize-hook=upload $ca $bundle")
+	made="mmdebstrap, Debian $suite, minbase"
+	if [[ $suite == forky || $suite == sid ]]; then
+		# The signature still counts; only the date of the Release file is not checked.
+		arguments+=('--aptopt=Acquire::Check-Valid-Until "false"')
+		made+=", Release's Valid-Until not checked"
+	fi
+	# shellcheck disable=SC2016 # $1 is mmdebstrap's: the new root
+	(($#)) && arguments+=("--customize-hook=ln -sf /usr/bin/$1 \"\$1/usr/local/bin/python3\"")
+	mmdebstrap "${arguments[@]}" "$suite" - | "$docker" import \
+		-c "ENV SSL_CERT_FILE=$bundle PIP_CERT=$bundle REQUESTS_CA_BUNDLE=$bundle" \
+		-c 'CMD ["/bin/sh"]' -c "LABEL bench.base.made=\"$made\" bench.base.suite=$suite" - "$image" >/dev/null
+	say "made $image ($made)"
+}
+
+# named_bases: the names of all base images, Debian first, by this machine's settings.
+named_bases() {
+	local debian image tag prefix alpine
+	debian=$(setting DEBIAN_IMAGE) || return
+	alpine=$(setting ALPINE_PYTHON_IMAGE) || return
+	printf '%s\n' "$debian"
+	while read -r image tag _; do
+		[[ $image != '#'* ]] || continue
+		prefix=$(setting "${image^^}_IMAGE") || return
+		[[ $tag != *-alpine || ! $alpine ]] || prefix=$alpine
+		printf '%s:%s\n' "$prefix" "$tag"
+	done <"$root/services/bases.tsv"
+}
+
+# lock_bases: asks their registry for the digest of each, and writes those that it gives. What it does not give (`not_given`) keeps
+# what it had, and is said.
+lock_bases() {
+	local names name digest lines=()
+	names=$(named_bases)
+	while read -r name; do
+		[[ $name != *@* ]] || continue
+		# A format that begins with {{.Manifest is not kept to, where the name leads to one platform's image.
+		digest=$(timeout 60 "$docker" buildx imagetools inspect --format '{{with .Manifest}}{{.Digest}}{{end}}' "$name" 2>/dev/null) || digest=''
+		if [[ ! $digest =~ ^sha256:[0-9a-f]{64}$ ]]; then
+			not_given+=("$name")
+			digest=$(locked_digest "$name")
+		fi
+		[[ ! $digest ]] || lines+=("$name"$'\t'"$digest")
+	done <<<"$names"
+	printf '%s\n' '# Written by scripts/lock.sh --bases: the digests by which base images are pulled.' "${lines[@]}" | save "$base_lock"
+	for name in "${not_given[@]}"; do warn "no registry gives a digest of $name"; done
+}
+not_given=()
+
+# locked_digest NAME: empty where none is locked.
+locked_digest() {
+	local name digest
+	[[ -e $base_lock ]] || return 0
+	while read -r name digest; do
+		[[ $name != "$1" ]] || printf '%s' "$digest"
+	done <"$base_lock"
+}
+
+# pull_base NAME: by its locked digest, where it has one, and under its name.
+pull_base() {
+	local digest
+	digest=$(locked_digest "$1") || return
+	timeout 300 "$docker" pull -q "$1${digest:+@$digest}" >/dev/null 2>&1 || return
+	[[ ! $digest ]] || "$docker" tag "$1@$digest" "$1"
+}
+
+# name_other_bases NAME...: says which of the images that are here are not those that are locked.
+name_other_bases() {
+	local name digest had
+	for name; do
+		digest=$(locked_digest "$name")
+		[[ $digest ]] || continue
+		had=$("$docker" image inspect --format '{{.RepoDigests}}' "$name" 2>/dev/null) || continue
+		[[ $had == *"@$digest"* ]] || warn "base image $name is not the one that services/locks/bases.tsv names: after docker image rm $name that one is pulled"
+	done
 }

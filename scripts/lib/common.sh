@@ -1,12 +1,9 @@
 # shellcheck shell=bash
-# What every script shares: where the project is, its help, settings, messages, files that are whole. Only declares.
+# What every script shares: where the project is, its help, settings, messages, how it fails. Only declares.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-# shellcheck source=scripts/lib/errors.sh
-source "${BASH_SOURCE[0]%/*}/errors.sh"
-
-# What follows, and every other file here, is beyond the bash of macOS; /proc, flock and GNU tools are needed too.
+# This file, like every other one here, is beyond the bash of macOS; /proc, flock and GNU tools are needed too.
 if [[ $OSTYPE != linux* ]] || ((BASH_VERSINFO[0] < 5)); then
 	echo "${0##*/}: the scripts need Linux and bash 5: use WSL 2 or a Linux virtual machine, or docker-compose up bench (docs/engines.md)" >&2
 	exit 2
@@ -44,4 +41,45 @@ save() {
 	if mkdir -p "${1%/*}" && cat >"$temporary" && sync "$temporary" && mv "$temporary" "$1"; then return; fi
 	rm -f "$temporary" || true
 	return 1
+}
+
+# What a failure ends with: how to go on from what is kept. Whoever holds a run has set it (driver/lifecycle/hold.py).
+failure_note=${BENCH_NOTE:-}
+
+# fail STATUS MESSAGE: one line that says how to fix it; 2 for what the user can fix, 1 for the rest.
+fail() {
+	local note=''
+	(($1 == 2)) || note=$failure_note
+	warn "${BENCH_SCRIPT:-${0##*/}}: $2${note:+; $note}"
+	exit "$1"
+}
+
+# trap_errors: from here on, a command that fails unexpectedly, in $(...) too, ends the script with one line that names file,
+# line and command. BENCH_DEBUG=1 traces every command.
+trap_errors() {
+	shopt -s inherit_errexit
+	error_shell=$BASHPID
+	trap 'on_error $? "$BASH_COMMAND"' ERR
+	# Else a command that takes Ctrl-C as its own failure is reported as one.
+	[[ $(trap -p INT) ]] || trap 'exit 130' INT
+	[[ ${BENCH_DEBUG:-} ]] || return 0
+	exec {BASH_XTRACEFD}>&2 # not into what "2>&1" captures
+	PS4='+ ${BASH_SOURCE[0]##*/}:$LINENO: '
+	set -x
+}
+error_shell=''
+
+# on_error STATUS COMMAND: subshells leave it to their parent. Whoever ended with status 2 has said what the user can fix;
+# where something is kept, that is said too.
+on_error() {
+	local frame where=''
+	[[ $BASHPID == "$error_shell" ]] || return 0
+	case $1 in
+	130 | 143) exit "$1" ;;
+	2) [[ $failure_note ]] || exit 2 ;;
+	esac
+	for ((frame = 1; frame < ${#FUNCNAME[@]} && frame <= 4; frame++)); do
+		where+="${where:+ < }${BASH_SOURCE[frame]#"$root/"}:${BASH_LINENO[frame - 1]}"
+	done
+	fail 1 "'${2%%$'\n'*}' ended with status $1 at $where"
 }

@@ -1,14 +1,25 @@
 # shellcheck shell=bash
-# Docker Engine, its CLI and Compose: find them. Only declares.
+# Python, Docker and Compose: find them; and the verbs that run on this machine or in the tools' container. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
-# shellcheck source=scripts/lib/engine_kind.sh
-source "${BASH_SOURCE[0]%/*}/engine_kind.sh"
 
 docker=docker
 
 compose_at_least=2.20
+
+# The images that every run needs.
+# shellcheck disable=SC2034 # scripts/sbom.sh and the tests use it
+harness=(loadgen postgres upstream)
+
+# The rights of a container that Compose does not start; services/template.yml has those of the others.
+# shellcheck disable=SC2034 # whoever runs one uses it
+confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
+
+# have_python: whether there is one that driver/ can be run with.
+have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
+
+need_python() { have_python || fail 2 "no Python >= 3.9 (python3): install it, or run scripts/setup.sh --setup as root on Debian"; }
 
 # find_docker: sets `docker` to the first client that has Compose and buildx; false when there is none. What one script
 # has found, those that it calls need not look for.
@@ -26,16 +37,48 @@ find_docker() {
 	return 1
 }
 
-# The rights of a container that Compose does not start; services/template.yml has those of the others.
-# shellcheck disable=SC2034 # whoever runs one uses it
-confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
-
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
-# need_engine: an engine that answers, or a one-line error that says how to fix it.
+# need_engine: an engine that answers, or a one-line error that says how to fix it. Exports its kind, so that it is asked once.
 need_engine() {
+	need_python
 	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"
 	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
-	check_engine
+	[[ ${BENCH_ENGINE_KIND:-} ]] || BENCH_ENGINE_KIND=$(in_driver harness engine)
+	export BENCH_ENGINE_KIND
+	# Podman has no BuildKit: its own builder is asked.
+	[[ " $BENCH_ENGINE_KIND " != *' podman '* ]] || export DOCKER_BUILDKIT=0
+}
+
+# need_tools: an engine that answers, and the image that in_tools runs.
+need_tools() {
+	local status=0
+	need_engine
+	in_driver harness check || status=$?
+	case $status in
+	0) ;;
+	3) "$root/scripts/setup.sh" ;;
+	*) exit "$status" ;;
+	esac
+}
+
+# in_driver VERB ARGUMENT...: a verb of the host's side.
+in_driver() { (cd "$root" && exec python3 -m driver "$@"); }
+
+# in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), as driver/compose.py says.
+in_tools() { in_driver tools "${tool_options[@]}" -- "$tools_image" "$@"; }
+tool_options=() tools_image=bench/loadgen
+
+# act VERB ARGUMENT...: a verb of the host's side in place of this script; it knows the folder that this was called in.
+act() {
+	if [[ " $* " == *' --setup '* ]]; then
+		[[ " $* " != *' --quiet '* ]] || export BENCH_QUIET=1
+		"$root/scripts/setup.sh" --setup
+	fi
+	need_python
+	find_docker || true # failure ignored: who needs it says so
+	export BENCH_FROM=$PWD
+	cd "$root"
+	exec python3 -m driver "$@"
 }

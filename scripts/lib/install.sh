@@ -6,9 +6,6 @@ source "${BASH_SOURCE[0]%/*}/engine.sh"
 
 debian_family() { [[ -r /etc/os-release ]] && grep -Eq '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; }
 
-# have_python: whether the host's side of a run (driver/) finds one that it can be run with.
-have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
-
 install_python() {
 	if ! debian_family || ((EUID)); then
 		fail 2 "only root on a Debian-family host can have Python installed by this script: install Python >= 3.9, then run it again"

@@ -3,10 +3,10 @@
 # sets `keep`.
 # shellcheck disable=SC2154 # that, and what subjects.bash and phases.bash set
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
-# shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/jobs.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
+# shellcheck source=tests/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/../lib/jobs.sh"
 # shellcheck source=tests/faults/subjects.bash
 source "${BASH_SOURCE[0]%/*}/subjects.bash"
 # shellcheck source=tests/faults/phases.bash

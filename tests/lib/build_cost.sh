@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # The builds of scripts/harness-cost.sh, of a copy of the services. Only declares; the caller sets `work`, a folder.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
-# shellcheck source=scripts/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/jobs.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
+# shellcheck source=tests/lib/jobs.sh
+source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
 work=''
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # The stages end-to-end, long, swarm and machines of scripts/test.sh. Only declares.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 
 test_end_to_end() { test_folder "$root/tests/end_to_end"; }
 

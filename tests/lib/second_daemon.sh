@@ -3,8 +3,8 @@
 
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/bases.sh"
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 
 daemon_home=${SECOND_DAEMON:-/tmp/bench-second-daemon}
 daemon_netns=bench-second-daemon

@@ -2,8 +2,8 @@
 # The stages of scripts/test.sh. Each prints its runner's own lines and fails when one test does. Only declares.
 # The caller sets `logs`, a folder; `failed` has the stages that did not pass.
 
-# shellcheck source=scripts/lib/compose.sh
-source "${BASH_SOURCE[0]%/*}/../../scripts/lib/compose.sh"
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 # shellcheck source=tests/lib/end_to_end.sh
 source "${BASH_SOURCE[0]%/*}/end_to_end.sh"
 
@@ -40,6 +40,13 @@ print_failed() {
 	done
 	mapfile -t flaky < <(grep -hs '^# flaky: ' "$logs"/{end-to-end,long})
 	((${#flaky[@]} == 0)) || printf '%s\n' "${flaky[@]}" "${#flaky[@]} flaky"
+}
+
+# compose ARGUMENT...: on the project's own files, with every setting. A run's services come in a file of its own.
+compose() {
+	local files=(--env-file "$root/.env")
+	[[ ! -f $root/services/.env ]] || files+=(--env-file "$root/services/.env")
+	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }

@@ -26,7 +26,7 @@ copy_project() {
 		esac
 	EOS
 	chmod +x "$fake"
-	bash -c 'source "$0/scripts/lib/compose.sh" && harness_source' "$to" >"$fake.source"
+	(cd "$to" && python3 -c 'from driver.services.harness import ROOT, source_of; print(source_of(ROOT))') >"$fake.source"
 	export BENCH_DOCKER=$fake
 	[[ ${PYTHONPYCACHEPREFIX:-} ]] || export PYTHONDONTWRITEBYTECODE=1
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +41,10 @@ def facts_of(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def words_of(run: Path, *otherwise: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+def words_of(run: Path, *otherwise: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main(["again", str(run), *otherwise]) == 0
-    lines = [line.partition("=") for line in capsys.readouterr().out.splitlines()]
-    return {name: shlex.split(text.removeprefix("(").removesuffix(")")) for name, _, text in lines}
+    words: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return words
 
 
 def test_the_plan_settings_and_seed_are_the_same(
@@ -53,8 +52,8 @@ def test_the_plan_settings_and_seed_are_the_same(
 ) -> None:
     words = words_of(first, capsys=capsys)
     assert words["selection"] == [*SELECTION, f"--again={first}"]
-    (base,) = words["again_bases"]
-    assert words["was_own"] == [""] or words["was_own"] == []
+    (base,) = words["bases"]
+    assert words["own_app"] == "" and words["own_options"] == []
     monkeypatch.setenv("BENCH_BASES", f"{base}=sha256:1")
     second = make_run(parse_selection(words["selection"]), tmp_path / "second")
     assert (second / "plan.jsonl").read_text() == (first / "plan.jsonl").read_text()
@@ -72,11 +71,11 @@ def test_options_and_exported_settings_go_before(
 ) -> None:
     words = words_of(first, "--rounds", "2", capsys=capsys)
     monkeypatch.setenv("WORKERS", "2")
-    monkeypatch.setenv("BENCH_BASES", f"{words['again_bases'][0]}=sha256:9")
+    monkeypatch.setenv("BENCH_BASES", f"{words['bases'][0]}=sha256:9")
     second = make_run(parse_selection(words["selection"]), tmp_path / "second")
     lines = facts_of(second)["again"]["words"][1:]
     assert "differs: setting WORKERS: 3 then, 2 now" in lines
-    assert f"differs: base image {words['again_bases'][0]}: another build" in lines
+    assert f"differs: base image {words['bases'][0]}: another build" in lines
     assert any(line.startswith("differs: measurements: ") for line in lines)
     assert len(lines) == 3
 
@@ -117,7 +116,7 @@ def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureF
     facts["own_app"] = {"app": "main:app", "options": options}
     (first / "run.json").write_text(json.dumps(facts))
     words = words_of(first, capsys=capsys)
-    assert words["own_words"] == options and words["was_own"] == ["main:app"]
+    assert words["own_options"] == options and words["own_app"] == "main:app"
 
 
 def test_the_options_of_an_own_app_are_those_that_were_given(

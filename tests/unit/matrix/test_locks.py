@@ -48,7 +48,7 @@ def test_base_images_are_locked_by_digests_alone() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"ALPINE_PYTHON_IMAGE": "own/alpine"}, {"PYPY_IMAGE": "own/pypy"}])
 def test_the_bases_to_lock_are_those_that_services_are_built_from(settings: dict[str, str]) -> None:
-    source = f"source {ROOT}/scripts/lib/base_lock.sh && named_bases"
+    source = f"source {ROOT}/scripts/lib/bases.sh && named_bases"
     named = subprocess.run(["bash", "-euc", source], env=settings, text=True, capture_output=True, check=True)
     known = read_env(ROOT / ".env") | settings
     wanted = {MATRIX.base_image(service, known) for service in MATRIX.services if not service.skip}

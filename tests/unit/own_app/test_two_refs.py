@@ -21,7 +21,7 @@ from bench.plan.refs import CHANGED, SIDES
 
 @pytest.fixture
 def words(given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The options that scripts/compare.sh and own_app.sh end with."""
+    """The options that scripts/compare.sh and its own app end with."""
     monkeypatch.chdir(ROOT)
     matrix = load_matrix()
     for name in ("base", "head"):

@@ -1,16 +1,10 @@
 # shellcheck shell=bash
-# Commands in the background: attended, side by side, ended. Only declares.
+# Commands in the background: side by side, ended. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
-source "${BASH_SOURCE[0]%/*}/common.sh"
+source "${BASH_SOURCE[0]%/*}/../../scripts/lib/common.sh"
 
-# attend COMMAND...: like running it, but a signal is served at once and not when it ends.
-attend() {
-	in_background "$@" || return
-	wait "$child"
-}
 child=''
-
 # in_background COMMAND...: as a process group of its own, so that all of it can be told to end. Nobody types into it.
 in_background() {
 	set -m

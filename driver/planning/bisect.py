@@ -1,0 +1,214 @@
+"""`bisect`: `git bisect` in a package's repository, whose test is a verdict of a run beside the good commit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driver.docker import answers, end_group
+from driver.failure import RUN, USER, Failure, ignore_signals, say
+from driver.planning.tools import asked, bench, commit_of, done_by_git, git
+from driver.run import ROOT
+
+NOT_MEASURED = 3
+"""Exit status: a commit could not be measured for another reason than its own."""
+NOT_HERE = ("--app", "--dry-run", "--list", "--mode", "--preset", "--resume", "--target", "--vary")
+GIVEN = ("--controls", "none", "--max-time", "10")
+"""Of each measurement; what is given replaces it."""
+ENDS_S = 60.0
+"""Seconds that scripts/matrix.sh has to remove its containers after a signal."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How scripts/matrix.sh ended; its output, the last line of its messages, and its run."""
+
+    status: int
+    out: str
+    words: str
+
+    @property
+    def run(self) -> str:
+        """results/RUN; empty if it has none."""
+        last = self.out.splitlines()[-1:] or [""]
+        return last[0].removesuffix("/report.md") if last[0].endswith("/report.md") else ""
+
+
+@dataclass
+class Bisection:
+    """`folder`: the package's; `good`, `bad`: commits; `tree`: a work tree without files, as git has the state of a
+    bisection for each; `whole`: the difference between good and bad; `told`: the line of each measured commit.
+    """
+
+    folder: Path
+    good: str
+    bad: str
+    selection: Sequence[str]
+    tree: Path
+    whole: str = ""
+    told: dict[str, str] = field(default_factory=dict)
+
+
+def main(argv: list[str]) -> int:
+    """`bisect GOOD BAD --package PATH OPTION...`: 0 found, 1 skipped commits leave several that may be it."""
+    refs, package, selection = read_request(argv)
+    folder, good, bad = _choose_commits(refs, package)
+    state = Path(tempfile.mkdtemp())
+    bisection = Bisection(folder, good, bad, selection, state / "tree")
+    try:
+        words = ("worktree", "add", "--quiet", "--no-checkout", "--detach", str(bisection.tree), bad)
+        done_by_git(folder, *words)
+        _need_one_comparison(bisection)
+        say(f"measuring {refs[0]} and {refs[1]}")
+        _measure_whole(bisection)
+        return _bisect(bisection)
+    finally:
+        ignore_signals()
+        if bisection.tree.exists():
+            git(folder, "worktree", "remove", "--force", str(bisection.tree))
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """The two refs, the package's folder, and options of scripts/matrix.sh."""
+    if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
+        raise Failure(USER, "two commits are needed first: GOOD and BAD; see --help")
+    package = ""
+    selection: list[str] = []
+    words = list(argv[2:])
+    while words:
+        word = words.pop(0)
+        if word == "--package":
+            if package or not words or not words[0]:
+                raise Failure(USER, "--package takes one folder, once; see --help")
+            package = words.pop(0)
+        elif word in NOT_HERE:
+            raise Failure(USER, f"{word} is not for a bisection; see --help")
+        elif word == "--quiet":
+            os.environ["BENCH_QUIET"] = "1"
+        else:
+            selection.append(word)
+    return list(argv[:2]), package, selection
+
+
+def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
+    """The package's folder, and the good and the bad commit."""
+    if not package:
+        raise Failure(USER, "--package PATH is needed: the package's folder in its repository; see --help")
+    if not Path(package).is_dir():
+        raise Failure(USER, f"--package: there is no folder '{package}'")
+    folder = Path(package).resolve()
+    if not asked(folder, "rev-parse", "--git-dir"):
+        raise Failure(USER, f"--package: '{package}' is not in a git repository")
+    commits = []
+    for ref in refs:
+        commits.append(commit_of(folder, ref))
+        if not commits[-1]:
+            raise Failure(USER, f"there is no commit '{ref}' in {package}: fetch it first")
+    good, bad = commits
+    if good == bad:
+        raise Failure(USER, f"'{refs[0]}' and '{refs[1]}' are the same commit")
+    if git(folder, "merge-base", "--is-ancestor", good, bad).status:
+        order = "give the good commit first, and one that the bad one descends from"
+        raise Failure(USER, f"'{refs[0]}' does not lead to '{refs[1]}': {order}")
+    return folder, good, bad
+
+
+def _measure(bisection: Bisection, commit: str, *options: str) -> Measured:
+    """The commit and the good one in one run."""
+    packages = [word for one in (bisection.good, commit) for word in ("--package", f"{bisection.folder}@{one}")]
+    argv = [str(ROOT / "scripts/matrix.sh"), "--quiet", *packages, *GIVEN, *bisection.selection, *options]
+    child = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    try:
+        out, errors = child.communicate()
+    finally:
+        end_group(child, ENDS_S)
+    last = (errors.splitlines() or [""])[-1]
+    words = re.sub(r"^(bench|matrix\.sh): ", "", last)
+    return Measured(child.returncode, out, words or f"scripts/matrix.sh ended with status {child.returncode}")
+
+
+def _need(measured: Measured) -> Measured:
+    if measured.status:
+        raise Failure(NOT_MEASURED if measured.status == RUN else measured.status, measured.words)
+    return measured
+
+
+def _need_one_comparison(bisection: Bisection) -> None:
+    """Failure unless the selection is one comparison, before anything is measured."""
+    listed = _need(_measure(bisection, bisection.bad, "--list"))
+    tables = [" ".join(table.split()) for table in re.findall(r"^table in turns: (.*)", listed.out, re.MULTILINE)]
+    if len(tables) != 1 or not tables[0].endswith(" 2 services"):
+        narrow = "narrow the selection with --stack, --scenario, --tool and --level"
+        raise Failure(USER, f"a bisection follows one comparison, {narrow}: {'; '.join(tables)}")
+
+
+def _measure_whole(bisection: Bisection) -> None:
+    """The difference between good and bad; without one there is nothing to bisect, which `bench bisect` says."""
+    run = _need(_measure(bisection, bisection.bad)).run
+    bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
+    _tell(bisection, bisection.bad, f"bad: {words}", run)
+
+
+def _tell(bisection: Bisection, commit: str, words: str, run: str) -> None:
+    """Prints and keeps the line of a commit."""
+    subject = re.sub(r"[\x00-\x1f\x7f]", "", asked(bisection.folder, "log", "-1", "--format=%h %s", commit))
+    bisection.told[commit] = f"{subject}: {words}" + (f"; {run}" if run else "")
+    print(bisection.told[commit], flush=True)
+
+
+def _judge(bisection: Bisection, commit: str) -> str:
+    """Measures a commit; good, bad, skip or abort. What scripts/matrix.sh says that the user can fix is the commit's
+    fault, as all else was right for good and bad; except for what keeps any package from being built.
+    """
+    say(f"measuring {commit[:10]}")
+    measured = _measure(bisection, commit)
+    words = measured.words
+    if measured.status == 0:
+        judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
+    elif measured.status != USER or ": the wheels cannot be built: " in words:
+        judged = f"abort: {words}"
+    elif ": equal sides: " in words:
+        judged = "good: the same files"
+    else:
+        judged = f"skip: {words.rpartition(f'@{commit}: ')[2]}"
+    if measured.status == USER and not answers():
+        judged = "abort: the Docker daemon does not answer"
+    _tell(bisection, commit, judged, measured.run)
+    return judged.partition(":")[0]
+
+
+def _bisect(bisection: Bisection) -> int:
+    """Has git choose commits until it knows the first bad one."""
+    tree = bisection.tree
+    done = git(tree, "bisect", "start", "--no-checkout", bisection.bad, bisection.good)
+    while not done.status and " is the first bad commit\n" not in done.out:
+        commit = asked(tree, "rev-parse", "--verify", "BISECT_HEAD")
+        verdict = "bad" if commit == bisection.bad else _judge(bisection, commit)
+        if verdict not in ("good", "bad", "skip"):
+            raise Failure(NOT_MEASURED, "the bisection was broken off; its last line says why")
+        done = git(tree, "bisect", verdict)
+    if done.status:
+        several = done.out.find("There are only")
+        if several < 0:
+            raise Failure(NOT_MEASURED, f"git bisect: {done.last_line}")
+        sys.stdout.write(done.out[several:])
+        return RUN
+    first = asked(tree, "rev-parse", "refs/bisect/bad")
+    print(done.out[done.out.index(f"{first} is the first bad commit") :].rstrip("\n"))
+    print(bisection.told[first])
+    return 0

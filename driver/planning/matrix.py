@@ -1,0 +1,211 @@
+"""`matrix`: what scripts/matrix.sh is asked for, to a run that is planned, held and measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import stat
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driver.docker import docker
+from driver.failure import USER, Failure
+from driver.lifecycle import hold
+from driver.lifecycle.writer import in_the_way
+from driver.nodes import contexts
+from driver.planning.own_app import OPTIONS, prepare_own_app
+from driver.planning.packages import prepare_packages
+from driver.planning.tools import bench, plan
+from driver.run import ROOT
+
+MACHINES = ("--server-context", "--loadgen-context", "--server-address")
+"""Options for two machines without a swarm."""
+TWO_REFS = "BENCH_REFS"
+"""Environment variable that scripts/compare.sh sets: the two refs of the run are checked out."""
+
+
+@dataclass
+class Request:
+    """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list or commands."""
+
+    verb: str = "plan"
+    selection: list[str] = field(default_factory=list)
+    packages: list[str] = field(default_factory=list)
+    own: dict[str, str] = field(default_factory=dict)
+    machines: dict[str, str] = field(default_factory=dict)
+    resume: str = ""
+    again: str = ""
+    swarm: bool = False
+    set_up: bool = False
+
+
+def main(argv: list[str]) -> int:
+    """`matrix OPTION...`: the exit status of the run."""
+    request = read_request(argv)
+    if request.resume and not os.environ.get(TWO_REFS) and _is_of_two_refs(request.resume):
+        script = str(ROOT / "scripts/compare.sh")
+        os.execv(script, [script, "--resume", request.resume, *request.selection])
+    if request.verb == "plan":
+        need_results(ROOT / "results")
+    if not request.set_up:
+        set_up()
+    machines = check_machines(request)
+    with ExitStack() as files:
+        folder, bases = repeat(request) if request.again else ("", "")
+        if request.own:
+            request.selection += prepare_own_app(ROOT, request.own, request.selection, folder, files)
+        elif request.packages and not request.resume:
+            request.selection.append(prepare_packages(ROOT, request.packages, request.selection, files))
+        if request.verb != "plan":
+            print(plan(ROOT, request.verb, *request.selection, bases=bases), end="")
+            return 0
+        os.chdir(ROOT)
+        if machines:
+            contexts.main(machines)
+        swarm = ["--swarm"] if request.swarm else []
+        if request.resume:
+            name, *limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).split()
+            return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, *limit])
+        quiet = ["--quiet"] if os.environ.get("BENCH_QUIET") else []
+        name = plan(ROOT, "plan", *quiet, *request.selection, bases=bases).strip()
+    if machines:
+        contexts.main([*machines, name])
+    return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
+
+
+def read_request(argv: Sequence[str]) -> Request:
+    """The options; Failure where one lacks its value."""
+    request, words = Request(), list(argv)
+    while words:
+        word = words[0]
+        value = words[1] if len(words) > 1 else ""
+        taken = 1
+        if word in ("--setup", "--swarm"):
+            setattr(request, {"--setup": "set_up", "--swarm": "swarm"}[word], True)
+        elif word == "--quiet":
+            os.environ["BENCH_QUIET"] = "1"
+        elif word in ("--list", "--dry-run"):
+            request.verb = "list" if word == "--list" else "commands"
+        elif word in MACHINES:
+            request.machines[word] = _needed(value, f"{word} needs a value")
+            taken = 2
+        elif word in ("--resume", "--again"):
+            setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
+            taken = 2
+        elif word == "--package":
+            request.packages.append(_needed(value, "--package needs a value; see --help"))
+            request.selection += words[:2]
+            taken = 2
+        elif own := take_own(request.own, words):
+            taken = own
+        else:
+            if word.startswith("--package="):
+                request.packages.append(word.partition("=")[2])
+            request.selection.append(word)
+        del words[:taken]
+    return request
+
+
+def take_own(own: dict[str, str], words: Sequence[str]) -> int:
+    """Takes an option for one's own app from the front of the words; how many of them it is."""
+    option = words[0][2:]
+    if words[0] == "--app":
+        if len(words) < 3 or not all(words[1:3]) or words[2].startswith("-"):
+            raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
+        own["folder"], own["app"] = words[1:3]
+        return 3
+    if words[0].startswith("--") and option in OPTIONS:
+        if len(words) < 2:
+            raise Failure(USER, f"{words[0]} needs a value; see --help")
+        own[option] = words[1]
+        return 2
+    return 0
+
+
+def _needed(value: str, words: str) -> str:
+    if not value:
+        raise Failure(USER, words)
+    return value
+
+
+def _is_of_two_refs(name: str) -> bool:
+    return (ROOT / "results" / Path(name).name / "refs").is_dir()
+
+
+def need_results(folder: Path) -> None:
+    """Failure unless a run can begin in this folder; so that nothing is built in vain."""
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    why = in_the_way(folder)
+    if why:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        raise Failure(USER, f"cannot write to {folder}: {why}; free some space there, or make it writable for {user}")
+    facts = folder.stat()
+    if not os.geteuid() and facts.st_uid and not facts.st_mode & stat.S_IWOTH:
+        whose = f"it belongs to user {facts.st_uid}, and containers have none of root's rights"
+        raise Failure(USER, f"cannot write to {folder}: {whose}: run this as that user, or chown it")
+
+
+def set_up() -> None:
+    """scripts/setup.sh; if it fails, it has said why. It is in this process group: Ctrl-C reaches it."""
+    with subprocess.Popen([str(ROOT / "scripts/setup.sh")]) as process:
+        status = process.wait()
+    if status:
+        raise SystemExit(status)
+
+
+def check_machines(request: Request) -> list[str]:
+    """The three words for two machines, if they are given; Failure for what does not go with several machines."""
+    given, words = request.machines, [*(["--app"] if "folder" in request.own else []), *request.selection]
+    if given:
+        if request.resume:
+            raise Failure(
+                USER, "--resume goes on with the machines that the run began with: leave out --server-context"
+            )
+        if request.swarm:
+            raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
+        if len(given) < len(MACHINES):
+            raise Failure(USER, f"{', '.join(MACHINES[:2])} and {MACHINES[2]} belong together: give all three")
+        if any(word.startswith("--loadgens") for word in words):
+            raise Failure(USER, "--loadgens has a node for each load generator, which only --swarm gives")
+    if given or request.swarm:
+        for word in words:
+            option = word.partition("=")[0]
+            if option in ("--app", "--target") or word == "--profile":
+                raise Failure(
+                    USER, f"{option} measures on this machine alone: leave it out where the run is on several"
+                )
+    return [given[option] for option in MACHINES if option in given]
+
+
+def repeat(request: Request) -> tuple[str, str]:
+    """Takes over what a run was asked for, except for what is given; its folder, and the base images that are here."""
+    if _is_of_two_refs(request.again):
+        raise Failure(USER, f"{request.again} is of two refs: scripts/compare.sh measures them again")
+    then = json.loads(bench(ROOT, "again", request.again, *request.selection))
+    was: dict[str, str] = {}
+    words = then["own_options"]
+    while words:
+        taken = take_own(was, words)
+        if not taken:
+            raise Failure(USER, f"{request.again}: '{words[0]}' is no option for one's own app any more")
+        del words[:taken]
+    request.own = {**was, **request.own}
+    if then["own_app"] and not request.own.get("app"):
+        again = f"give --app FOLDER {then['own_app']} and the others again"
+        raise Failure(USER, f"{request.again} was planned before the options for one's own app were kept: {again}")
+    # What is built from a source is looked for where it was, or where a new --package says.
+    request.selection = then["selection"]
+    request.packages = read_request(request.selection).packages
+    layers = {base: _layers(base) for base in then["bases"]}
+    return then["folder"], "".join(f"{base}={found} " for base, found in layers.items() if found)
+
+
+def _layers(image: str) -> str:
+    """Its layers with commas; empty if it is not here."""
+    done = docker("image", "inspect", "--format", '{{join .RootFS.Layers ","}}', image, check=False)
+    return "" if done.status else done.out.strip()

@@ -1,0 +1,113 @@
+"""A user's own app before its run is planned: checks that need no image, its description and its locks."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from driver.docker import docker
+from driver.failure import USER, Failure, say
+from driver.planning.tools import bench, build, python_base
+
+OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before", "compose", "head")
+"""Options beside --app; --head is the app at the second of two refs (scripts/compare.sh)."""
+READ = ("requirements", "targets", "expect", "env-file")
+"""Those that are files which the description reads."""
+UV = "uv==0.13.8"
+"""Resolves and pins requirements; a test compares it with scripts/lock.sh."""
+NOT_SOURCE = (".venv", "node_modules")
+
+
+def prepare_own_app(
+    root: Path, own: Mapping[str, str], selection: Sequence[str], again_folder: str, files: ExitStack
+) -> list[str]:
+    """Describes the app, and the one at the second ref; the options that add them to the selection.
+
+    `again_folder`: that of a repeated run, whose locks are taken if the app asks for the same. `files` removes what is
+    made here.
+    """
+    if "app" not in own:
+        raise Failure(USER, f"--{' '.join(own)} is for one's own app: give --app FOLDER MODULE:CALLABLE too")
+    folders = {"own-app": own["folder"], **({"own-head": own["head"]} if own.get("head") else {})}
+    described = {}
+    for option, folder in folders.items():
+        if not Path(folder).is_dir():
+            raise Failure(USER, f"--app: there is no folder '{folder}'")
+        described[option] = _describe(root, {**own, "folder": str(Path(folder).resolve())}, selection, files)
+        _lock(root, *described[option], again_folder)
+    return [f"--{option}=results/{out.name}" for option, (out, _) in described.items()]
+
+
+def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], files: ExitStack) -> tuple[Path, str]:
+    """A folder with the description, and a line for each of its Pythons: label and version."""
+    mounts = _mount(Path(own["folder"]), "/own/source")
+    words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
+    for name in ("interface", "before"):
+        words += [f"--{name}", own[name]] if own.get(name) else []
+    for name in READ:
+        if own.get(name):
+            file = _file(name, own[name])
+            # With all of its folder: it may name others beside it.
+            mounts += _mount(file.parent, f"/own/{name}")
+            words += [f"--{name}", str(file), f"--{name}-here", f"/own/{name}/{file.name}"]
+    compose = _file("compose", own["compose"]) if own.get("compose") else None
+    if "--target" in selection:
+        bench(root, "target-check", *selection)
+    out = Path(tempfile.mkdtemp(prefix=".app-", dir=root / "results"))
+    files.callback(shutil.rmtree, out, ignore_errors=True)
+    if compose:
+        words += _resolve(compose, out)
+    for name, value in zip(selection, [*selection[1:], ""]):
+        words += ["--python", value] if name == "--python" else []
+    return out, bench(root, "own-app", f"results/{out.name}", *words, docker_options=mounts)
+
+
+def _file(option: str, name: str) -> Path:
+    if not Path(name).is_file():
+        raise Failure(USER, f"--{option}: there is no file '{name}'")
+    return Path(name).resolve()
+
+
+def _mount(folder: Path, place: str) -> list[str]:
+    """Read-only, in the form that takes any name."""
+    source = str(folder).replace('"', '""')
+    return ["--mount", f'type=bind,"source={source}",target={place},readonly']
+
+
+def _resolve(file: Path, out: Path) -> list[str]:
+    """The user's Compose file as Compose understands it, and the links beside it, for Python to check."""
+    words = ("compose", "--project-directory", str(file.parent), "--file", str(file), "config", "--format", "json")
+    done = docker(*words, check=False)
+    if done.status:
+        raise Failure(USER, f"--compose: {done.last_line}")
+    (out / "compose.json").write_text(done.out)
+    found = (path for path in file.parent.rglob("*") if path.is_symlink() and not {*path.parts} & {*NOT_SOURCE})
+    links = [str(path) for path, _ in zip(found, range(1000))]
+    resolved = f"results/{out.name}/compose.json"
+    return ["--compose", str(file), "--compose-resolved", resolved, "--compose-links", "\n".join(links)]
+
+
+def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:
+    """The app's lock for each Python; Failure with the resolver's words if it finds no solution."""
+    (out / "locks").mkdir()
+    then = root / again_folder / "app" if again_folder else None
+    for line in pythons.splitlines():
+        label, python = line.split()
+        if then and (then / "locks" / label).is_dir() and _equal(then / "requirements", out / "requirements"):
+            shutil.copytree(then / "locks" / label, out / "locks" / label)
+            continue
+        base = python_base(root, python)
+        say(f"resolving what the app needs on Python {python}")
+        words = ["--file", str(root / "services/debian.Dockerfile"), "--target", "app-lock", *base]
+        words += ["--build-arg", f"UV={UV}", "--build-context", f"app-requirements={out / 'requirements'}"]
+        words += ["--output", f"type=local,dest={out / 'locks' / label}", str(root / "services")]
+        build("the app's requirements cannot be resolved", *words, log=out / "lock.log")
+
+
+def _equal(one: Path, other: Path) -> bool:
+    """Whether two folders have the same files."""
+    texts = [{file.name: file.read_bytes() for file in folder.glob("*")} for folder in (one, other)]
+    return texts[0] == texts[1]

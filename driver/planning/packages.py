@@ -1,0 +1,163 @@
+"""What --package was given: copied, so that every Python has the same, and built to wheels before a run is planned."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from driver.failure import RUN, USER, Failure, say
+from driver.planning.tools import asked, bench, build, commit_of, done_by_git, git, python_base
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+VERSION = re.compile(r"([0-9][A-Za-z0-9.!+]*(\.\*)?|last:[1-9][0-9]?)")
+ARCHIVE = re.compile(r"\.(tar\.[a-z0-9]+|tgz|zip)$")
+LEFT_BY_TOOLS = ("__pycache__", ".venv", "node_modules")
+KEPT_S = 86400
+"""What a killed call has left is removed after so long."""
+
+
+def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[str], files: ExitStack) -> str:
+    """Builds the wheels for each Python; the option that adds them to the selection. `files` removes them."""
+    pythons = [line.split() for line in bench(root, "package-pythons", *selection).splitlines()]
+    for left in (root / "results").glob(".packages-*"):
+        if time.time() - left.stat().st_mtime > KEPT_S:
+            shutil.rmtree(left)
+    folder = Path(tempfile.mkdtemp(prefix=".packages-", dir=root / "results"))
+    files.callback(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "out").mkdir()
+    for number, spec in enumerate(packages):
+        take_package(folder / "items" / str(number), spec)
+    for label, python in pythons:
+        base = python_base(root, python)
+        say(f"getting wheels of {' '.join(packages)} for Python {python}")
+        # No two builds are the same: releases are looked up each time.
+        words = [
+            "--file",
+            str(root / "services/package.Dockerfile"),
+            *base,
+            "--build-arg",
+            f"ASKED_AT={time.time_ns()}",
+        ]
+        words += ["--build-arg", f"BUILD_PACKAGES={_build_packages(root)}"]
+        words += ["--output", f"type=local,dest={folder / 'out' / label}", str(folder / "items")]
+        build("--package: the wheels cannot be built", *words, log=folder / "build.log")
+    place = f"results/{folder.name}"
+    bench(root, "packages", f"{place}/items", f"{place}/out", *(label for label, _ in pythons))
+    return f"--packages-in={place}/out"
+
+
+def _build_packages(root: Path) -> str:
+    """What servers need in order to be built: packages may need it, too."""
+    text = (root / "services/matrix.toml").read_text()
+    lists = re.findall(r"debian = \{ build = \[([^]]*)\]", text)
+    return " ".join(re.sub(r'[",]', " ", " ".join(lists)).split())
+
+
+def take_package(folder: Path, spec: str) -> None:
+    """What a container builds from, into the folder: `spec`, `kind`, and `releases`, a file, or `source`."""
+    folder.mkdir(parents=True)
+    (folder / "spec").write_text(spec)
+    repository, at, ref = spec.removeprefix("git+file://").rpartition("@")
+    if re.match(f"{NAME}==", spec):
+        kind, releases = _releases(spec)
+        (folder / "releases").write_text("".join(f"{line}\n" for line in releases))
+    elif Path(spec).is_file() and (spec.endswith(".whl") or ARCHIVE.search(spec)):
+        kind = "wheel" if spec.endswith(".whl") else "sdist"
+        shutil.copy(spec, folder)
+    elif spec and Path(spec).is_dir():
+        kind = "folder"
+        _take_folder(folder, Path(spec).resolve())
+    elif at and ref and Path(repository).is_dir():
+        kind = "commit"
+        _take_commit(folder, spec, Path(repository), ref)
+    elif spec.endswith(".whl") or ARCHIVE.search(spec):
+        raise Failure(USER, f"--package: there is no file '{spec}'")
+    else:
+        words = f"--package '{spec}' is not NAME==X, and there is no such folder or repository; see --help"
+        raise Failure(USER, words)
+    (folder / "kind").write_text(kind)
+
+
+def _releases(spec: str) -> tuple[str, list[str]]:
+    """Of NAME==X, or of a ladder (NAME==21.*,22.*,23.1.0 or NAME==last:10): which of the two it is, and its parts."""
+    parts, lines = spec.split(","), []
+    name = ""
+    for part in parts:
+        if "==" in part:
+            name = part.partition("==")[0]
+        version = part.removeprefix(f"{name}==")
+        if not (VERSION.fullmatch(version) and re.fullmatch(NAME, name)):
+            words = f"'{version}' is no version: give NAME==21.2.0, NAME==21.*,22.* or NAME==last:10"
+            raise Failure(USER, f"--package '{spec}': {words}")
+        lines.append(f"{name}=={version}")
+    return "ladder" if len(parts) > 1 or re.search("[:*]", lines[0]) else "release", lines
+
+
+def _take_folder(folder: Path, path: Path) -> None:
+    """Of a repository what git does not ignore, with its history if that is in the folder (versions come from tags);
+    otherwise everything but what builds and editors leave.
+    """
+    source = folder / "source"
+    commit = commit_of(path, "HEAD")
+    if not commit:
+        shutil.copytree(path, source, symlinks=True, ignore=_not_source)
+        return
+    source.mkdir()
+    top = Path(asked(path, "rev-parse", "--show-toplevel"))
+    for name in git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out.split("\0"):
+        there, here = top / name, source / name
+        # What was deleted is still listed; a submodule is a folder.
+        if name and (there.is_symlink() or there.is_file()):
+            here.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(there, here, follow_symlinks=False)
+        elif name and there.is_dir():
+            shutil.copytree(there, here, symlinks=True, dirs_exist_ok=True)
+    if (top / ".git").is_dir():
+        shutil.copytree(top / ".git", source / ".git", symlinks=True)
+    _describe_source(folder, path, commit)
+    if asked(path, "status", "--porcelain", "--", "."):
+        (folder / "changed").write_text("yes")
+        say(f"--package {path}: with uncommitted changes")
+
+
+def _not_source(folder: str, names: list[str]) -> set[str]:
+    paths = {name: Path(folder, name) for name in names}
+    odd = {name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())}
+    return odd | {*LEFT_BY_TOOLS}.intersection(names)
+
+
+def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
+    """The commit in a repository of its own, with its history; from a shallow one, too."""
+    option, source = f"--package '{spec}'", folder / "source"
+    if not asked(path, "rev-parse", "--git-dir"):
+        raise Failure(USER, f"{option}: '{path}' is not in a git repository")
+    commit = commit_of(path, ref)
+    if not commit:
+        raise Failure(USER, f"{option}: there is no commit '{ref}' in '{path}'")
+    done_by_git(folder, "init", "--quiet", str(source))
+    # The commit may be in no branch.
+    upload = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
+    fetch = ("fetch", "--quiet", "--tags", "--update-shallow", "--upload-pack", upload)
+    for words in (
+        (*fetch, asked(path, "rev-parse", "--show-toplevel"), commit),
+        ("checkout", "--quiet", "--detach", commit),
+    ):
+        done = git(source, *words)
+        if done.status:
+            raise Failure(RUN, f"{option}: {done.last_line}")
+    inside = _describe_source(folder, path, commit)
+    if not (source / inside).is_dir():
+        raise Failure(USER, f"{option}: commit {ref} has no folder '{inside}'")
+
+
+def _describe_source(folder: Path, path: Path, commit: str) -> str:
+    """Saves the commit, and where the package is in its repository; returns the latter."""
+    inside = asked(path, "rev-parse", "--show-prefix").rstrip("/")
+    (folder / "subfolder").write_text(inside)
+    (folder / "commit").write_text(commit)
+    return inside

@@ -1,0 +1,298 @@
+"""`compare`: two refs of a repository, each in a git worktree of its own below results/, measured in one run.
+
+A folder results/.refs-X has `repository` and `paths` (what is taken of it), sides.tsv (a Side per line: the base, then
+the head), `changed` (the paths that differ), `lock` (held while it is in use), and 0 and 1 with the worktrees.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver.docker import LOCK, docker, end_group
+from driver.failure import USER, Failure, ignore_signals, say
+from driver.files import save, text_of
+from driver.planning.matrix import TWO_REFS
+from driver.planning.tools import asked, commit_of, done_by_git, git
+from driver.run import ROOT
+
+PROJECT = ("services", ".env")
+"""What is taken of the project."""
+NEEDED = "services/matrix.toml"
+WORKTREE = "WORKTREE"
+"""The ref that stands for what is not committed."""
+LABEL = re.compile(r"[A-Za-z0-9._/@%+~^-]{1,60}")
+ENDS_S = 60.0
+"""Seconds that scripts/matrix.sh has to remove its containers after a signal."""
+BEGINS_S = 60
+"""Seconds for which a folder without a lock may be that of a call that just begins."""
+AUTHOR = {"NAME": "worktree", "EMAIL": "worktree@localhost", "DATE": "2000-01-01T00:00:00Z"}
+"""Of the commit of what is not committed: the same content is the same commit."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A line of sides.tsv. `name`: what its services' names end with; `mark`: their images'; `dirty`: 1 if `commit` is
+    of what was not committed at `head`; `place`: its worktree, below the project.
+    """
+
+    label: str
+    name: str
+    mark: str
+    commit: str
+    head: str
+    dirty: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """What two refs are of: a repository, the folder of an app in it, and the paths that are taken."""
+
+    repository: Path
+    prefix: str = ""
+    paths: Sequence[str] = PROJECT
+    tree: str = "project"
+    needed: str = NEEDED
+
+
+def main(argv: list[str]) -> int:
+    """`compare REF REF OPTION...` or `compare --resume RUN OPTION...`: the status of scripts/matrix.sh."""
+    resume = argv[1].rstrip("/") if argv[:1] == ["--resume"] and len(argv) > 1 else ""
+    saved = ROOT / "results" / Path(resume).name / "refs"
+    if argv[:1] == ["--resume"]:
+        if not resume or not saved.is_dir():
+            raise Failure(USER, f"'{argv[1] if len(argv) > 1 else ''}' is no run of two refs")
+    else:
+        refs, app, selection = read_request(argv)
+    (ROOT / "results").mkdir(exist_ok=True)
+    _forget_hook()
+    remove_left_refs()
+    folder = None
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        if resume:
+            folder = _place_of(resume, saved)
+            lock = _hold(folder)
+            for file in saved.iterdir():
+                shutil.copy(file, folder)
+            source = Source(_saved_repository(folder), paths=(text_of(folder / "paths") or "").splitlines())
+            selection = argv
+        else:
+            source = _source_of(app)
+            folder = Path(tempfile.mkdtemp(prefix=".refs-", dir=ROOT / "results"))
+            folder.chmod(0o755)
+            lock = _hold(folder)
+            save(folder / "repository", f"{'' if source.repository == ROOT else source.repository}\n")
+            save(folder / "paths", "".join(f"{path}\n" for path in source.paths))
+            sides = list_sides(source, folder, refs)
+            selection += [f"--sides=results/{folder.name}"]
+            if app:
+                places = [f"{ROOT / side.place}/{source.prefix}" for side in sides]
+                selection = ["--app", places[0], app[1], "--head", places[1], *selection]
+        _check_out(source, folder)
+        # Whoever finds the lock held leaves the folder alone: also while this process is gone and its run is not.
+        child = subprocess.Popen(
+            [str(ROOT / "scripts/matrix.sh"), *selection],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, TWO_REFS: "1"},
+            pass_fds=[lock],
+            start_new_session=True,
+        )
+        return child.wait()
+    finally:
+        ignore_signals()
+        if child:
+            end_group(child, ENDS_S)
+        if folder:
+            remove_refs(folder)
+
+
+def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """The two refs; folder and callable of --app, if it is given; options of scripts/matrix.sh."""
+    if len(argv) < 2 or not all(argv[:2]) or any(ref.startswith("-") for ref in argv[:2]):
+        raise Failure(USER, "two refs are needed, such as main WORKTREE; see --help")
+    app: list[str] = []
+    selection: list[str] = []
+    words = list(argv[2:])
+    while words:
+        word = words.pop(0)
+        if word in ("--resume", "--target", "--package"):
+            raise Failure(USER, f"{word} does not go with two refs; see --help")
+        if word == "--app":
+            app = words[:2]
+            if len(app) < 2 or not all(app) or app[1].startswith("-"):
+                raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
+            del words[:2]
+        else:
+            selection.append(word)
+    return list(argv[:2]), app, selection
+
+
+def _forget_hook() -> None:
+    """What git has told a hook that calls this is about another folder."""
+    for name in asked(ROOT, "rev-parse", "--local-env-vars").split():
+        os.environ.pop(name, None)
+
+
+def _source_of(app: Sequence[str]) -> Source:
+    """The project, or the repository of an app; Failure where it is in none."""
+    folder = Path(app[0]) if app else ROOT
+    if not folder.is_dir():
+        raise Failure(USER, f"--app: there is no folder '{app[0]}'")
+    done = git(folder, "rev-parse", "--show-toplevel")
+    if done.status:
+        why = (done.out + done.err).splitlines()[:1]
+        raise Failure(USER, f"{folder} is not in a git clone, which two refs need: {''.join(why)}")
+    repository = Path(done.out.strip())
+    prefix = asked(folder, "rev-parse", "--show-prefix").rstrip("/")
+    if app:
+        # The folder's name is the app's.
+        return Source(repository, prefix, (prefix or ".",), "project" if prefix else repository.name, "")
+    if prefix:
+        raise Failure(USER, "this folder is not a git clone: git clone the project first")
+    return Source(repository)
+
+
+def _place_of(run: str, saved: Path) -> Path:
+    """The folder that the refs of a run had, made again: its Compose file names it."""
+    folder = ROOT / Path(_sides(saved)[0].place).parents[1]
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise Failure(USER, f"{run} is being measured: wait for it, or end it") from None
+    return folder
+
+
+def _hold(folder: Path) -> int:
+    """Takes the lock of the folder; a file descriptor of it."""
+    # Not the number at which a run's lock is inherited.
+    lock = fcntl.fcntl(os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666), fcntl.F_DUPFD_CLOEXEC, LOCK + 1)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return lock
+
+
+def _sides(folder: Path) -> list[Side]:
+    return [Side(*line.split("\t")) for line in (text_of(folder / "sides.tsv") or "").splitlines()]
+
+
+def _saved_repository(folder: Path) -> Path:
+    """That of the refs in this folder; this project's is an empty line there."""
+    return Path((text_of(folder / "repository") or "").strip() or ROOT)
+
+
+def list_sides(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
+    """Writes sides.tsv and `changed`; Failure for a ref that there is not, or refs that are equal."""
+    sides: list[Side] = []
+    for number, ref in enumerate(refs):
+        head = commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)
+        if not head:
+            raise Failure(USER, f"there is no commit '{ref}' in {source.repository}: fetch it first")
+        commit = _commit_worktree(source, folder, head) if ref == WORKTREE else head
+        needed = source.prefix or source.needed
+        if git(source.repository, "cat-file", "-e", f"{commit}:{needed}").status:
+            raise Failure(USER, f"'{ref}' has no {needed}: there is nothing to measure")
+        label, short = ref if LABEL.fullmatch(ref) else commit[:12], commit[:7]
+        slug = re.sub("[^a-z0-9]+", "-", label.lower()).strip("-")[:24].rstrip("-")
+        name = slug or short
+        if sides and name == sides[0].name:
+            name += f"-{short}"
+        mark, place = f"{slug}-{short}" if slug else short, f"results/{folder.name}/{number}/{source.tree}"
+        sides.append(Side(label, name, mark, commit, head, str(int(commit != head)), place))
+    save(folder / "sides.tsv", "".join("\t".join(vars(side).values()) + "\n" for side in sides))
+    commits = [side.commit for side in sides]
+    changed = done_by_git(source.repository, "diff", "--no-renames", "--name-only", *commits, "--", *source.paths)
+    if not changed:
+        words = f"{refs[0]} and {refs[1]} are equal in {', '.join(source.paths)}: there is nothing to compare"
+        raise Failure(USER, words)
+    save(folder / "changed", f"{changed}\n")
+    return sides
+
+
+def _commit_worktree(source: Source, folder: Path, head: str) -> str:
+    """What is not committed, as a commit that no branch has; `head` if there is nothing."""
+    people = {f"GIT_{who}_{fact}": value for who in ("AUTHOR", "COMMITTER") for fact, value in AUTHOR.items()}
+    env = {**os.environ, "GIT_INDEX_FILE": str(folder / "index"), **people}
+
+    def ask(*words: str) -> str:
+        return done_by_git(source.repository, *words, env=env)
+
+    ask("read-tree", head)
+    ask("add", "--all", "--", *source.paths)
+    tree = ask("write-tree")
+    if tree == ask("rev-parse", f"{head}^{{tree}}"):
+        return head
+    return ask("commit-tree", tree, "-p", head, "-m", "uncommitted changes")
+
+
+def _check_out(source: Source, folder: Path) -> None:
+    """A worktree for each side, with the paths that are needed."""
+    for side in _sides(folder):
+        if not commit_of(source.repository, side.commit):
+            gone = f"commit {side.commit[:12]} is no longer in {source.repository}"
+            raise Failure(USER, f"{gone}: start a new run")
+        place = ROOT / side.place
+        place.parent.mkdir(parents=True, exist_ok=True)
+        there = [
+            path
+            for path in source.paths
+            if not git(source.repository, "cat-file", "-e", f"{side.commit}:{path}").status
+        ]
+        words = ("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), side.commit)
+        done_by_git(source.repository, *words)
+        # Containers read it as another user.
+        mask = os.umask(0o022)
+        done_by_git(place, "checkout", "--quiet", side.commit, "--", *there)
+        os.umask(mask)
+
+
+def remove_refs(folder: Path) -> None:
+    """Removes images of its sides, worktrees and files; but not images that another folder's sides have, too."""
+    repository = _saved_repository(folder)
+    others = {side.mark for other in (ROOT / "results").glob(".refs-*") if other != folder for side in _sides(other)}
+    for side in _sides(folder):
+        if side.mark not in others:
+            images = (
+                "image",
+                "ls",
+                "--format",
+                "{{.Repository}}:{{.Tag}}",
+                "--filter",
+                f"reference=bench/*-{side.mark}",
+            )
+            names = docker(*images, check=False).out.split()
+            if names:
+                docker("image", "rm", "--force", *names, check=False)
+        shutil.rmtree(ROOT / side.place, ignore_errors=True)
+        git(repository, "worktree", "remove", "--force", "--force", str(ROOT / side.place))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_left_refs() -> None:
+    """Removes what calls that were killed have left: folders whose lock nobody holds."""
+    for folder in sorted((ROOT / "results").glob(".refs-*")):
+        if folder.is_dir() and not _is_in_use(folder):
+            say(f"removing what is left of two refs: {folder.relative_to(ROOT)}")
+            remove_refs(folder)
+
+
+def _is_in_use(folder: Path) -> bool:
+    try:
+        lock = os.open(folder / "lock", os.O_RDONLY)
+    except OSError:
+        return time.time() - folder.stat().st_mtime < BEGINS_S
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)

@@ -1,0 +1,80 @@
+"""`harness`: the images that every run needs, built from this source; and the engine on which they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+from driver.compose import project_compose
+from driver.docker import docker, engine_environment, kind_words, kinds
+from driver.failure import RUN, USER, Failure, say
+from driver.run import ROOT
+
+HARNESS = ("loadgen", "postgres", "upstream")
+IMAGES = tuple(f"bench/{name}" for name in HARNESS)
+NOT_BUILT = 3
+"""Exit status of `harness check`."""
+LONGEST_S = 86400
+LACKS = {
+    "no-cpuset": "this engine pins no container to CPUs (rootless without the cpuset controller): server, load "
+    "generator and database share them (docs/engines.md)",
+    "no-memory": "this engine limits no memory: MEMORY has no effect (docs/engines.md)",
+    "podman": "podman: containers reach what listens on this host, at their network's first address (docs/engines.md)",
+    "elsewhere": "the engine is in another machine (Docker Desktop, a virtual machine): memory and CPU time of "
+    "services are null (docs/engines.md)",
+}
+"""What a run misses with an engine of this kind."""
+
+
+def main(argv: list[str]) -> int:
+    """`harness engine`: prints its kind; Failure for what cannot work. `harness lacks`: what a run misses with it.
+
+    `harness check`: whether the images are there, and of this source. `harness build`: builds them if they are not.
+    """
+    verb = argv[0] if argv else ""
+    if verb == "engine":
+        if "rootless" in kinds() and not os.geteuid():
+            why = "the engine is rootless and this script is root, whose results/ it cannot write"
+            raise Failure(USER, f"{why}: run it as the engine's user")
+        print(kind_words())
+    elif verb == "lacks":
+        for kind, words in LACKS.items():
+            if kind in kinds():
+                say(words)
+    elif verb == "check":
+        return 0 if _is_built() else NOT_BUILT
+    elif verb == "build":
+        if not _is_built():
+            _build()
+    else:
+        raise Failure(USER, f"harness takes engine, lacks, check or build, not '{verb}'")
+    return 0
+
+
+def source_of(root: Path) -> str:
+    """A digest of all that the images are built from."""
+    files = [file for name in HARNESS for file in (root / name).rglob("*")] + [root / "bench/requirements.txt"]
+    names = sorted(str(file.relative_to(root)) for file in files if file.is_file() and not file.is_symlink())
+    lines = (f"{sha256((root / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+def _is_built() -> bool:
+    done = docker("image", "inspect", "--format", '{{index .Config.Labels "bench.source"}}', *IMAGES, check=False)
+    return not done.status and set(done.out.split()) == {source_of(ROOT)}
+
+
+def _build() -> None:
+    say("building the load generator, PostgreSQL and the upstream")
+    handle, name = tempfile.mkstemp()
+    os.close(handle)
+    log = Path(name)
+    env = {**os.environ, **engine_environment(), "BENCH_SOURCE": source_of(ROOT)}
+    words = ("build", "--progress", "plain", *HARNESS)
+    if project_compose(ROOT, *words, env=env, log=log, check=False, timeout=LONGEST_S).status:
+        print(*log.read_text(errors="replace").splitlines()[-30:], sep="\n", file=sys.stderr)
+        raise Failure(RUN, f"the harness does not build; the end of {log} is above")
+    log.unlink()

@@ -1,0 +1,66 @@
+"""The images that every run needs, and what is said of engines that are not Docker on this machine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from docker_calls import Docker, docker
+
+from driver.failure import Failure
+from driver.planning.tools import described_engine
+from driver.run import ROOT
+from driver.services.harness import NOT_BUILT, main, source_of
+
+__all__ = ["docker"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("docker", ("5.4.2", [])),
+        ("podman", ("5.4.2 (podman)", ["podman: containers reach what listens on this host"])),
+        (
+            "rootless no-cpuset no-memory",
+            ("5.4.2 (rootless no-cpuset no-memory)", ["this engine pins", "this engine limits"]),
+        ),
+        ("elsewhere", ("5.4.2 (elsewhere)", ["the engine is in another machine"])),
+    ],
+)
+def test_what_an_engine_lacks_is_said(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: Capture, kind: str, told: tuple[str, list[str]]
+) -> None:
+    version, said = told
+    monkeypatch.setenv("BENCH_ENGINE_KIND", kind)
+    monkeypatch.delenv("BENCH_QUIET", raising=False)
+    docker.says("version", "5.4.2\n")
+    assert main(["lacks"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.startswith(words) for line, words in zip(lines, said, strict=True))
+    assert described_engine() == version
+
+
+def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("BENCH_ENGINE_KIND", "rootless")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(Failure, match="run it as the engine's user"):
+        main(["engine"])
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["engine"]) == 0 and capsys.readouterr().out == "rootless\n"
+
+
+def test_images_of_another_source_are_built_again(docker: Docker, capsys: Capture) -> None:
+    docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
+    assert main(["check"]) == main(["build"]) == 0 and not docker.asked("build")
+    docker.says("image inspect", "another\n" * 3)
+    assert main(["check"]) == NOT_BUILT
+    assert main(["build"]) == 0
+    (call,) = docker.asked("build --progress plain loadgen postgres upstream")
+    assert (docker.envs[docker.calls.index(call)] or {})["BENCH_SOURCE"] == source_of(ROOT)
+    docker.says("build --progress", "no such package\n", status=1)
+    with pytest.raises(Failure, match=r"the harness does not build; the end of .* is above"):
+        main(["build"])
+    assert capsys.readouterr().err.splitlines()[-1] == "no such package"

@@ -1,0 +1,193 @@
+"""The options of scripts/matrix.sh: what is asked for, what does not go together, and what a repetition takes over."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from docker_calls import Docker, docker
+
+from driver.docker import Done
+from driver.failure import Failure
+from driver.planning import matrix, own_app
+from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
+from driver.planning.own_app import UV, prepare_own_app
+from driver.planning.tools import words_of_build
+from driver.run import ROOT
+
+__all__ = ["docker"]
+CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address", "c"]
+
+
+def test_the_selection_is_what_no_other_option_is() -> None:
+    words = [
+        "--stack",
+        "x",
+        "--package",
+        "a==1",
+        "--package=./b",
+        "--app",
+        "shop",
+        "main:app",
+        "--before",
+        "",
+        "--swarm",
+    ]
+    request = read_request([*words, "--list", "--resume", "r/", *CONTEXTS, "--setup"])
+    assert request.selection == ["--stack", "x", "--package", "a==1", "--package=./b"]
+    assert request.packages == ["a==1", "./b"]
+    assert request.own == {"folder": "shop", "app": "main:app", "before": ""}
+    assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
+    assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
+    assert read_request(["--dry-run"]).verb == "commands"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--resume", "--resume needs the name of a run"),
+        ("--again", "--again needs the name of a run"),
+        ("--package", "--package needs a value"),
+        ("--server-context", "--server-context needs a value"),
+        ("--targets", "--targets needs a value"),
+        ("--app shop", "--app needs a folder and MODULE:CALLABLE"),
+        ("--app shop --list", "--app needs a folder and MODULE:CALLABLE"),
+    ],
+)
+def test_an_option_without_its_value_is_refused(words: str, why: str) -> None:
+    with pytest.raises(Failure, match=why):
+        read_request(words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--server-context a", "belong together: give all three"),
+        (" ".join([*CONTEXTS, "--swarm"]), "without a swarm"),
+        (" ".join([*CONTEXTS, "--resume", "r"]), "--resume goes on with the machines"),
+        (" ".join([*CONTEXTS, "--loadgens=2"]), "only --swarm gives"),
+        (" ".join([*CONTEXTS, "--target", "http://x"]), "--target measures on this machine alone"),
+        ("--swarm --target=http://x", "--target measures on this machine alone"),
+        ("--swarm --profile", "--profile measures on this machine alone"),
+        ("--swarm --app shop main:app", "--app measures on this machine alone"),
+    ],
+)
+def test_what_does_not_go_with_several_machines_is_refused(words: str, why: str) -> None:
+    with pytest.raises(Failure, match=why):
+        check_machines(read_request(words.split()))
+
+
+def test_two_machines_and_a_swarm_are_taken() -> None:
+    assert check_machines(read_request(CONTEXTS)) == ["a", "b", "c"]
+    assert check_machines(read_request(["--swarm", "--loadgens", "2"])) == []
+
+
+THEN = {
+    "selection": ["--server", "gunicorn-*", "--package", "a==1", "--again=a-run"],
+    "bases": ["here", "gone"],
+    "own_options": ["--app", "/srv/my shop", "main:app", "--before", "python3 seed.py", "--targets", "/srv/targets"],
+    "own_app": "main:app",
+    "folder": "results/a-run",
+}
+
+
+def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docker) -> None:
+    docker.says("-m bench again a-run --server gunicorn-*", json.dumps(THEN))
+    docker.does("image inspect", lambda call: Done(0, "sha256:1,sha256:2\n", "") if "here" in call else Done(1, "", ""))
+    request = read_request(["--server", "gunicorn-*", "--targets", "mine"])
+    request.again = "a-run"
+    assert repeat(request) == ("results/a-run", "here=sha256:1,sha256:2 ")
+    assert (request.selection, request.packages) == (THEN["selection"], ["a==1"])
+    own = {"folder": "/srv/my shop", "app": "main:app", "before": "python3 seed.py", "targets": "mine"}
+    assert request.own == own
+
+
+def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(docker: Docker) -> None:
+    docker.says("-m bench again", json.dumps({**THEN, "own_options": []}))
+    with pytest.raises(Failure, match="give --app FOLDER main:app and the others again"):
+        repeat(Request(again="a-run"))
+    repeat(request := Request(again="a-run", own={"folder": "/srv/shop", "app": "main:app"}))
+    assert request.own["folder"] == "/srv/shop"
+    docker.says("-m bench again", json.dumps({**THEN, "own_options": ["--gone", "x"]}))
+    with pytest.raises(Failure, match="'--gone' is no option for one's own app any more"):
+        repeat(Request(again="a-run"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Describes an app that asks for flask, on Python 3.13."""
+    (tmp_path / "results/a-run/app/locks/py313").mkdir(parents=True)
+    (tmp_path / "results/a-run/app/requirements").mkdir()
+    (tmp_path / "results/a-run/app/locks/py313/requirements.txt").write_text("flask==1")
+    (tmp_path / ".env").write_text("NOFILE=1024\nPYTHON_IMAGE=python\n")
+
+    def describe(call: str) -> Done:
+        (folder,) = (tmp_path / "results").glob(".app-*")
+        (folder / "requirements").mkdir()
+        (folder / "requirements/requirements.in").write_text("flask")
+        return Done(0, "py313 3.13\n", "")
+
+    docker.does("-m bench own-app", describe)
+    monkeypatch.setattr("driver.planning.tools.missing_bases", lambda root, names: set())
+    return tmp_path
+
+
+@pytest.mark.parametrize(("asked", "builds"), [("flask", 0), ("django", 1)])
+def test_the_lock_of_an_own_app_is_that_of_the_run_as_long_as_the_app_asks_for_the_same(
+    project: Path, docker: Docker, asked: str, builds: int
+) -> None:
+    (project / "results/a-run/app/requirements/requirements.in").write_text(asked)
+    with ExitStack() as files:
+        own = {"folder": str(project), "app": "main:app"}
+        (option,) = prepare_own_app(project, own, ["--python", "3.13"], "results/a-run", files)
+        folder = project / option.partition("=")[2]
+        assert len(docker.asked("buildx build", f"UV={UV}", "PYTHON=3.13")) == builds
+        assert (folder / "locks/py313/requirements.txt").exists() == (not builds)
+        (call,) = docker.asked("own-app", f'--mount type=bind,"source={project}",target=/own/source,readonly')
+        assert call.endswith(" --app main:app --source /own/source --python 3.13")
+    assert not folder.exists()
+
+
+def test_a_python_without_a_base_image_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("driver.planning.tools.missing_bases", lambda root, names: set(names))
+    with ExitStack() as files, pytest.raises(Failure, match=r"Python 3\.13 has no base image here"):
+        prepare_own_app(project, {"folder": str(project), "app": "main:app"}, [], "", files)
+
+
+def test_what_is_missing_of_an_own_app_is_said(tmp_path: Path) -> None:
+    for own, why in (
+        ({"before": "x"}, "--before is for one's own app"),
+        ({"folder": "/nowhere", "app": "m:a"}, "there is no folder '/nowhere'"),
+        ({"folder": str(tmp_path), "app": "m:a", "targets": "/nowhere"}, "--targets: there is no file '/nowhere'"),
+        ({"folder": str(tmp_path), "app": "m:a", "compose": "/nowhere"}, "--compose: there is no file '/nowhere'"),
+    ):
+        with ExitStack() as files, pytest.raises(Failure, match=why):
+            prepare_own_app(tmp_path, own, [], "", files)
+
+
+def test_the_words_of_a_failed_build_are_the_programs_own() -> None:
+    log = "#9 [2/2] RUN uv\n#9 0.512   × No solution found:\n#9 0.513 ╰─▶ because\n#9 ERROR: process\n 12 | RUN uv\n"
+    assert words_of_build(log) == "× No solution found: ╰─▶ because"
+
+
+def test_the_resolver_is_that_of_the_locks() -> None:
+    assert f"\nuv={own_app.UV}\n" in (ROOT / "scripts/lib/bases.sh").read_text()
+
+
+def test_results_that_cannot_be_written_are_said_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_results(tmp_path / "new/results")
+    with pytest.raises(
+        Failure, match=r"cannot write to /proc/results: .*; free some space there, or make it writable for"
+    ):
+        need_results(Path("/proc/results"))
+    os.chmod(tmp_path, 0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    os.chown(tmp_path, 4711, -1) if not os.getuid() else monkeypatch.setattr(matrix, "in_the_way", lambda folder: "")
+    if tmp_path.stat().st_uid:
+        with pytest.raises(Failure, match=r"belongs to user .*: run this as that user, or chown it"):
+            need_results(tmp_path)

@@ -1,0 +1,145 @@
+"""The values of --package as files to build from; git is real."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from driver.failure import Failure
+from driver.planning.packages import take_package
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three commits, of which the second one has the tag v1, and an ignored folder."""
+    for name, value in {
+        "AUTHOR_NAME": "a",
+        "AUTHOR_EMAIL": "a@b",
+        "COMMITTER_NAME": "a",
+        "COMMITTER_EMAIL": "a@b",
+    }.items():
+        monkeypatch.setenv(f"GIT_{name}", value)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "a repo"
+    for name in ("pkg", "build"):
+        (folder / name).mkdir(parents=True)
+    (folder / ".gitignore").write_text("build\n")
+    (folder / "build/old").touch()
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    for number in "123":
+        (folder / "pkg/code.py").write_text(number)
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "--message", number)
+        if number == "2":
+            git(folder, "tag", "v1")
+    return folder
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def taken(spec: object) -> Path:
+    """What is made of a value of --package, in a new folder."""
+    item = Path("item").resolve()
+    shutil.rmtree(item, ignore_errors=True)
+    take_package(item, str(spec))
+    assert (item / "spec").read_text() == str(spec)
+    return item
+
+
+def text(item: Path, name: str) -> str:
+    return (item / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "releases"),
+    [
+        ("gunicorn==23.0.0", "release", ["gunicorn==23.0.0"]),
+        (
+            "gunicorn==21.*,23.0.0,last:3,gunicorn==27.*",
+            "ladder",
+            ["gunicorn==21.*", "gunicorn==23.0.0", "gunicorn==last:3", "gunicorn==27.*"],
+        ),
+        ("gunicorn==last:10", "ladder", ["gunicorn==last:10"]),
+    ],
+)
+def test_releases_are_a_line_each_and_a_ladder_is_what_may_have_gaps(
+    repository: Path, spec: str, kind: str, releases: list[str]
+) -> None:
+    item = taken(spec)
+    assert (text(item, "kind"), text(item, "releases").splitlines()) == (kind, releases)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        *(
+            (wrong, "is no version")
+            for wrong in ("a==>1", "a==1;b", "a==last:0", "a==last:100", "a==*", "a==", "a==1,$(id)")
+        ),
+        ("/nowhere.whl", "there is no file '/nowhere.whl'"),
+        ("./x.tar.gz", "there is no file './x.tar.gz'"),
+        *(
+            (wrong, "there is no such folder or repository")
+            for wrong in ("", "./no", "./no@main", "git+https://host/x@main")
+        ),
+        ("a repo@v9", "there is no commit 'v9'"),
+        ("a repo@--all", "there is no commit '--all'"),
+        ("plain@main", "is not in a git repository"),
+        ("a repo/new@v1", "has no folder 'new'"),
+    ],
+)
+def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words: str) -> None:
+    Path("plain").mkdir()
+    (repository / "new").mkdir()
+    with pytest.raises(Failure, match=words.replace("$", r"\$").replace("(", r"\(").replace(".", r"\.")) as failure:
+        taken(spec)
+    assert failure.value.status == 2
+
+
+def test_a_folder_is_copied_without_what_git_ignores_and_with_what_is_not_committed(repository: Path) -> None:
+    item = taken(repository)
+    assert (text(item, "kind"), text(item, "commit")) == ("folder", git(repository, "rev-parse", "HEAD"))
+    assert text(item, "source/pkg/code.py") == "3"
+    assert not (item / "changed").exists() and not (item / "source/build").exists()
+    assert git(item / "source", "describe", "--tags").startswith("v1-1-g")
+    (repository / "pkg/code.py").unlink()
+    (repository / "pkg/new.py").symlink_to("nowhere")
+    item = taken(repository / "pkg")
+    assert (item / "changed").exists() and text(item, "subfolder") == "pkg"
+    assert (item / "source/pkg/new.py").is_symlink() and not (item / "source/pkg/code.py").exists()
+
+
+def test_a_folder_that_is_in_no_repository_is_all_there_is_but_for_what_tools_leave(tmp_path: Path) -> None:
+    for name in ("pkg/.venv/bin", "pkg/build", "pkg/src/__pycache__"):
+        (tmp_path / name).mkdir(parents=True)
+    take_package(tmp_path / "item", str(tmp_path / "pkg"))
+    assert {path.name for path in (tmp_path / "item/source").rglob("*")} == {"build", "src"}
+    assert not (tmp_path / "item/commit").exists()
+
+
+def test_a_commit_has_its_history_and_the_repository_is_as_it_was(repository: Path) -> None:
+    third = git(repository, "rev-parse", "HEAD")
+    git(repository, "reset", "--quiet", "--hard", "v1")
+    (repository / "pkg/code.py").write_text("changed")
+    for spec in (f"{repository}@{third}", f"git+file://{repository}@{third}"):  # in no branch
+        item = taken(spec)
+        assert (text(item, "kind"), text(item, "commit"), text(item, "source/pkg/code.py")) == ("commit", third, "3")
+        assert git(item / "source", "describe", "--tags").startswith("v1-1-g")
+    assert text(repository, "pkg/code.py") == "changed"
+    item = taken(f"{repository}/pkg@v1~1")
+    assert (text(item, "source/pkg/code.py"), text(item, "subfolder")) == ("1", "pkg")
+    git(repository, "clone", "--quiet", "--depth", "1", f"file://{repository}", str(repository.with_name("shallow")))
+    assert text(taken("shallow@HEAD"), "source/pkg/code.py") == "2"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a-1-py3-none-any.whl", "wheel"), ("a-1.tar.gz", "sdist")])
+def test_a_file_is_taken_as_it_is(repository: Path, name: str, kind: str) -> None:
+    Path(name).touch()
+    item = taken(name)
+    assert text(item, "kind") == kind and (item / name).exists()
