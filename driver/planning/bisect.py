@@ -179,7 +179,10 @@ def _judge(bisection: Bisection, commit: str) -> str:
     measured = _measure(bisection, commit)
     words = measured.words
     if measured.status == 0:
-        judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
+        try:
+            judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
+        except (Failure, SystemExit) as error:
+            raise Failure(NOT_MEASURED, f"the bisection was broken off: {error}") from error
     elif measured.status != USER or ": the wheels cannot be built: " in words:
         judged = f"abort: {words}"
     elif ": equal sides: " in words:

@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     request = read_request(argv)
     if request.resume and not os.environ.get(TWO_REFS) and _is_of_two_refs(request.resume):
         script = str(ROOT / "scripts/compare.sh")
-        os.execv(script, [script, "--resume", request.resume, *request.selection])
+        os.execv(script, [script, "--resume", request.resume, *quiet(), *request.selection])
     if request.verb == "plan":
         need_results(ROOT / "results")
     if not request.set_up:
@@ -70,8 +70,7 @@ def main(argv: list[str]) -> int:
         if request.resume:
             name, *limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).split()
             return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, *limit])
-        quiet = ["--quiet"] if os.environ.get("BENCH_QUIET") else []
-        name = plan(ROOT, "plan", *quiet, *request.selection, bases=bases).strip()
+        name = plan(ROOT, "plan", *quiet(), *request.selection, bases=bases).strip()
     if machines:
         contexts.main([*machines, name])
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
@@ -108,6 +107,11 @@ def read_request(argv: Sequence[str]) -> Request:
             request.selection.append(word)
         del words[:taken]
     return request
+
+
+def quiet() -> list[str]:
+    """The option, if it is given."""
+    return ["--quiet"] if os.environ.get("BENCH_QUIET") else []
 
 
 def take_own(own: dict[str, str], words: Sequence[str]) -> int:

@@ -85,7 +85,7 @@ def main(argv: list[str]) -> int:
             for file in saved.iterdir():
                 shutil.copy(file, folder)
             source = Source(_saved_repository(folder), paths=(text_of(folder / "paths") or "").splitlines())
-            selection = argv
+            selection = ["--resume", resume, *argv[2:]]
         else:
             source = _source_of(app)
             folder = Path(tempfile.mkdtemp(prefix=".refs-", dir=ROOT / "results"))

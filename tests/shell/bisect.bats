@@ -33,7 +33,7 @@ setup_file() {
 	# What a run means, in the place of `bench bisect`.
 	cat >"$BATS_FILE_TMPDIR/bin/python3" <<-'EOS'
 		#!/usr/bin/env bash
-		[[ "$*" == '-m bench bisect '* ]] || exec /usr/bin/env PATH="${PATH#*:}" python3 "$@"
+		[[ "$*" == '-m bench bisect '* ]] || exec "$PYTHON" "$@"
 		case $*,$4 in
 		*--whole=-0.36,results/slower) echo 'bad: slower, -36.0 %' ;;
 		*--whole=-0.36,results/same) echo 'good: no difference shown, +0.1 %' ;;
@@ -45,7 +45,8 @@ setup_file() {
 		esac
 	EOS
 	chmod +x "$BATS_FILE_TMPDIR/project/scripts/matrix.sh" "$BATS_FILE_TMPDIR/bin/python3"
-	export PATH=$BATS_FILE_TMPDIR/bin:$PATH
+	PYTHON=$(command -v python3)
+	export PYTHON PATH=$BATS_FILE_TMPDIR/bin:$PATH
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 	git init --quiet --initial-branch main "$BATS_FILE_TMPDIR/pkg"
 	cd "$BATS_FILE_TMPDIR/pkg" || return
