@@ -1,6 +1,7 @@
 """Packages: the versions that locks pin, services with another version of one, and the wheels of `--package`.
 
-scripts/lib/packages.sh has a wheel made for each version and each Python; packages.json beside them says what each is.
+driver/planning/packages.py has a wheel made for each version and each Python; packages.json beside them says what
+each is.
 """
 
 from __future__ import annotations

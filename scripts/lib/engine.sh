@@ -79,6 +79,6 @@ act() {
 	need_python
 	find_docker || true # failure ignored: who needs it says so
 	export BENCH_FROM=$PWD
-	cd "$root"
+	cd "$root" || exit
 	exec python3 -m driver "$@"
 }

@@ -24,6 +24,7 @@ copied_compose() {
 # build_cold GLOB: every service that matches, several at a time; a line `NAME STATUS BEGIN_NS END_NS` for each into
 # `builds`, and the layers of its image into `histories`.
 build_cold() {
+	# shellcheck disable=SC2034 # compose uses it
 	local name names=() compose_services=compose
 	# With a line more in each lock, no cached layer fits.
 	find "$work/project/services/locks" -name '*.txt' -exec sed -i "\$a # cold $(date +%s%N)" {} +
