@@ -6,7 +6,6 @@ However the run ends, nothing of it is left on the machine.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
