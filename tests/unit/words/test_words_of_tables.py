@@ -12,6 +12,7 @@ from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
+from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
 from bench.analysis.services import Coordinates
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import (
@@ -30,7 +31,15 @@ from bench.records.record import Cause, Record
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
 from bench.words.order import factor_words, interval_words, is_factor, pair_words
-from bench.words.remarks import MOST_UNDECIDED, beside_words, limits_words, note_of, remark_words
+from bench.words.remarks import (
+    MOST_UNDECIDED,
+    along_sentence,
+    beside_words,
+    limits_words,
+    note_of,
+    published_sentence,
+    remark_words,
+)
 from bench.words.told import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -221,6 +230,28 @@ def ladders() -> Said:
     }
 
 
+def published() -> Said:
+    """Published ratios beside those of a table."""
+    labels = {name: name for name in "abc"}
+    row = Beside("a", 0.75, 0.7, None, Sign.SAME)
+    other = replace(row, service="c", published=0.0512, here=None, sign=Sign.OPPOSITE)
+
+    def told(*rows: Beside) -> str:
+        return published_sentence(Published("b", "c16", rows), labels)
+
+    group = ReferenceGroup(of="aiohttp 3.6", level="c32", figures=())
+    there = (("Python 3.7", 1.0), ("Python 3.8", 1.2))
+    versions = (("aiohttp==3.13.5", 1.0), ("aiohttp==3.14.5", None))
+    return {
+        "one service": told(row),
+        "each sign": [told(replace(row, sign=sign)) for sign in Sign],
+        "several of the same sign": told(row, replace(row, service="c")),
+        "several signs": told(row, other),
+        "along Pythons": along_sentence(Along("python", group, there, (("3.9", 1.0), ("3.11", 1.3)), versions[0][0])),
+        "along packages": along_sentence(Along("package", group, there, versions, "3.9")),
+    }
+
+
 def names() -> Said:
     """Scenarios, settings and services, and what a table asks."""
     scenarios = ("json", "delay-0", "delay-20", "simple-request-0", "simple-request-50", "queries-20-raw")
@@ -360,7 +391,20 @@ def conclusions_of_a_run() -> Said:
 
 @pytest.mark.parametrize(
     "kind",
-    [order, workers, questions, refs, sweeps, ladders, names, remarks, undecided, pairs, conclusions_of_a_run],
+    [
+        order,
+        workers,
+        questions,
+        refs,
+        sweeps,
+        ladders,
+        published,
+        names,
+        remarks,
+        undecided,
+        pairs,
+        conclusions_of_a_run,
+    ],
     ids=lambda kind: kind.__name__,
 )
 def test_words(kind: Callable[[], Said]) -> None:

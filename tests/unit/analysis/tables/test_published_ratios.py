@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from known_rankings import place
 from turns_runs import ranking_of, service_of
 
 from bench.analysis.published import Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
 from bench.render.in_turns import published_table
-from bench.words.remarks import along_sentence, published_sentence
 from bench.words.told import told_ranking
 
 GEVENT = "gunicorn-gevent-flask"
@@ -30,8 +30,6 @@ def test_the_load_most_like_the_tables_is_the_one_beside_it() -> None:
         (row,) = found.rows
         assert (row.published, row.sign) == (ratio, Sign.SAME)
         assert row.here is not None and 0.68 < row.here < 0.7
-    sentence = published_sentence(found, STACKS)
-    assert sentence.startswith("Published, relative to ") and sentence.endswith(": the same sign.")
 
 
 def test_other_signs_are_named() -> None:
@@ -53,7 +51,7 @@ def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
     assert found is not None
     assert [round(row.published, 3) for row in found.rows] == [0.154, 0.489]
     by_service = {service_of(stack): stack for stack in stacks}
-    assert published_sentence(found, by_service).endswith("the same sign for all 2.")
+    assert {row.sign for row in found.rows} == {Sign.SAME}
     (table,) = published_table([told_ranking(ranking, {})], reference_results()["wsgi-asgi"], by_service)
     assert len(table.rows) == 2 and "too many open files" in table.notes[0]
 
@@ -83,10 +81,10 @@ def test_versions_and_pythons_are_told_along_their_axes() -> None:
         service_of("bjoern-wsgi"): place("bjoern", python="3.9", package="aiohttp==3.14.5"),
     }
     assert set(names) == set(places)
-    python, package = map(along_sentence, along_axes(ranking, reference_results()["aiohttp-versions"], places))
-    assert python.startswith(
-        "Published, requests/s of aiohttp 3.6 (c32): Python 3.7 1.00, Python 3.8 1.20 and Python 3.9"
-    )
-    assert "; here, aiohttp 3.13.5: Python 3.9 1.00 and Python 3.11 1." in python
-    assert "; here, Python 3.9: aiohttp 3.13.5 1.00 and aiohttp 3.14.5 0." in package
+    python, package = along_axes(ranking, reference_results()["aiohttp-versions"], places)
+    assert (python.group.of, python.fixed, package.fixed) == ("aiohttp 3.6", "aiohttp==3.13.5", "3.9")
+    assert python.there[:2] == (("Python 3.7", 1.0), ("Python 3.8", 8558 / 7140))
+    assert [value for value, _ in python.here] == ["3.9", "3.11"]
+    assert [value for value, _ in package.here] == ["aiohttp==3.13.5", "aiohttp==3.14.5"]
+    assert [python.here[1][1], package.here[1][1]] == [pytest.approx(1.2, rel=0.05), pytest.approx(0.9, rel=0.05)]
     assert list(along_axes(ranking, None, places)) == []

@@ -10,10 +10,9 @@ from make_run import entry
 from turns_runs import facts_of, measured, record, report_of, table
 
 from bench.analysis.tables.judge import judge_tables
-from bench.analysis.tables.ranking import RankedRow
+from bench.analysis.tables.ranking import RankedRow, Spread, Throttled
 from bench.analysis.tables.remarks import spread_of
 from bench.records.record import Record, from_line, to_line
-from bench.words.remarks import note_of, spread_words
 
 TWO = {"WORKERS": "2"}
 QUOTA = "CPU_QUOTA=0.5"
@@ -26,7 +25,6 @@ def used(*seconds: float, **changes: Any) -> Record:
 def test_the_workers_are_the_busiest_processes_and_an_idle_one_counts_with_nothing() -> None:
     found = spread_of([used(1.8, 0.2, 0.01, 0.0), used(1.9, 0.1)], TWO)
     assert found is not None and found.shares == pytest.approx((0.925, 0.075)) and found.uneven
-    assert spread_words(found) == "92 and 8 %"
     only = spread_of([used(2.0)], TWO)
     assert only is not None and only.shares == (1.0, 0.0)
 
@@ -58,21 +56,20 @@ def rows(changes: dict[str, Any]) -> dict[str, RankedRow]:
     return {row.service: row for row in found.rows}
 
 
-def test_a_ranked_row_says_that_its_workers_are_uneven() -> None:
+def test_a_ranked_row_has_the_spread_of_uneven_workers() -> None:
     found = rows({"process_cpu_s": (1.9, 0.1, 0.0)})
-    assert note_of(found["uvicorn-asgi-py313-debian"]) == "CPU time spread unevenly over its 2 workers: 95 and 5 %"
-    assert note_of(found["aiohttp-py313-debian"]) == ""
-    assert note_of(rows({"process_cpu_s": (1.0, 0.9)})["uvicorn-asgi-py313-debian"]) == ""
+    assert found["uvicorn-asgi-py313-debian"].remarks == (Spread(pytest.approx((0.95, 0.05))),)
+    assert found["aiohttp-py313-debian"].remarks == ()
+    assert rows({"process_cpu_s": (1.0, 0.9)})["uvicorn-asgi-py313-debian"].remarks == ()
 
 
-def test_a_row_with_a_quota_says_how_long_it_was_throttled() -> None:
-    assert (
-        note_of(rows({"settings": QUOTA, "throttled_s": 1.25})["uvicorn-asgi-py313-debian"])
-        == "throttled for 1.25 s a round"
-    )
-    assert note_of(rows({"settings": QUOTA, "throttled_s": 0.0})["uvicorn-asgi-py313-debian"]) == "never throttled"
-    unknown = note_of(rows({"settings": QUOTA, "throttled_s": None})["uvicorn-asgi-py313-debian"])
-    assert unknown == "throttling unknown: not in this test"
+@pytest.mark.parametrize(
+    ("throttled_s", "remark"),
+    [(1.25, Throttled(1.25)), (0.0, Throttled(0.0)), (None, Throttled(None, "not in this test"))],
+)
+def test_a_row_with_a_quota_has_how_long_it_was_throttled(throttled_s: float | None, remark: Throttled) -> None:
+    found = rows({"settings": QUOTA, "throttled_s": throttled_s})
+    assert found["uvicorn-asgi-py313-debian"].remarks == (remark,)
 
 
 def test_the_report_has_a_table_of_processes(tmp_path: Path) -> None:
