@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 from bench.analysis.cells.cell import Cell, FigureOf, goodput
 from bench.core.formats import milliseconds, number, share
 from bench.records.record import Record
+from bench.stats.estimates import t_quantile
 from bench.tools import TOOLS
 
 CONFIDENCE = 0.95
@@ -114,10 +115,8 @@ def mean_interval(values: Sequence[float], *, logarithms: bool = False) -> MeanI
     spread = stdev(values)
     if spread == 0:
         return MeanInterval(mean, mean, mean)
-    from scipy.stats import t  # takes most of a second to load
-
-    low, high = t.interval(CONFIDENCE, len(values) - 1, mean, spread / len(values) ** 0.5)
-    return MeanInterval(mean, float(low), float(high))
+    half = t_quantile(CONFIDENCE, len(values)) * spread / math.sqrt(len(values))
+    return MeanInterval(mean, mean - half, mean + half)
 
 
 def figures_of(cells: Sequence[Cell]) -> tuple[Compared, ...]:

@@ -17,6 +17,7 @@ from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure, Metric
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
+from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
 from bench.validity.run_rules import BOUND
@@ -187,7 +188,5 @@ def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Fig
         return None
     if len(means) < 3:
         return Figure(fmean(means), min(means), max(means))
-    from scipy.special import stdtrit  # scipy.stats takes most of a second to load
-
-    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * stdev(means) / math.sqrt(len(means))
+    half = t_quantile(CONFIDENCE, len(means)) * stdev(means) / math.sqrt(len(means))
     return Figure(fmean(means), max(0.0, fmean(means) - half), fmean(means) + half)

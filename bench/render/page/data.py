@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
@@ -27,6 +26,7 @@ from bench.records.record import Record
 from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
 from bench.run.reader import Run, ServiceFacts
+from bench.stats.estimates import t_quantile
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
 from bench.words.told import ToldRanking
@@ -66,7 +66,7 @@ def page_data(
 ) -> dict[str, Any]:
     """What the page's scripts read, as JSON has it."""
     words = Words()
-    cells = cells_of_page(records)
+    cells = _cells_and_places(records)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     # The rows whose figures the page's cells take over.
     figures: dict[tuple[str, ...], RankedRow] = {
@@ -96,7 +96,7 @@ def page_data(
     return rounded(facts) | columns  # type: ignore[no-any-return]
 
 
-def cells_of_page(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
+def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
     """Cells with the indices of their records; those in turns and the null server have cells of their own."""
     groups = grouped(enumerate(records), lambda one: _cell_key(one[1]))
     # Solo windows first.
@@ -112,16 +112,9 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The t interval of the mean over the rounds; None for a single round or identical rounds."""
     if len(values) < 2 or (spread := stdev(values)) == 0:
         return None
-    half = _quantile(len(values) - 1) * spread / math.sqrt(len(values))
+    half = t_quantile(CONFIDENCE, len(values)) * spread / math.sqrt(len(values))
     mean = fmean(values)
     return max(0.0, mean - half), mean + half
-
-
-@cache
-def _quantile(freedom: int) -> float:
-    from scipy.special import stdtrit  # t.ppf itself, without scipy.stats, which takes most of a second to load
-
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, Any]:
