@@ -54,8 +54,6 @@ source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 for word; do
-	case $word in
-	-h | --help) usage && exit ;;
-	esac
+	[[ $word != -h && $word != --help ]] || { usage && exit; }
 done
 act matrix "$@"

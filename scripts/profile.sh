@@ -10,9 +10,7 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-case ${1:-} in
--h | --help) usage && exit ;;
-esac
+[[ ${1:-} != -h && ${1:-} != --help ]] || { usage && exit; }
 (($# >= 2)) || fail 2 "which service and paths? see --help"
 "$root/scripts/setup.sh"
 act stacks "$@"

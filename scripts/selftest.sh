@@ -46,16 +46,14 @@ judge)
 esac
 shift
 
-# shellcheck source=scripts/lib/hog.sh
-source "${BASH_SOURCE[0]%/*}/lib/hog.sh"
 hog='' levels=$(mktemp)
 trap '[[ -z $hog ]] || kill "$hog"; rm -f "$levels"' EXIT
 if [[ $kind == hog ]]; then
-	hog_levels "$levels" 0 &
+	python3 "$root/calibration/busy.py" "$levels" &
 	hog=$!
 elif [[ ${1:-} == --hog ]]; then
 	shift
-	hog 0 &
+	python3 "$root/calibration/busy.py" &
 	hog=$!
 fi
 status=0

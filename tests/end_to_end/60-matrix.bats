@@ -21,10 +21,8 @@ inspect_started() {
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
-	# shellcheck source=scripts/lib/hog.sh
-	source "$BATS_TEST_DIRNAME/../../scripts/lib/hog.sh"
 	local hog events inspecting status=0
-	hog 0 3>&- &
+	python3 "$BATS_TEST_DIRNAME/../../calibration/busy.py" 3>&- &
 	hog=$!
 	mkfifo "$BATS_FILE_TMPDIR/started"
 	"$docker" events --filter type=container --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &

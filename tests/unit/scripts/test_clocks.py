@@ -20,7 +20,6 @@ ALLOWED = {
     ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
     ("bench/load/ready.py", "when a service was ready, and warm"): 2,
     ("bench/load/save.py", "when a load began and ended"): 2,
-    ("scripts/lib/hog.sh", "a program that disturbs on purpose, in self-tests only"): 5,
     ("driver/planning/packages.py", "how old a folder is, and a word that is never the same twice"): 2,
     ("driver/planning/refs.py", "how old a folder is"): 1,
     ("driver/steps/stacks.py", "of a profile, no figure that is ranked"): 1,
