@@ -11,10 +11,11 @@ import pytest
 from docker_calls import Docker, docker
 
 from driver.docker import Done
-from driver.failure import Failure
+from driver.failure import Failure, Interrupted
 from driver.planning import matrix, own_app
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
 from driver.planning.own_app import UV, prepare_own_app
+from driver.planning.packages import prepare_packages
 from driver.planning.tools import words_of_build
 from driver.run import ROOT
 
@@ -191,3 +192,17 @@ def test_results_that_cannot_be_written_are_said_before_anything_is_built(
     if tmp_path.stat().st_uid:
         with pytest.raises(Failure, match=r"belongs to user .*: run this as that user, or chown it"):
             need_results(tmp_path)
+
+
+def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, docker: Docker) -> None:
+    def interrupt(call: str) -> Done:
+        assert [*(project / "results").glob(".packages-*/items/0/releases")]
+        raise Interrupted
+
+    (project / "services").mkdir()
+    (project / "services/matrix.toml").write_text('debian = { build = ["gcc", "make"] }\n')
+    docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
+    docker.does("buildx build", interrupt)
+    with pytest.raises(Interrupted), ExitStack() as files:
+        prepare_packages(project, ["a==1"], ["--stack", "x"], files)
+    assert docker.asked("BUILD_PACKAGES=gcc make ", "PYTHON=3.13") and not [*project.glob("results/.packages-*")]
