@@ -11,7 +11,7 @@ teardown() { [[ ! ${script:-} ]] || kill -KILL -- "-$script" 2>/dev/null || true
 	local status call i
 	cd "$BATS_TEST_TMPDIR"
 	copy_project "$PWD/clone"
-	echo 'exit 0' >clone/scripts/setup.sh
+	printf '#!/bin/sh\n' >clone/scripts/setup.sh
 	for call in 'image ls' 'config --format'; do
 		cat >slow-docker <<-EOS
 			#!/usr/bin/env bash
