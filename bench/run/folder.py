@@ -65,7 +65,7 @@ def in_results(name: str) -> Path:
 
 
 LANES = "lanes"
-"""Where a run keeps the step of each lane; see driver/machines/lanes.py."""
+"""Where a run keeps the step of each lane; see driver/nodes/setup.py."""
 
 
 def lane_folder(run: Path, lane: int) -> Path:
