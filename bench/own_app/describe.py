@@ -173,7 +173,7 @@ def _lines(path: Path, shown: str, depth: int) -> Iterator[str]:
     for line in _read(path, shown).splitlines():
         # Hashes are the lock's own.
         text = re.sub(r"\s*--hash[= ]\S+", "", line.split(" #")[0].strip().removesuffix("\\")).strip()
-        if not text or text.startswith(("#", "--hash")):
+        if not text or text.startswith("#"):
             continue
         if include := _INCLUDE.match(text):
             yield from _lines(path.parent / include[1], include[1], depth + 1)

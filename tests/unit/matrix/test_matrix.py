@@ -186,7 +186,14 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
         (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "only a lacks of '\\*' needs said"),
         (lambda m: m["presets"]["quick"].pop("loads"), "'loads' is missing"),
         (lambda m: m.update(servers=3), "is not a valid matrix"),
-        (lambda m: m["routes"]["json"].update(colour="red"), "is not a valid matrix"),
+        (lambda m: m["routes"]["json"].update(colour="red"), "routes.json has a key 'colour', which there is not"),
+        (lambda m: m["presets"]["quick"].update(title="two\nlines"), "presets.quick.title is not one line of text"),
+        (lambda m: m["presets"]["quick"].update(stacks="x"), "presets.quick.stacks is not a list"),
+        (lambda m: m["presets"]["quick"].update(stacks=["x", ""]), "quick.stacks, entry 2, is not one line of text"),
+        (lambda m: m["presets"]["quick"].update(rounds=0), "presets.quick.rounds is not a whole number above 0"),
+        (lambda m: m["defaults"].update(warmup=-1), "defaults.warmup is not a number of seconds"),
+        (lambda m: m["servers"]["bjoern"].update(concurrent="yes"), "servers.bjoern.concurrent is not true or false"),
+        (lambda m: m["servers"]["bjoern"].update(debian=[]), "servers.bjoern.debian is not a table"),
     ],
 )
 def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:

@@ -101,6 +101,11 @@ CASES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
         [],
         {"stacks": ("aiohttp",), **JSON},
     ),
+    "a setting that Python 3.12 does not read": (
+        {"head": {"PYTHON_JIT": "1"}},
+        [],
+        {"stacks": ("aiohttp",), "pythons": ("3.12", "3.13")},
+    ),
     "an exported variable holds for both": (
         {"head": {"WORKERS": "3"}, "environ": {"WORKERS": "1"}},
         [],
@@ -124,6 +129,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
         [],
         {"stacks": ("aiohttp",)},
     ),
+    "a lock of another Python": ({"changed": "services/locks/py39/common-async.txt\n"}, [], {}),
     "nothing that a service is made of differs": ({"changed": "services/uv.toml\n"}, [], {}),
 }
 
@@ -172,6 +178,7 @@ def test_a_setting_that_is_none_names_the_ref(make: Make) -> None:
         ("services/servers/uvicorn/start", ("uvicorn-asgi",)),
         ("services/servers/waitress/start\nservices/frameworks/aiohttp/app.py", ("aiohttp", "waitress-wsgi")),
         ("services/locks/py313/framework-falcon.txt", ("gunicorn-sync-falcon",)),
+        ("services/locks/py313/common-async.txt", ("uvicorn-asgi",)),
         ("services/common/contract.py", (DEFAULT,)),
         ("services/debian.Dockerfile", (DEFAULT,)),
     ],
