@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 INTERFACES = ("wsgi", "asgi", "aiohttp", "tornado")
@@ -65,15 +65,61 @@ def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
         return None
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    names = dict(_imports(tree, package))
+    names = dict(_imports(tree, module if file.name == "__init__.py" else module.rpartition(".")[0]))
     for value in _values(tree, name):
-        if found := _of_value(folder, module, value, names, depth):
+        if found := _Module(folder, module, names, depth).of_value(value):
             return found
     if origin := names.get(name):
         parent, _, last = origin.rpartition(".")
         return _of_name(folder, parent, last, depth + 1)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """A module with what it imports, after so many steps."""
+
+    folder: Path
+    name: str
+    names: Mapping[str, str]
+    """The full names of what it imports."""
+    depth: int
+
+    def of_value(self, value: ast.AST) -> Found | None:
+        """What this speaks: a function, a name, or a call that makes an app."""
+        deeper = replace(self, depth=self.depth + 1)
+        if isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef):
+            return deeper.of_function(value)
+        called = value.func if isinstance(value, ast.Call) else value
+        found = self.of_maker(called) if isinstance(value, ast.Call) else None
+        if found is None and isinstance(called, ast.Name):
+            found = _of_name(self.folder, self.name, called.id, deeper.depth)
+        if found or not isinstance(value, ast.Call) or self.depth >= DEEPEST:
+            return found
+        # A wrapper around the app: ProxyFix(app), Middleware(app).
+        return next(filter(None, map(deeper.of_value, value.args)), None)
+
+    def of_maker(self, called: ast.AST) -> Found | None:
+        """What is made by calling this."""
+        first, dot, rest = ast.unparse(called).partition(".")
+        full = f"{self.names.get(first, first)}{dot}{rest}"
+        if full in MAKERS:
+            return Found(MAKERS[full], full)
+        if isinstance(called, ast.Attribute) and called.attr in METHODS:
+            return Found(METHODS[called.attr], called.attr)
+        return None
+
+    def of_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Found | None:
+        """What a function is by its arguments, or what it returns."""
+        arguments = tuple(one.arg.lstrip("_") for one in (*node.args.posonlyargs, *node.args.args))
+        if arguments in ARGUMENTS:
+            return Found(ARGUMENTS[arguments], f"its arguments {', '.join(arguments)}")
+        returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
+        for one in returned:
+            for value in _values(node, one.id) if isinstance(one, ast.Name) else [one]:
+                if value is not node and (found := self.of_value(value)):
+                    return found
+        return None
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
@@ -101,51 +147,3 @@ def _values(tree: ast.AST, name: str) -> Iterator[ast.AST]:
             yield from [value] if isinstance(value, ast.AST) else []
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             yield node
-
-
-def _of_value(folder: Path, module: str, value: ast.AST, names: dict[str, str], depth: int) -> Found | None:
-    if isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef):
-        return _of_function(folder, module, value, names, depth)
-    if isinstance(value, ast.Name):
-        return _of_name(folder, module, value.id, depth + 1)
-    if not isinstance(value, ast.Call):
-        return None
-    found = _of_maker(value.func, names)
-    if found is None and isinstance(value.func, ast.Name):
-        found = _of_name(folder, module, value.func.id, depth + 1)
-    if found:
-        return found
-    # A wrapper around the app: ProxyFix(app), Middleware(app).
-    inner = (_of_value(folder, module, one, names, depth + 1) for one in value.args if depth < DEEPEST)
-    return next(filter(None, inner), None)
-
-
-def _of_maker(called: ast.AST, names: dict[str, str]) -> Found | None:
-    full = _full_name(called, names)
-    if full in MAKERS:
-        return Found(MAKERS[full], full)
-    if isinstance(called, ast.Attribute) and called.attr in METHODS:
-        return Found(METHODS[called.attr], called.attr)
-    return None
-
-
-def _of_function(
-    folder: Path, module: str, node: ast.FunctionDef | ast.AsyncFunctionDef, names: dict[str, str], depth: int
-) -> Found | None:
-    arguments = tuple(one.arg.lstrip("_") for one in (*node.args.posonlyargs, *node.args.args))
-    if arguments in ARGUMENTS:
-        return Found(ARGUMENTS[arguments], f"its arguments {', '.join(arguments)}")
-    for inner in ast.walk(node):
-        if not isinstance(inner, ast.Return) or inner.value is None:
-            continue
-        values = [*_values(node, inner.value.id)] if isinstance(inner.value, ast.Name) else [inner.value]
-        for value in values:
-            if value is not node and (found := _of_value(folder, module, value, names, depth + 1)):
-                return found
-    return None
-
-
-def _full_name(node: ast.AST, names: dict[str, str]) -> str:
-    """`a.b` with `a` as what it was imported as; anything else is as it is written, and so no known name."""
-    first, dot, rest = ast.unparse(node).partition(".")
-    return f"{names.get(first, first)}{dot}{rest}"

@@ -108,19 +108,14 @@ def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
 def _groups(text: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
     """(number of the first line, lines) of each target: a line with a method begins one, as a blank line does."""
     group: list[tuple[int, str]] = []
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
-        begins = not line or (any(not one.startswith("#") for _, one in group) and _is_new(line))
-        if begins and any(not one.startswith("#") for _, one in group):
+    has_request = False
+    for number, line in enumerate([*map(str.strip, text.splitlines()), ""], 1):
+        if has_request and (not line or line.startswith("#") or _REQUEST.match(line)):
             yield group[0][0], group
-            group = []
+            group, has_request = [], False
         if line:
             group.append((number, line))
-    if any(not line.startswith("#") for _, line in group):
-        yield group[0][0], group
-
-
-def _is_new(line: str) -> bool:
-    return line.startswith("#") or bool(_REQUEST.match(line))
+            has_request |= not line.startswith("#")
 
 
 def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Target:
