@@ -6,8 +6,8 @@
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads them in
 # fresh containers, saves the tools' raw output under results/RUN and writes index.html and report.md
-# there. Prints report.md's path; progress goes to standard error (in place on a terminal; NO_COLOR). What
-# may keep the run from an answer is said before it begins, and at its end what would help.
+# there. Prints report.md's path; the answer in short and progress go to standard error (in place on a terminal;
+# NO_COLOR). What may keep the run from an answer is said before it begins, and at its end what would help.
 #
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without

@@ -2,8 +2,8 @@
 #
 # Usage: scripts/report.sh RUN
 #
-# Rebuilds records.jsonl, report.md and index.html of a run from its raw files. RUN is a folder under
-# results/, by name or path. Starts no service; needs only the load generator's image.
+# Rebuilds records.jsonl, report.md and index.html of a run from its raw files, and prints the answer in short to
+# standard error. RUN is a folder under results/, by name or path. Starts no service; needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

@@ -11,7 +11,8 @@ from pathlib import Path
 from bench.analysis.cells.latency import merged_latencies
 from bench.analysis.profiles.sampled import profiles_of
 from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
-from bench.core.errors import UserError, one_line, unknown
+from bench.core.arguments import Parser
+from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
 from bench.export.judged_run import judge_run
 from bench.records.file import read_records
@@ -19,6 +20,7 @@ from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
+from bench.render.terminal import WIDTH, terminal
 from bench.run.folder import find_run
 from bench.run.reader import Run, read_run
 
@@ -26,12 +28,15 @@ from bench.run.reader import Run, read_run
 def build_verb(argv: Sequence[str]) -> int:
     """`build RUN`: write records.jsonl, report.md and index.html; UserError where RUN is not a results folder.
 
-    What would help where something stayed undecided goes to standard error, unless `--quiet`.
+    The answer in short goes to standard error, unless `--quiet`.
     """
-    names = [word for word in argv if word != "--quiet"]
-    if len(names) != 1:
-        raise UserError("usage: python3 -m bench build [--quiet] RUN")
-    folder = find_run(names[0])
+    parser = Parser("report.sh")
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--width", type=int, default=WIDTH)
+    parser.add_argument("--colors", action="store_true")
+    parser.add_argument("run")
+    wanted = parser.parse_args(argv)
+    folder = find_run(wanted.run)
     windows: list[WindowDetails] = []
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
@@ -52,8 +57,8 @@ def build_verb(argv: Sequence[str]) -> int:
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    for line in report.advice if "--quiet" not in argv else ():
-        print(f"What would help: {one_line(line)}", file=sys.stderr)
+    if not wanted.quiet:
+        print(terminal(report, rankings, wanted.width, wanted.colors), end="", file=sys.stderr)
     return 0
 
 

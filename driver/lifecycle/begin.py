@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from shutil import get_terminal_size
 
 from driver.engines.engine import Engine, engine_of, is_composed
-from driver.failure import RUN, Failure, say
+from driver.failure import RUN, Failure, in_place, say
 from driver.nodes.setup import ready_nodes
 from driver.run import open_run
 from driver.services.own_app import ready_own_app
+
+WIDEST = 120
 
 
 def main(argv: list[str]) -> int:
@@ -31,7 +34,7 @@ def report(argv: list[str]) -> int:
 def write_report(engine: Engine) -> None:
     """Failure if nothing was measured."""
     folder = f"results/{engine.run.name}"
-    _bench(engine, "build", *(["--quiet"] if os.environ.get("BENCH_QUIET") else []), folder)
+    _bench(engine, "build", *_for_reader(), folder)
     if is_composed():
         say(f"{folder}/index.html, report.md (docker-compose down ends the services)")
         return
@@ -40,6 +43,14 @@ def write_report(engine: Engine) -> None:
     words = _bench(engine, "nothing-measured", engine.run.name).strip()
     if words:
         raise Failure(RUN, words)
+
+
+def _for_reader() -> list[str]:
+    """How the answer is printed: as wide as the terminal, with colors where they are wanted (no-color.org)."""
+    if os.environ.get("BENCH_QUIET"):
+        return ["--quiet"]
+    colors = in_place() and not os.environ.get("NO_COLOR")
+    return ["--width", str(min(WIDEST, get_terminal_size().columns)), *(["--colors"] if colors else [])]
 
 
 def _bench(engine: Engine, verb: str, *words: str) -> str:

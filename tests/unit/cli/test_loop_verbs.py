@@ -160,7 +160,7 @@ def test_counters_are_served_of_listed_containers_alone(
 @pytest.mark.parametrize(
     "argv",
     [
-        *(["counters"], ["counters-reached"], ["lanes-speed-up"], ["build"], ["build", "a", "b"], ["sockets", "x"]),
+        *(["counters"], ["counters-reached"], ["lanes-speed-up"], ["sockets", "x"]),
         *(["turns", "ready"], ["turns", "begin", "a-run"], ["own-answers", "ask", "a-run", "x"], ["retry", "a", "b"]),
     ],
     ids=" ".join,

@@ -111,13 +111,34 @@ def until_loading(root: Path) -> None:
     pytest.fail("it was not loaded")
 
 
-def test_the_report_is_built_and_its_place_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("exported", "how"),
+    [
+        ({"COLUMNS": "300", "TERM": "xterm"}, "--width 120 --colors"),
+        ({"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}, "--width 80"),
+        ({"COLUMNS": "100", "TERM": "dumb"}, "--width 100"),
+        ({"COLUMNS": "80", "BENCH_QUIET": "1"}, "--quiet"),
+    ],
+    ids=["a wide terminal", "no colors", "no cursor", "quiet"],
+)
+def test_the_answer_is_printed_as_the_terminal_takes_it_then_where_the_report_is(
+    exported: dict[str, str],
+    how: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("NO_COLOR", "BENCH_QUIET"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in exported.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     engine = PretendEngine(made_run(tmp_path, "a"))
-    engine.said["build results/a-run"] = Done(0, "", "What would help: more rounds\n")
+    engine.said[f"build {how} results/a-run"] = Done(0, "", "the answer\n")
     write_report(engine)
     said = capsys.readouterr()
-    assert said.out == "results/a-run/report.md\n"
-    assert said.err == "What would help: more rounds\nresults/a-run/index.html\n"
+    path = "" if how == "--quiet" else "results/a-run/index.html\n"
+    assert (said.out, said.err) == ("results/a-run/report.md\n", f"the answer\n{path}")
 
 
 def test_a_run_without_a_measurement_has_failed_after_its_report(
@@ -135,11 +156,12 @@ def test_inside_docker_compose_it_is_said_how_services_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BENCH_ENGINE", "composed")
+    monkeypatch.setenv("COLUMNS", "80")
     engine = PretendEngine(made_run(tmp_path, "a"))
     write_report(engine)
     said = capsys.readouterr()
     words = "results/a-run/index.html, report.md (docker-compose down ends the services)\n"
-    assert (said.out, said.err, engine.calls()) == ("", words, ["build results/a-run"])
+    assert (said.out, said.err, engine.calls()) == ("", words, ["build --width 80 results/a-run"])
 
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"

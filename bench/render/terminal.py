@@ -1,0 +1,121 @@
+"""The answer at the end of a run, for who reads it over ssh: each question, its ranking and what was found. Pure."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.core.formats import NOTHING, megabytes, number, plural
+from bench.core.groups import grouped
+from bench.render.report import Report
+from bench.render.table import written
+from bench.render.text import visible
+from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
+from bench.words.names import explained
+from bench.words.told import ToldRanking
+
+WIDTH = 80
+NARROWEST = 60
+MOST_ROWS = 12
+"""The most services of a table; report.md has all of them."""
+MOST_SENTENCES = 3
+MOST_NOTES = 3
+MOST_OPEN = 2
+
+
+def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, colors: bool = False) -> str:
+    """The answer as text of at most `width` columns, ending in a newline; `colors` adds ANSI sequences."""
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=max(width, NARROWEST),
+        force_terminal=colors,
+        color_system="standard" if colors else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        _environ={},  # the terminal is the caller's, not this process's
+    )
+    console.print(Group(*_answer(report, told)))
+    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
+
+
+def _answer(report: Report, told: Sequence[ToldRanking]) -> Iterator[RenderableType]:
+    for request, answer in report.own_app:
+        yield from ("", _text(request, "bold"), _text(answer))
+    if told:
+        for question, tables in grouped(told, lambda one: one.question).items():
+            yield from ("", _text(question, "bold"))
+            for table in tables:
+                yield from _table(table)
+    else:
+        for question, found in report.conclusions:
+            yield ""
+            if question:
+                yield _text(question, "bold")
+            yield from (_text(one.sentence) for one in found)
+    if report.advice:
+        left = len(report.advice) - MOST_OPEN
+        more = [f"and {plural(left, 'more line')} in report.md"] if left > 0 else []
+        yield ""
+        yield from (_text(f"Open: {line}", "yellow") for line in report.advice[:MOST_OPEN])
+        yield from more
+
+
+def _text(words: str, style: str = "") -> Text:
+    return Text(visible(words), style)
+
+
+def _table(told: ToldRanking) -> Iterator[RenderableType]:
+    ranking = told.ranking
+    rows = ranking.rows[:MOST_ROWS]
+    title = f"{explained(ranking.scenario)}, {ranking.tool} {ranking.level}, {plural(ranking.rounds, 'round')}"
+    yield from ("", _text(title, "underline"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("tier", no_wrap=True)
+    table.add_column("service", overflow="fold")
+    for name in ("% of the best", "requests/s", "CPU/request", "memory"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(_text, _cells(told, row)), style="bold" if row.tier == 1 else "")
+    yield table
+    left = len(ranking.rows) - len(rows)
+    if left:
+        yield _text(f"and {plural(left, 'more service')} in report.md")
+    missing = [row for row in rows if row.goodput is None or row.rank is None]
+    for row in missing[:MOST_NOTES]:
+        yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
+    said = Table.grid(padding=(0, 1, 0, 0))
+    for words in told.sentences[:MOST_SENTENCES]:
+        said.add_row("-", _text(words))
+    yield from ("", said)
+
+
+def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
+    cpu, rate = row.cpu_us, row.goodput
+    return (
+        str(row.tier or NOTHING),
+        told.name(row.service),
+        _of_best(told.ranking, row),
+        written(rate, lambda found: number(found.mean)),
+        written(cpu, lambda found: f"{number(found.mean)} µs"),
+        written(row.memory_peak_bytes, megabytes),
+    )
+
+
+def _of_best(ranking: Ranking, row: RankedRow) -> str:
+    """`44 (35 to 55)`; `tied` if the data bound the difference, `open` if they are too few for a verdict."""
+    if row.difference is None:
+        return NOTHING
+    if row.rank == 1:
+        return "best"
+    found = ranking.ahead(row.service, ranking.rows[0].service)
+    words = {NO_DIFFERENCE: "tied", NOT_ENOUGH: "open"}.get(found.verdict if found else "")
+    mean = words or f"{100 * (1 + row.difference):.0f}"
+    return f"{mean} ({100 * (1 + row.interval[0]):.0f} to {100 * (1 + row.interval[1]):.0f})" if row.interval else mean

@@ -1,0 +1,72 @@
+"""The answer on the terminal: that of the published quick run as a golden file, and what no terminal may get."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from golden import same_as
+from places import GOLDEN, ROOT
+
+from bench.analysis.cells.latency import merged_latencies
+from bench.cli.report import build_verb
+from bench.export.judged_run import judge_run
+from bench.render.report import Report
+from bench.render.terminal import NARROWEST, terminal
+from bench.words.told import ToldRanking
+
+Answer = tuple[Report, Sequence[ToldRanking]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The published run of the quick preset, unpacked."""
+    made = tmp_path_factory.mktemp("published") / "quick"
+    published = ROOT / "results" / "published" / "quick"
+    with tarfile.open(published / "raw.tar.xz") as packed:
+        packed.extractall(made, filter="data")
+    shutil.copy(published / "run.json", made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def answer(folder: Path) -> Answer:
+    source, services, records, told = judge_run(folder)
+    latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
+    return Report(source, services, records, told, latencies), told
+
+
+def test_answer_of_the_quick_preset(answer: Answer) -> None:
+    same_as(GOLDEN / "terminal.txt", terminal(*answer))
+
+
+@pytest.mark.parametrize("width", [20, NARROWEST, 80, 120])
+def test_no_line_is_wider_than_the_terminal(answer: Answer, width: int) -> None:
+    lines = terminal(*answer, width).splitlines()
+    assert max(map(len, lines)) <= max(width, NARROWEST)
+    assert any("bjoern-wsgi" in line for line in lines)
+
+
+def test_colors_only_where_they_are_wanted(answer: Answer) -> None:
+    assert "\x1b[" in terminal(*answer, colors=True)
+    assert "\x1b" not in terminal(*answer)
+
+
+def test_text_of_a_service_moves_no_cursor(answer: Answer) -> None:
+    report, told = answer
+    hostile = replace(told[0], sentences=("\x1b[2J gone", *told[0].sentences[1:]))
+    shown = terminal(report, [hostile])
+    assert "\x1b" not in shown
+    assert "⟨U+001B⟩[2J gone" in shown
+
+
+def test_build_prints_it_unless_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert build_verb([str(folder)]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", (GOLDEN / "terminal.txt").read_text())
+    assert build_verb(["--quiet", str(folder)]) == 0
+    assert capsys.readouterr().err == ""
