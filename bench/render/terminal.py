@@ -13,11 +13,11 @@ from rich.text import Text
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, megabytes, number, plural
 from bench.core.groups import grouped
+from bench.load.failed import explained
 from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
 from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
-from bench.words.names import explained
 from bench.words.told import ToldRanking
 
 WIDTH = 80
