@@ -13,11 +13,11 @@ from rich.text import Text
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, megabytes, number, plural
 from bench.core.groups import grouped
-from bench.load.failed import explained
 from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
 from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
+from bench.words.names import scenario_words
 from bench.words.told import ToldRanking
 
 WIDTH = 80
@@ -75,7 +75,7 @@ def _text(words: str, style: str = "") -> Text:
 def _table(told: ToldRanking) -> Iterator[RenderableType]:
     ranking = told.ranking
     rows = ranking.rows[:MOST_ROWS]
-    title = f"{explained(ranking.scenario)}, {ranking.tool} {ranking.level}, {plural(ranking.rounds, 'round')}"
+    title = f"{scenario_words(ranking.scenario)}, {ranking.tool} {ranking.level}, {plural(ranking.rounds, 'round')}"
     yield from ("", _text(title, "underline"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("tier", no_wrap=True)
