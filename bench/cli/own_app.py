@@ -142,14 +142,11 @@ def _record(run: Path, app: OwnApp, client: Client, service: str) -> int:
 
 def _check(run: Path, app: OwnApp, client: Client, service: str) -> int:
     rights, first = from_json((run / FOLDER / ANSWERS).read_text())
-    outcomes = [
-        _outcome(target, right, dict(expect), client, first)
-        for (target, expect), right in zip(_expected(app), rights, strict=True)
-    ]
-    result = Result(tuple(outcomes), {})
+    asked = zip(_expected(app), rights, strict=True)
+    outcomes = tuple(_outcome(target, right, expect, client, first) for (target, expect), right in asked)
+    print(*(outcome.line() for outcome in outcomes), sep="\n")
+    result = Result(outcomes, {})
     folder = run / "raw/services" / service
-    for outcome in outcomes:
-        print(outcome.line())
     for failed in result.failures[:1]:
         detail = f"{failed.route}: {failed.expected}; here {failed.got}"
         write_file(folder / "failure.json", failure_text(detail, final=result.wrong))
@@ -167,9 +164,8 @@ def _outcome(target: Target, right: Right, expect: dict[str, object], client: Cl
             expected = "--expect"
     except NoAnswer as error:
         got, answered = str(error), False
-    ok = not got
-    shown = (None, None) if ok else (expected, got)
-    return Outcome(target.title, check, ok, shown[0], shown[1], round(seconds, 3), answered=answered)
+    wanted = expected if got else None
+    return Outcome(target.title, check, not got, wanted, got or None, round(seconds, 3), answered=answered)
 
 
 def _expected(app: OwnApp) -> list[tuple[Target, dict[str, object]]]:
