@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from bench.core.errors import UserError, one_line
-from bench.core.files import UNWRITABLE
+from bench.core.files import UNWRITABLE, unwritable
 
 _MODULES = {
     "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read sample",
@@ -16,7 +16,7 @@ _MODULES = {
     "own_app": "own-app own-trace own-answers target-check target-answers",
     "verify": "verify sockets summary",
     "steps": "next profile-next service-failed retry nothing-measured lanes-speed-up",
-    "load": "turns counters counters-reached parse",
+    "load": "counters counters-reached parse",
     "report": "build export profile",
     "compare": "comparable compare pr-comment bisect",
 }
@@ -41,8 +41,7 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise
-        where = f"cannot write {error.filename or 'a file'}: {error.strerror}"
-        print(f"bench: {one_line(where)}; free some space, or make it writable", file=sys.stderr)
+        print(f"bench: {unwritable(error)}", file=sys.stderr)
         return 2
     return status
 

@@ -127,7 +127,7 @@ def wall_s(folder: str) -> float:
 
 def _round_ends_s(folder: str) -> dict[int, float]:
     """When the last block of each round ended, in seconds after the first block began."""
-    windows = list(spans(folder, "raw/*/blocks/*/*/*/*/*/meta.json", "begin_ns", "end_ns"))
+    windows = list(spans(folder, "raw/r*/b*/**/meta.json", "begin_ns", "end_ns"))
     ends: dict[int, int] = {}
     for path, _, end in windows:
         number = int(path.relative_to(folder).parts[1].removeprefix("r"))

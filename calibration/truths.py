@@ -389,6 +389,6 @@ def role_of(service: str) -> str:
 
 def load_s(folder: str, scenario: str) -> float:
     """Wall time of the windows of a scenario over all rounds, in seconds; 0 where the raw files are not there."""
-    found = spans(folder, f"raw/*/blocks/*/{scenario}/*/*/*/tool.json", "start_ns", "end_ns")
+    found = spans(folder, f"raw/r*/b*/**/{scenario}/*/*/*/tool.json", "start_ns", "end_ns")
     windows = grouped(found, lambda one: one[0].parent.parent).values()
     return sum(max(end for _, _, end in group) - min(start for _, start, _ in group) for group in windows) / 1e9

@@ -72,16 +72,18 @@ class Host:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: services in turns, or one alone (`mode`: turns, solo or null). `dir` is below the run's folder.
+    """One step: one to eight services under the loads of its windows.
 
-    `host_network`: the load generator is on the host's network. `knee`: the step needs knees found in earlier steps.
-    `clients`: the names of the shares of several load generators.
+    `dir` and `folders` (those of its measurements) are below the run's folder. `held`: the loads are stopped for each
+    other's turns; else it is one service alone. `host_network`: the load generator is on the host's network. `knee`:
+    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators.
     """
 
     id: str
-    mode: str
     dir: str
     services: tuple[str, ...]
+    folders: tuple[str, ...]
+    held: bool = False
     host_network: bool = False
     knee: bool = False
     clients: tuple[str, ...] = ()
@@ -91,21 +93,19 @@ class Step:
 class Finished:
     """What the host saw of a step. Times are in ns since the epoch.
 
-    `statuses`: exit statuses of the parts that were reached: `start`, then `prepare` and `run` of a service alone, or
-    `ready` and `load` of services in turns. `alive`: whether the container of a service alone still ran after its load.
-    `ended`: services in turns whose container ended. `ended_dependencies`: dependencies that ended during the step.
-    `unreached`: services that answered on their own machine but not to the load generator's. `node`: the machine of
-    the services, of a run on several.
+    `statuses`: exit statuses of the parts that were reached: `start`, `prepare` and `run`. `image_ids` and `started_ns`
+    are of the containers that started, by service; `ended` has those that ended. `ended_dependencies`: dependencies
+    that ended during the step. `unreached`: services that answered on their own machine but not to the load
+    generator's. `node`: the machine of the services, of a run on several.
     """
 
     id: str
     begin_ns: int
     end_ns: int
     statuses: Mapping[str, int] = field(default_factory=dict)
-    image_id: str = ""
-    started_ns: int | None = None
+    image_ids: Mapping[str, str] = field(default_factory=dict)
+    started_ns: Mapping[str, int | None] = field(default_factory=dict)
     loaded_ns: int | None = None
-    alive: bool | None = None
     ended: tuple[str, ...] = ()
     ended_dependencies: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()

@@ -1,9 +1,8 @@
-"""Verbs in the load generator's container: a block in turns, counters of other machines, a tool's output."""
+"""Verbs in the load generator's container: counters of other machines, a tool's output."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,25 +10,13 @@ from typing import BinaryIO, TextIO
 
 from bench.core.arguments import words_of
 from bench.core.errors import UserError
-from bench.load.block import load_block, read_block, wait_until_ready
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, await_reader, serve
 from bench.tools import TOOLS, parse
 
 
-def turns_verb(argv: Sequence[str]) -> int:
-    """`turns ready|load RUN`: wait for the services of the block in RUN/step.jsonl; load them in turns."""
-    what, run = words_of(argv, "turns ready|load RUN")
-    block = read_block(Path(run))
-    if what == "ready":
-        wait_until_ready(block)
-    else:
-        load_block(block, os.environ.get("SEED", ""))
-    return 0
-
-
 def counters_verb(argv: Sequence[str]) -> int:
-    """`counters FILE`: answer `bench turns` on another machine; FILE has a line `NAME<tab>FOLDER` of each container."""
+    """`counters FILE`: answer a far load generator; FILE has a line `NAME<tab>FOLDER` of each container."""
     (file,) = words_of(argv, "counters FILE")
     serve(lambda: _answer(_folders(Path(file)))).serve_forever()
     return 0

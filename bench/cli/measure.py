@@ -1,17 +1,20 @@
-"""measure - one measurement, from the load generator's side.
+"""measure - one step, from the load generator's side.
 
 usage: measure VERB RUN_DIR [LOAD_NAME]
 
-The load is the one that RUN_DIR/step.json describes; a block has several, each with a name.
+RUN_DIR/step.json describes its loads: one, or those of services that take turns, each with a name. `prepare` and
+`run` are of the whole step, the other verbs of one load, the first without a name.
 
   argv     prints the tool's version and the words of its command line, each ended by a NUL
   ready    polls the service until its first good answer
   command  prints the load tool's command line and runs nothing; of a search for a knee, the
            command line of its first trial
-  prepare  polls the service until its first good answer, then warms it up; prints the
-           times "ready NS" and "warm NS" (nanoseconds since the epoch). A level that asks for
-           a knee is then searched: every trial in trials/, the result in knee.json
-  run      runs the load tool and saves its output; tool.json is the last file
+  prepare  polls the services until their first good answers. One that is measured alone is then
+           warmed up; prints the times "ready NS" and "warm NS" (nanoseconds since the epoch).
+           A level that asks for a knee is then searched: every trial in trials/, the result in
+           knee.json
+  run      runs the load tools, in turns if there are several, and saves their output; tool.json is
+           the last file. With a name: one of several load generators on one service
   merge    of several load generators (the step's loads client_1, client_2, ...), each of which has
            run: their outputs as one, and what the tool itself makes of all results
 
@@ -32,7 +35,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.load.failed import WRONG_USAGE, Failed, explained
+from bench.load.words import WRONG_USAGE, Failed, explained
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,11 +60,11 @@ def measure(argv: Sequence[str]) -> None:
 
 
 def _do(verb: str, run: str, name: str = "") -> None:
-    from bench.load import measure as verbs
-    from bench.load.step_json import ONLY, read_load, read_loads
-    from bench.load.task import command_of, pinned, task_of
+    from bench.load import verbs
+    from bench.load.task import command_of, pinned, read_step
 
-    task = task_of(run, read_load(run, name or ONLY))
+    step = read_step(run)
+    task = step.task(name)
     if verb == "argv":
         argv = command_of(task.tool, pinned(task.load)).argv
         sys.stdout.write("".join(f"{word}\0" for word in (task.tool.version(), *argv)))
@@ -71,14 +74,18 @@ def _do(verb: str, run: str, name: str = "") -> None:
         print(command_line(verbs.command(task)))
     elif verb == "ready":
         verbs.ready(task, _say)
-    elif verb == "prepare":
-        verbs.prepare(task, _say)
-    elif verb == "run":
-        verbs.run(task)
-    else:
-        from bench.load.merge import merge_clients
+    elif verb in ("prepare", "run") and step.loads.held:
+        from bench.load import in_turns
 
-        merge_clients(task, len(read_loads(run).clients))
+        (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
+    elif verb == "prepare":
+        verbs.prepare_alone(step, _say)
+    elif verb == "run":
+        verbs.run(task) if name else verbs.run_alone(step)
+    else:
+        from bench.load.save import merge_clients
+
+        merge_clients(task, len(step.loads.clients))
 
 
 def _say(line: str) -> None:

@@ -20,10 +20,9 @@ from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.drive.step_file import loads_of
 from bench.drive.steps import read_steps
-from bench.load.failed import Failed
-from bench.load.measure import command
 from bench.load.task import task_of
-from bench.load.words import command_line
+from bench.load.verbs import command
+from bench.load.words import Failed, command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
+from bench.drive.failures import CAUSES, none_measured, record_failure, try_again
 from bench.drive.next_step import FINISHED, STEP, Shown, next_step
 from bench.drive.profile_steps import begin, next_window
 from bench.drive.progress import Screen
-from bench.drive.service_failures import CAUSES, none_measured, record_failure
-from bench.drive.try_again import try_again
 from bench.run.folder import find_run
 from bench.run.reader import read_run
 from bench.words.setup import speed_up_words

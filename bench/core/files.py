@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.core.errors import one_line
+
 
 def write_file(path: Path, data: str | bytes) -> None:
     """Write atomically (temporary name, fsync, rename): an interruption leaves the old file or the new one."""
@@ -32,6 +34,12 @@ def write_file(path: Path, data: str | bytes) -> None:
 ROOM_BYTES = 1 << 16
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a disk that is full or cannot be written; whoever frees it goes on."""
+
+
+def unwritable(error: OSError) -> str:
+    """One of them in one line."""
+    where = f"cannot write {error.filename or 'a file'}: {error.strerror}"
+    return f"{one_line(where)}; free some space, or make it writable"
 
 
 def check_room(folder: Path) -> None:

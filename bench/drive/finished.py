@@ -15,19 +15,12 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.drive.steps import Step
-from bench.records.record import MEASURED
-from bench.run.raw_files import HASHES, hashes_of, read_files
+from bench.load.words import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
+from bench.records.record import Outcome
+from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
 from driver.messages import FINISHED, Finished, MessageError, finished_of, read
 
 FILE = FINISHED
-OUTCOMES = {10: "did not start", 11: "answers wrongly"}
-"""Exit statuses of loadgen/measure that say what is wrong with the service; the others: with the load tool."""
-NO_ANSWER = "does not answer"
-"""Of a server that already ran, and of one that had started: it gave an answer before."""
-TOOL_FAILED, DIED = "load tool failed", "died"
-LOST, UNREACHED = "dependency ended", "not reached"
-"""The outcomes where what all services need (database, upstream, load generator) ended again and again, or the network
-between two machines lost a service."""
 
 
 def read_finished(folder: Path) -> Finished | None:
@@ -43,17 +36,18 @@ def read_finished(folder: Path) -> Finished | None:
 class Lost:
     """What a step lost that was no fault of its services: the outcome of its measurements, and the reason in words."""
 
-    outcome: str
+    outcome: Outcome
     words: str
 
 
 def lost_of(seen: Finished) -> Lost | None:
     """What the step lost; None where nothing was."""
     if seen.ended_dependencies:
-        return Lost(LOST, f"{', '.join(seen.ended_dependencies)} ended during it")
+        return Lost(Outcome.LOST, f"{', '.join(seen.ended_dependencies)} ended during it")
     if seen.unreached:
         return Lost(
-            UNREACHED, f"{', '.join(seen.unreached)} answered on its own machine and not to the load generator's"
+            Outcome.UNREACHED,
+            f"{', '.join(seen.unreached)} answered on its own machine and not to the load generator's",
         )
     return None
 
@@ -67,93 +61,48 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
-        meta[HASHES] = hashes_of(read_files(str(folder), line["tool"]))
+        places = places_of(str(run), name, line["service"], held=step.held)
+        meta[HASHES] = hashes_of(read_files(str(run), places, line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
 
 def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each measurement's folder in the run's, and its meta.json."""
-    if step.mode == "turns":
-        yield from _turns(run, step, seen)
-    else:
-        yield step.dir, _solo(run, step, seen)
-
-
-def _solo(run: Path, step: Step, seen: Finished) -> dict[str, Any]:
-    folder = run / step.dir
-    outcome, detail = MEASURED, ""
-    if not seen.status("start"):
-        for verb in ("prepare", "run"):
-            if outcome == MEASURED:
-                said, alive = folder / f"{verb}.txt", seen.alive is True
-                outcome, detail = _outcome(seen.status(verb), said, alive=alive)
-        if outcome == MEASURED and seen.alive is False:
-            outcome, detail = DIED, "the container ended under load"
-    else:
-        outcome, detail = _not_started(run, step.services[0])
-    outcome = _of_running(step.first, outcome)
-    times = _times(folder / "prepare.txt")
-    return {
-        "schema": 1,
-        "id": step.id,
-        "outcome": outcome,
-        "detail": detail,
-        "image_id": seen.image_id or None,
-        "begin_ns": seen.begin_ns,
-        "started_ns": seen.started_ns,
-        "ready_ns": times.get("ready"),
-        "warm_ns": times.get("warm"),
-        "loaded_ns": seen.loaded_ns,
-        "end_ns": seen.end_ns,
-        **_node(seen),
-    }
-
-
-def _turns(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of each measurement of a block. A service that fails is left out of it; the others are measured."""
     for line in step.lines:
-        outcome, detail = _turns_outcome(run, step, seen, line)
-        outcome = _of_running(line, outcome)
-        meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail}
-        meta |= {"begin_ns": seen.begin_ns, "end_ns": seen.end_ns, **_node(seen)}
-        yield line["dir"], meta
+        name = line["service"]
+        outcome, detail = _outcome(run, step, seen, line)
+        meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
+        if not step.held:
+            # Of several that start side by side, each waits for the CPU that the others use.
+            times = _times(run / step.dir / "services" / f"{name}.txt")
+            meta |= {"image_id": seen.image_ids.get(name) or None, "started_ns": seen.started_ns.get(name)}
+            meta |= {"ready_ns": times.get("ready"), "warm_ns": times.get("warm"), "loaded_ns": seen.loaded_ns}
+        yield line["dir"], meta | {"end_ns": seen.end_ns} | ({"node": seen.node} if seen.node else {})
 
 
-def _turns_outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
-    """What became of one window of one service: what it had measured before it failed stays."""
-    name = line["service"]
-    services, said = run / step.dir / "services", run / step.dir / "turns.txt"
+def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
+    """What became of a measurement, and a detail. What its service had measured before it failed stays."""
+    name, services = line["service"], run / step.dir / "services"
     if seen.status("start"):
-        return _not_started(run, name)
+        words = last_words(run / "raw/services" / name / "start.log")
+        return Outcome.SILENT if line.get("url") else Outcome.NOT_STARTED, words
+    said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
-    ended = name in seen.ended
-    if tool is not None and (not ended or mapping(tool.get("health_after")).get("status") == 200):
-        return MEASURED, ""
-    if ended:
-        words = last_words(services / f"{name}.log")
-        return DIED, "its container ended" + (f"; its last words: {words}" if words else "")
-    if (services / f"{name}.status").exists() and (status := _saved_status(services / f"{name}.status")):
-        return _outcome(status, services / f"{name}.txt", alive=True)
-    return TOOL_FAILED, last_words(said) or "its window was not reached"
-
-
-def _outcome(status: int, said: Path, *, alive: bool) -> tuple[str, str]:
-    if status == 0:
-        return MEASURED, ""
-    outcome = OUTCOMES.get(status, TOOL_FAILED)
-    if outcome == OUTCOMES[10] and "ready" in _times(said):
-        outcome = NO_ANSWER
-    if outcome != OUTCOMES[10] and not alive:
-        outcome = DIED
-    return outcome, last_words(said)
-
-
-def _of_running(line: Mapping[str, Any], outcome: str) -> str:
-    return NO_ANSWER if line.get("url") and outcome == OUTCOMES[10] else outcome
-
-
-def _not_started(run: Path, service: str) -> tuple[str, str]:
-    return OUTCOMES[10], last_words(run / "raw/services" / service / "start.log")
+    # Of a service alone the load's status is the measurement's; of several load generators, too.
+    whole = tool is not None if step.held else seen.statuses.get("run") == 0
+    if whole and (name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200):
+        return Outcome.MEASURED, ""
+    answered = "ready" in _times(said)
+    log = last_words(services / f"{name}.log") if name in seen.ended else ""
+    its_words = f"; its last words: {log}" if log else ""
+    if name in seen.ended and (answered or status != NO_ANSWER):
+        return Outcome.DIED, f"its container ended{its_words}"
+    if status == NO_ANSWER:
+        return Outcome.SILENT if answered or line.get("url") else Outcome.NOT_STARTED, last_words(said) + its_words
+    if status:
+        return Outcome.WRONG if status == WRONG_ANSWER else Outcome.TOOL_FAILED, last_words(said)
+    reached = "run" if "run" in seen.statuses else "prepare"
+    return Outcome.TOOL_FAILED, last_words(run / step.dir / f"{reached}.txt") or "its window was not reached"
 
 
 def last_words(path: Path) -> str:
@@ -163,9 +112,9 @@ def last_words(path: Path) -> str:
 
 
 def _saved_status(path: Path) -> int:
-    """The exit status that was saved of a service of a block; 12 (the load tool) where there is none."""
+    """The exit status that was saved of a service, 0 where there is none; 12 (the load tool) where it is no number."""
     status = last_words(path)
-    return int(status) if status.isdecimal() else 12
+    return int(status) if status.isdecimal() else TOOL_FAILED if path.exists() else 0
 
 
 def _times(path: Path) -> dict[str, int]:
@@ -179,8 +128,3 @@ def _lines(path: Path) -> Sequence[str]:
         return path.read_text(errors="surrogateescape").split("\n")
     except FileNotFoundError:
         return ()
-
-
-def _node(seen: Finished) -> dict[str, str]:
-    """Where the services under test were, of a run on several machines."""
-    return {"node": seen.node} if seen.node else {}

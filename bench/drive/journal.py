@@ -61,7 +61,7 @@ def append(source: Run, step: Step) -> list[Record]:
     ]
     with (Path(source.path) / FILE).open("a") as file:
         # A block is noted measurement by measurement, as some of its tables may have been put off.
-        tried = step.ids if step.mode == "turns" else (step.id,)
+        tried = step.ids if step.held else (step.id,)
         file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
     return made
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.drive import journal, run_state
-from bench.drive.live_status import NOT_LOADED, LiveStatus, live_status
-from bench.drive.progress import Screen
+from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, live_status
 from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
-from bench.drive.waves import next_wave
+from bench.drive.steps import next_wave
 from bench.run import spoiled
 from bench.run.folder import lane_folder, lane_folders
 from bench.run.reader import Run, read_run
@@ -72,7 +71,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, spoiled.LOST)
-    again = step.mode in ("solo", "null") and step.seconds <= state.retry_s
+    again = not step.held and step.seconds <= state.retry_s
     again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
     if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):

@@ -21,7 +21,7 @@ from bench.drive.finished import read_finished, record_step
 from bench.drive.run_state import unverified
 from bench.drive.step_file import FILES, write_step
 from bench.drive.steps import Step, read_steps
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import Measurement, measurement_of, step_folder, window_folder
 from bench.plan.profile import FOLDER, UNDER_WAY
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
@@ -42,7 +42,7 @@ def begin(run: Path) -> list[str]:
     if source.facts.get("profile") is not True:
         write_file(run / QUEUE, "")
         return []
-    for folder in (run / FOLDER).glob(f"*/*/*{UNDER_WAY}"):
+    for folder in (run / FOLDER).glob(f"*{UNDER_WAY}"):
         shutil.rmtree(folder)
     services = {name: read_service(source.path, name) for name in service_names(source)}
     rankings = judge_tables(source.facts, reviewed(source, services))
@@ -58,7 +58,8 @@ def begin(run: Path) -> list[str]:
 
 
 def _under_way(window: Measurement) -> Measurement:
-    return replace(window, dir=window.dir + UNDER_WAY)
+    step = step_folder(window.dir)
+    return replace(window, dir=window_folder(step + UNDER_WAY, window))
 
 
 def next_window(run: Path) -> str:
@@ -84,7 +85,8 @@ def _is_to_be_repeated(run: Path, step: Step, seen: Finished) -> bool:
     shutil.rmtree(run / whole, ignore_errors=True)
     (run / step.dir).rename(run / whole)
     (run / FINISHED).unlink()
-    window, source = measurement_of({**step.first, "dir": whole}), read_run(str(run))
+    window, source = measurement_of(step.first), read_run(str(run))
     if isinstance(window, str) or step.first.get(AGAIN):
         return False
+    window = replace(window, dir=window_folder(whole, window))
     return read_profile(source, window, read_service(source.path, window.service)).starved

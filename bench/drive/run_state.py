@@ -15,14 +15,12 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive import journal
+from bench.drive.failures import reopen
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import lost_of, read_finished, record_step
 from bench.drive.progress import Progress
 from bench.drive.step_file import FILES, LINES
-from bench.drive.steps import Step, open_steps, read_steps
-from bench.drive.try_again import reopen
-from bench.drive.waves import dealt
-from bench.drive.within_time import in_time
+from bench.drive.steps import Step, dealt, in_time, open_steps, read_steps
 from bench.records.resource_usage import whole
 from bench.run import spoiled
 from bench.run.folder import lane_folders
@@ -93,7 +91,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     left = tuple(open_steps(steps, journal.finished_ids(lines), settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
-    first = tuple(step for step in left if step.mode == "turns") or left
+    first = tuple(step for step in left if step.held) or left
     if state.max_time_s is not None:
         # Before any step, nothing shows yet how much faster several lanes are.
         times = 1 if progress.spent else state.lanes
@@ -108,7 +106,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
 def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps, blocks without the services that are not loaded; of all others this is said when they come."""
     for step in steps:
-        if step.mode != "turns":
+        if not step.held:
             yield step
         elif kept := step.without(services=[name for name in step.services if unverified(folder, [name])]):
             yield kept
@@ -148,7 +146,7 @@ def _record_last(folder: Path) -> None:
 
 def _as_loaded(at: Path, step: Step) -> Step:
     """Of a block that was under load last, maybe not all that is planned was."""
-    if step.mode != "turns" or not (at / LINES).exists():
+    if not (at / LINES).exists():
         return step
     (loaded,) = read_steps((at / LINES).read_text()) or (step,)
     return loaded if loaded.id == step.id else step

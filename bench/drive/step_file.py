@@ -1,11 +1,10 @@
 """What a step of the plan is to those who make it: RUN/step.json, with a part for the driver and the loads for the load
-generator.
-
-A step is a solo measurement, a null-server measurement, or a block of services that are loaded in turns.
+generator; and RUN/step.jsonl, its lines of the plan.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,8 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive.steps import Step
-from bench.load.step_json import FILE as STEP
-from bench.load.step_json import ONLY, StepLoad, StepLoads, write_loads
+from bench.load.task import FILE as STEP
+from bench.load.task import StepLoad, StepLoads, write_loads
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
 from driver.messages import Step as HostStep
@@ -52,34 +51,31 @@ def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str],
     """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults."""
     at = at or run
     host, loads = host_step(lines), loads_of(run, lines, environ)
-    if lines[0].get("mode") == "turns":
-        _remove_earlier(run, Step(tuple(lines)))
-        # For `bench turns`, which takes the turns of a block: the same lines as in the plan.
-        write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
+    _remove_earlier(run, Step(tuple(lines)))
+    write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     write_loads(at, loads, as_json(host))
 
 
-def _remove_earlier(run: Path, block: Step) -> None:
-    """What an earlier try of a block left: its windows must not pass for those of this one."""
-    for line in block.lines:
+def _remove_earlier(run: Path, step: Step) -> None:
+    """What an earlier try left: its windows must not pass for those of this one."""
+    for line in step.lines:
         shutil.rmtree(run / line["dir"], ignore_errors=True)
-    for service in block.services:
-        for file in (run / block.dir / "services").glob(f"{service}.*"):
+    for service in step.services:
+        for file in (run / step.dir / "services").glob(f"{glob.escape(service)}.*"):
             file.unlink()
 
 
 def host_step(lines: Sequence[PlanLine]) -> HostStep:
     """What the driver has to know of the plan's lines of one step."""
-    first = lines[0]
-    mode = first.get("mode", "solo")
-    if len({line["id"] if mode == "turns" else "" for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
+    first, step = lines[0], Step(tuple(lines))
+    if len({line["id"] for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
-    step = Step(tuple(lines))
     return HostStep(
         id=step.id,
-        mode=mode,
         dir=step.dir,
         services=step.services,
+        folders=tuple(line["dir"] for line in lines),
+        held=step.held,
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
@@ -96,10 +92,10 @@ def loads_of(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -
         grace_s=_seconds(environ, "GRACE", GRACE_S), count_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S)
     )
     addresses, first = read_addresses(run), lines[0]
-    names = [line["id"] for line in lines] if first.get("mode") == "turns" else [ONLY]
-    clients = client_names(first)
-    all_lines = zip((*names, *clients), (*lines, *_shares(first)), strict=True)
-    return StepLoads({name: load_of(line, patience, addresses) for name, line in all_lines}, tuple(clients))
+    names = [*(line["id"] for line in lines), *client_names(first)]
+    all_lines = zip(names, (*lines, *_shares(first)), strict=True)
+    loads = {name: load_of(line, patience, addresses) for name, line in all_lines}
+    return StepLoads(loads, tuple(client_names(first)))
 
 
 def client_names(line: PlanLine) -> list[str]:
@@ -123,6 +119,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
     duration_s = ENDLESS_S if line.get("mode") == "turns" else line.get("duration_s")
     load = StepLoad(
         id=line["id"],
+        service=service,
         dir=line["dir"],
         url=(line.get("url") or f"http://{addresses.get(service, f'{service}:{PORT}')}") + line["path"],
         method=line.get("method") or "GET",

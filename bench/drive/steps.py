@@ -1,11 +1,15 @@
-"""The steps of a plan: what the loop on the host starts, loads and stops as one, and which of them are still open."""
+"""The steps of a plan: which are open, which are made if the time does not suffice for all, and on which lane."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from bench.plan.interim_looks import table_looks
+from bench.plan.measurement import step_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,11 @@ class Step:
     def mode(self) -> str:
         """One of solo, null and turns."""
         return str(self.first.get("mode", "solo"))
+
+    @property
+    def held(self) -> bool:
+        """Whether its loads are stopped for each other's turns; else it is one measurement, alone."""
+        return self.mode == "turns"
 
     @property
     def round(self) -> int:
@@ -53,7 +62,7 @@ class Step:
     @property
     def label(self) -> str:
         """The step in words."""
-        if self.mode == "turns":
+        if self.held:
             tables = dict.fromkeys(f"{line['scenario']} {line['tool']} {line['level']}" for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
         return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
@@ -65,9 +74,8 @@ class Step:
 
     @property
     def dir(self) -> str:
-        """Its folder in the run's; of a block the one that holds the folders of its measurements."""
-        folder = str(self.first["dir"])
-        return "/".join(folder.split("/")[:4]) if self.mode == "turns" else folder
+        """Its folder in the run's, which holds those of its measurements."""
+        return step_folder(str(self.first["dir"]))
 
     def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
         """The tables of a block that were measured in it: one service that failed is no reason to load all again."""
@@ -114,8 +122,119 @@ def open_steps(
     their tool cannot load.
     """
     for step in steps:
-        if step.mode == "turns":
+        if step.held:
             if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
                 yield left
         elif step.id not in finished and not (step.mode == "solo" and step.cell in bound):
             yield step
+
+
+Table = tuple[str, str, str]
+"""Scenario, tool, level."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What a table needs to its next look: `fresh` if it has no rounds beyond the last one, of `done`."""
+
+    name: Table
+    fresh: bool
+    done: int
+    needed_s: float
+
+
+def in_time(planned: Sequence[Step], left: Sequence[Step], seconds: float) -> tuple[Step, ...]:
+    """The steps of `left` without the tables that get no look in `seconds`; all if none gets one."""
+    rounds = _rounds(planned)
+    opened = _rounds(left)
+    found = [_open(name, sorted(opened[name].items()), len(rounds[name])) for name in opened]
+    chosen: set[Table] = set()
+    for one in sorted(found, key=lambda one: (one.fresh, one.done)):
+        if one.needed_s <= seconds:
+            seconds -= one.needed_s
+            chosen.add(one.name)
+    others = opened.keys() - chosen
+    return tuple(_without(left, others)) if chosen and others else tuple(left)
+
+
+def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
+    """Expected seconds of each round of each table; tables share those of their blocks."""
+    found: dict[Table, dict[int, float]] = {}
+    for step in steps:
+        for name, share in _shares(step).items():
+            own = found.setdefault(name, {})
+            own[step.round] = own.get(step.round, 0.0) + share * step.seconds
+    return found
+
+
+def _shares(step: Step) -> Mapping[Table, float]:
+    if not step.held:
+        return {}
+    tables = [(str(line["scenario"]), str(line["tool"]), str(line["level"])) for line in step.lines]
+    return {table: tables.count(table) / len(tables) for table in dict.fromkeys(tables)}
+
+
+def _open(name: Table, rounds: Sequence[tuple[int, float]], planned: int) -> _Open:
+    done = planned - len(rounds)
+    looks = table_looks(planned)
+    look = next(look for look in looks if done < look)
+    needed = sum(seconds for _, seconds in rounds[: look - done])
+    return _Open(name, done == 0 or done in looks, done, needed)
+
+
+def _without(left: Iterable[Step], names: Collection[Table]) -> Iterable[Step]:
+    for step in left:
+        kept = step.without(tables=names) if step.held else step
+        if kept:
+            yield kept
+
+
+Group = tuple[str, ...]
+
+
+def group_of(step: Step) -> Group:
+    """What stays together: a block, or the windows alone that differ in settings, package, tool and level at most."""
+    if step.mode != "solo":
+        return (step.id,)
+    return tuple(str(step.first[key]) for key in ("server", "framework", "python", "base", "scenario"))
+
+
+def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
+    """The lane of each step of a round, so that all lanes have about the same to do."""
+    groups: dict[Group, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(group_of(step), []).append(step)
+    seconds = {group: sum(step.seconds for step in own) for group, own in groups.items()}
+    rng = random.Random(seed)
+    drawn = rng.sample(sorted(groups), len(groups))
+    load = dict.fromkeys(rng.sample(range(1, lanes + 1), lanes), 0.0)
+    found: dict[str, int] = {}
+    for group in sorted(drawn, key=lambda group: -seconds[group]):
+        lane = min(load, key=lambda lane: load[lane])
+        load[lane] += seconds[group]
+        found |= {step.id: lane for step in groups[group]}
+    return found
+
+
+def next_wave(queue: Sequence[Step], lane_of: Mapping[str, int], is_out: Callable[[Step], bool]) -> dict[int, Step]:
+    """The next step of each lane that has one. No service is in two of them: it has one log of its start.
+
+    Shares of a knee come after all others of the first round, which look for it. `is_out`: the step has a service that
+    is not loaded.
+    """
+    left = [step for step in queue if not is_out(step)]
+    waits = any(step.round == 1 and not _needs_knee(step) for step in left)
+    found: dict[int, Step] = {}
+    services: set[str] = set()
+    for step in left:
+        lane = lane_of[step.id]
+        later = waits and _needs_knee(step)
+        if lane in found or later or not services.isdisjoint(step.services):
+            continue
+        found[lane] = step
+        services.update(step.services)
+    return dict(sorted(found.items()))
+
+
+def _needs_knee(step: Step) -> bool:
+    return step.first.get("knee_share") is not None

@@ -1,13 +1,29 @@
-"""Answers of the service outside the load. curl asks: its messages say what is wrong with a connection."""
+"""What is asked of a service outside its load: its first good answer, its warm-up, how long one answer takes.
+
+curl asks where its messages say what is wrong with a connection."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import socket
 import subprocess
-from dataclasses import dataclass
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, NamedTuple
 
-from bench.load.task import Task
+from bench.core.programs import guarded, memory_file
+from bench.load.task import Say, Task, command_of, pinned
+from bench.load.words import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
+from bench.tools import TOOLS
+from bench.tools.tool import Load
+
+if TYPE_CHECKING:
+    from bench.plan.measurement import Measurement
 
 SILENT = "000"
 """The status of no answer."""
@@ -62,3 +78,184 @@ def ask(task: Task, body: int | None = None) -> Answer:
         return Answer(SILENT, "", told)
     # A good status with half a body, or with one that does not end, is no answer.
     return Answer(SILENT if done.returncode else said[1], said[2], told.partition("\n")[0])
+
+
+WARM_UP = "hey"
+"""Warms up for every tool, unless there are several targets: hey cannot mix them, wrk can."""
+WARM_UP_CONNECTIONS = 8
+TRIES = 5
+_ANSWERED = re.compile(r"\[2[0-9][0-9]\]\s+([0-9]+) responses|([1-9][0-9]*) requests in")
+_OTHER_STATUS = re.compile(r"\[[0-9]{3}\]\s+[0-9]+ responses")
+_ERRORS = re.compile(r"(?:Error distribution|Socket errors):\s*([^\n]+)")
+
+
+def ready_timeout_s() -> str:
+    """The longest time to the first good answer, in seconds."""
+    return os.environ.get("READY_TIMEOUT") or "30"
+
+
+def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
+    """Poll until the first good answer; print `ready NS` and `answer SECONDS`.
+
+    A wrong answer fails at once, except 5xx, which a service may give while it starts.
+    """
+    timeout_s = timeout_s or ready_timeout_s()
+    answer, body = _first_answer(task, float(timeout_s))
+    if answer.good:
+        say(f"ready {time.time_ns()}")
+        say(f"answer {answer.seconds}")
+    elif answer.status == SILENT:
+        raise Failed(NO_ANSWER, f"{task.load.url} gave no answer in {timeout_s} s: {answer.error}")
+    else:
+        words = f"expected status 200, got {answer.status}: {shortened(body)}"
+        raise Failed(WRONG_ANSWER, f"{task.load.url}: {words}")
+
+
+def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
+    """The first answer that is neither missing nor 5xx, else the last one in time; and its body."""
+    give_up = time.monotonic() + timeout_s
+    handle = memory_file()
+    try:
+        while True:
+            answer = ask(task, handle)
+            decides = answer.status != SILENT and not answer.status.startswith("5")
+            if decides or time.monotonic() >= give_up:
+                body = os.pread(handle, 1 << 16, 0).replace(b"\0", b"").rstrip(b"\n")
+                return answer, body.decode(errors="surrogateescape")
+            time.sleep(0.05)
+    finally:
+        os.close(handle)
+
+
+def warm_up(task: Task, say: Say) -> None:
+    """At most 8 connections at full speed, for every cell alike; print `warmed RESPONSES` and `warm NS`.
+
+    A warm-up without any answer is repeated for 1, 2, 4 and 8 s: the machine was busy, or answers take longer.
+    """
+    handle = memory_file(task.entry.body.encode()) if task.entry.body else None
+    try:
+        _warm_up(task, say, handle)
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _warm_up(task: Task, say: Say, body: int | None) -> None:
+    load, seconds = _warm_up_load(task, body), task.entry.warmup_s
+    for tries in range(TRIES):
+        output = _warmed(task, load, seconds, body)
+        if answered := _ANSWERED.search(output):
+            say(f"warmed {answered[1] or answered[2]}")
+            say(f"warm {time.time_ns()}")
+            return
+        if other := _OTHER_STATUS.search(output):
+            words = f"no answer with a status of success from {load.url}: {other[0]}"
+            raise Failed(WRONG_ANSWER, f"warm-up: {words}")
+        if error := _ERRORS.search(output):
+            raise Failed(NO_ANSWER, f"warm-up: no answer from {load.url} after its first one: {error[1]}")
+        if tries < TRIES - 1:
+            seconds = 1 << tries
+    raise Failed(NO_ANSWER, f"warm-up: no answer from {load.url} in {seconds:g} s after its first one")
+
+
+def _warm_up_load(task: Task, body: int | None) -> Load:
+    request = task.load.request
+    return pinned(
+        Load(
+            url=task.load.url,
+            request=request if body is None else replace(request, body_file=f"/dev/fd/{body}"),
+            connections=min(WARM_UP_CONNECTIONS, task.load.connections or WARM_UP_CONNECTIONS),
+            timeout_s=float(longest_s()),
+            keepalive=task.load.keepalive,
+        )
+    )
+
+
+def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
+    """The tool's output of one warm-up."""
+    mixed = load.request.targets > 1
+    # wrk takes whole seconds only.
+    timed = replace(load, duration_s=math.ceil(seconds) if mixed else seconds)
+    command = command_of(TOOLS["wrk" if mixed else WARM_UP], timed)
+    done = subprocess.run(
+        guarded(task.deadline_s, 5, *command.argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=() if body is None else (body,),
+        check=False,
+    )
+    output = done.stdout.decode(errors="replace").rstrip("\n")
+    if done.returncode:
+        words = output.rpartition("\n")[2]
+        raise Failed(TOOL_FAILED, f"warm-up: status {done.returncode}: {words}")
+    return output
+
+
+LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
+"""A service that has not worked or answered for so long has nothing under way."""
+SLOW_BODY_S = 0.005
+"""A body that comes so long after its headers was sent after them, and not with them."""
+LONGEST_S = 15.0
+"""Where the plan has no timeout."""
+LONGEST_BODY = 64 << 20
+"""Bytes of a body that are read; no route of the contract has a hundredth of it."""
+
+
+class OneAnswer(NamedTuple):
+    """Seconds until an answer is complete, and how many of them passed after its headers."""
+
+    all_s: float
+    body_s: float
+
+
+def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
+    """An answer while no other service is asked; None if none is complete within the tools' timeout."""
+    headers = {} if one.body is None else {"Content-Type": "application/json"}
+    timeout_s = one.timeout_s or LONGEST_S
+    began = time.monotonic()
+    connection = HTTPConnection(*peer, timeout=timeout_s)
+    deadline = None
+    try:
+        connection.connect()
+        # A socket's own timeout begins again with each byte. Of an answer without a length the connection forgets it.
+        deadline = threading.Timer(timeout_s, _end, [connection.sock])
+        deadline.daemon = True
+        deadline.start()
+        connection.request(one.method, one.path, one.body, headers)
+        response = connection.getresponse()
+        headed = time.monotonic()
+        left = LONGEST_BODY
+        while part := response.read(min(left, 1 << 16)):
+            left -= len(part)
+            if not left:
+                return None
+        if response.length:  # less than Content-Length says
+            return None
+    except (OSError, HTTPException, ValueError):
+        return None
+    finally:
+        if deadline:
+            deadline.cancel()
+        connection.close()
+    ended = time.monotonic()
+    return OneAnswer(ended - began, ended - headed) if ended - began < timeout_s else None
+
+
+def _end(connected: socket.socket) -> None:
+    with suppress(OSError):  # it has just been closed
+        connected.shutdown(socket.SHUT_RDWR)
+
+
+def quiet_s(answer_s: float | None, connections: int) -> float:
+    """How long a service may take before any answer comes: one that works them off in turn sends them all at its end.
+
+    Half as much again as the last answer that was asked for alone took, for each connection.
+    """
+    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0) * connections))
+
+
+def rest_s(answer: OneAnswer | None) -> float:
+    """How long to wait for the rest of responses that begin before their end; 0 of a service that sends them whole."""
+    body_s = answer.body_s if answer else 0.0
+    return min(MOST_QUIET_S, 1.5 * body_s) if body_s > SLOW_BODY_S else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import time
 from dataclasses import replace
@@ -13,12 +14,76 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
-from bench.load.answers import ask
-from bench.load.failed import TOOL_FAILED, Failed
+from bench.load.answers import ask, ready_timeout_s
 from bench.load.kernel_counters import ports_waiting
-from bench.load.ready import ready_timeout_s
 from bench.load.save import last_words, publish, run_tool
 from bench.load.task import Task, pinned
+from bench.load.words import TOOL_FAILED, Failed
+from bench.plan.levels import SEARCHED
+from bench.records.knee import Trial, is_positive, trial_of
+from bench.tools import parse
+from bench.tools.send_lag import read_lag
+from bench.tools.tool import OUTPUT
+
+_TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
+
+
+def trials_of(folder: Path) -> list[Trial]:
+    """The trials in a measurement's folder, in their order."""
+    trials = []
+    named = sorted(
+        (int(found[1]), int(found[2]), path) for path in folder.glob("trials/*") if (found := _TRIAL.match(path.name))
+    )
+    for _, rate, path in named:
+        output = read_bytes(f"{path}/output.json")
+        parsed = None if output is None else parse("vegeta", output)
+        lag = read_lag(as_object(read_bytes(f"{path}/lag.json") or b""))
+        trials.append(trial_of(rate, parsed, lag, output or b""))
+    return trials
+
+
+def _found(path: Path) -> int | None:
+    """The knee in a search's knee.json; None if it found none, or took one over from elsewhere."""
+    facts = mapping(as_object(read_bytes(str(path)) or b""))
+    rate = facts.get("rate")
+    searched = facts.get("reason") is None and facts.get("found_in") is None and facts.get("share") is None
+    return rate if searched and isinstance(rate, int) and is_positive(rate) else None
+
+
+def earlier_knee(folder: Path) -> tuple[str, int] | None:
+    """(round, knee) of the first earlier round that found this cell's, whose measurement is in `folder`."""
+    own, _, scenario, cell, _, service = folder.parts[-6:]
+    for path in _searches(folder, f"{scenario}/{cell}/w1/{service}"):
+        name = path.parts[-7]
+        if name < own and (rate := _found(path)) is not None:
+            return name, rate
+    return None
+
+
+def _searches(folder: Path, cells: str) -> list[Path]:
+    """The knee.json of these cells in all rounds, without those of steps that were set aside."""
+    raw = Path(*folder.parts[:-6])
+    return sorted(path for path in raw.glob(f"r*/*/{cells}/knee.json") if "." not in path.parts[-6])
+
+
+def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
+    """("ROUND SERVICE", knee) of the lowest knee in this run and scenario; UserError where none was found."""
+    scenario = folder.parts[-4]
+    found: dict[str, tuple[str, int]] = {}
+    cell = f"vegeta-{knee_level(limit_s)}"
+    for path in _searches(folder, f"{scenario}/{cell}/w1/*"):
+        if (rate := _found(path)) is not None:
+            service = path.parts[-2]
+            found.setdefault(service, (f"{path.parts[-7]} {service}", rate))
+    if not found:
+        raise UserError(f"this level is a share of a knee, but none of {scenario} was found in this run")
+    return min(found.values(), key=lambda where_rate: where_rate[1])
+
+
+def knee_level(limit_s: float) -> str:
+    """The name of the level that searches the knee for this limit."""
+    return f"{SEARCHED}p99-{round(1000 * limit_s)}ms"
+
 
 KNEE_JSON, TRIALS = "knee.json", "trials"
 PAUSE_S = 0.5
@@ -50,6 +115,7 @@ def next_trial(task: Task) -> Task | None:
     lowest knee of all services in this run and scenario.
     """
     # Imported here, because no other level needs it.
+    from bench.load.knee import earlier_knee, slowest_knee, trials_of
     from bench.load.knee_search import (
         LONGEST_S,
         SearchStep,
@@ -57,7 +123,6 @@ def next_trial(task: Task) -> Task | None:
         trial_seconds,
         trial_workers,
     )
-    from bench.load.knee_trials import earlier_knee, slowest_knee, trials_of
     from bench.records.knee import REQUESTS
 
     folder, limit_s, share = task.folder, task.entry.knee_p99_s or 0.0, task.entry.knee_share
@@ -106,7 +171,7 @@ def at_knee(task: Task) -> Task:
 def first_trial(task: Task) -> Task:
     """The first trial of a search. The folder does not exist: nothing was tried, and nothing is written."""
     search = replace(task.entry, knee_share=None)
-    trial = next_trial(replace(task, entry=search, folder=Path("/none/round/service/scenario/level")))
+    trial = next_trial(replace(task, entry=search, folder=Path("/none/round/step/scenario/level/w1/service")))
     if trial is None:
         raise Failed(TOOL_FAILED, "the search for a knee has no first trial")
     return replace(trial, folder=task.folder)
@@ -124,7 +189,7 @@ def _try_rate(trial: Task) -> None:
         raise Failed(TOOL_FAILED, f"{name} ended with status {status} in a trial of {rate}/s")
     if not saved:
         words = f"the reports of {name} could not be saved in a trial of {rate}/s"
-        raise Failed(TOOL_FAILED, f"{words}: {last_words(trial.folder)}")
+        raise Failed(TOOL_FAILED, f"{words}: {last_words(trial.folder / OUTPUT)}")
     give_up = time.monotonic() + float(ready_timeout_s())
     while not (answer := ask(trial)).good:
         if time.monotonic() >= give_up:

@@ -1,4 +1,4 @@
-"""Run the load and save its files. Each is written under a temporary name, synced and renamed, so that a file with its
+"""Run a load and save its files. Each is written under a temporary name, synced and renamed, so that a file with its
 final name is complete; tool.json comes last.
 """
 
@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,29 @@ from typing import Any
 from bench.core.formats import plain
 from bench.core.programs import NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
-from bench.load.failed import TOOL_FAILED, Failed
-from bench.load.kernel_counters import Facts, counters, limits, sysctls
-from bench.load.start_at import await_start
+from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.task import Task
-from bench.load.waits import Watch
-from bench.load.words import shortened
+from bench.load.words import TOOL_FAILED, WRONG_USAGE, Failed, shortened
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, Command, temporary
+
+MOST_AHEAD_S = 30
+_NANOSECONDS = re.compile(r"[1-9][0-9]{18}\Z", re.ASCII)
+
+
+def await_start(start_at: str) -> Facts:
+    """Wait until `start_at` (ns since the epoch; '': do not wait). tool.json has it, so that a late start shows."""
+    if not start_at:
+        return {}
+    if not _NANOSECONDS.match(start_at):
+        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is no time in nanoseconds since the epoch")
+    # Read the clock once: if it were set meanwhile, a loop could wait for ever.
+    left_s = (int(start_at) - time.time_ns()) / 1e9
+    if left_s > MOST_AHEAD_S:
+        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is more than {MOST_AHEAD_S} s ahead of this machine's clock")
+    time.sleep(max(0.0, left_s))
+    return {"start_at_ns": start_at}
+
 
 TOOL_JSON = "tool.json"
 FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)
@@ -52,20 +68,29 @@ def run_and_save(task: Task) -> None:
         facts["after"] = counters()
     facts |= {"waits": watch.facts(), "health_after": _health(ask(task))}
     saved = task.tool.save(task.load, folder)
-    full = not _has_room(folder)
-    _write_tool_json(task, command, facts)
+    failure = _failure(task, status, saved=saved)
+    # Into the file that was allocated. The tool's version is asked after the load, so that it is not counted.
+    text = tool_json(facts, task.tool.name, task.tool.version(), command.argv, command.stdin)
+    with temporary(folder, TOOL_JSON).open("r+b") as file:
+        file.write(text)
+        file.truncate()
     publish(folder)
-    name = task.tool.name
+    if failure:
+        raise Failed(TOOL_FAILED, failure)
+
+
+def _failure(task: Task, status: int, *, saved: bool) -> str:
+    """Why the load was none; empty if it was one."""
+    name, words = task.tool.name, last_words(temporary(task.folder, OUTPUT))
+    full = not _has_room(task.folder)
     if status in KILLED:
-        late = f"{name} did not end within {plain(task.deadline_s)} s, and was killed"
-        raise Failed(TOOL_FAILED, f"{late}: {last_words(folder)}")
+        return f"{name} did not end within {plain(task.deadline_s)} s, and was killed: {words}"
     if status:
-        raise Failed(TOOL_FAILED, f"{name} ended with status {status}: {last_words(folder)}")
+        return f"{name} ended with status {status}: {words}"
     if full:
         # wrk and ab do not tell that their output could not be written.
-        raise Failed(TOOL_FAILED, f"{folder} has no room for the output of {name}: No space left on device")
-    if not saved:
-        raise Failed(TOOL_FAILED, f"the reports of {name} could not be saved: {last_words(folder)}")
+        return f"{task.folder} has no room for the output of {name}: No space left on device"
+    return "" if saved else f"the reports of {name} could not be saved: {words}"
 
 
 def run_tool(task: Task, command: Command) -> int:
@@ -87,13 +112,13 @@ def run_tool(task: Task, command: Command) -> int:
         return shell_status(process.wait())
 
 
-def last_words(folder: Path) -> str:
-    """The last line of the tool's output, quoted; '' if there is no output."""
+def last_words(output: Path) -> str:
+    """The last line of a tool's output, quoted; '' if there is none."""
     try:
-        output = (folder / OUTPUT).read_bytes()
+        text = output.read_bytes()
     except OSError:
         return ""
-    return shortened(output.removesuffix(b"\n").rpartition(b"\n")[2].decode(errors="surrogateescape"))
+    return shortened(text.removesuffix(b"\n").rpartition(b"\n")[2].decode(errors="surrogateescape"))
 
 
 def publish(folder: Path) -> None:
@@ -109,10 +134,11 @@ def publish(folder: Path) -> None:
         temporary(folder, name).rename(folder / name)
 
 
-def tool_json(facts: Mapping[str, Any], *, tool: str, version: str, argv: tuple[str, ...], stdin: str) -> str:
-    """The text of tool.json: the command, how it ended, and the kernel's counters around it."""
+def tool_json(facts: Mapping[str, Any], tool: str, version: str, argv: Sequence[str], stdin: str) -> bytes:
+    """The text of tool.json: the command, how it ended, and what was read around it or in its turns."""
     told = {"schema": 1, "tool": tool, "tool_version": version or None, "argv": argv, "stdin": stdin or None}
-    return json.dumps(told | dict(facts), ensure_ascii=False, separators=(",", ":")) + "\n"
+    text = json.dumps(told | dict(facts), ensure_ascii=False, separators=(",", ":")) + "\n"
+    return text.encode(errors="replace")
 
 
 def _take_room(folder: Path) -> None:
@@ -138,15 +164,6 @@ def _has_room(folder: Path) -> bool:
     return True
 
 
-def _write_tool_json(task: Task, command: Command, facts: Facts) -> None:
-    """Write into the allocated file. The tool's version is asked after the load, so that it is not counted."""
-    argv, stdin = command.argv, command.stdin
-    text = tool_json(facts, tool=task.tool.name, version=task.tool.version(), argv=argv, stdin=stdin)
-    with temporary(task.folder, TOOL_JSON).open("r+b") as file:
-        file.write(text.encode(errors="replace"))
-        file.truncate()
-
-
 def _health(answer: Answer) -> Facts:
     """Whether the service still answers after the load."""
     return {
@@ -154,3 +171,27 @@ def _health(answer: Answer) -> Facts:
         "time_s": float(answer.seconds) if answer.seconds else None,
         "error": answer.error or None,
     }
+
+
+def merge_clients(task: Task, clients: int) -> None:
+    """Merge what each load generator left in its folder into the files of the measurement."""
+    from bench.plan.measurement import client_folder  # this verb alone needs it
+
+    folder = task.folder
+    parts = [folder / client_folder(number) for number in range(1, clients + 1)]
+    for number, part in enumerate(parts, 1):
+        if not (part / TOOL_JSON).is_file():
+            raise Failed(TOOL_FAILED, f"client {number} of {clients} has left no tool.json")
+    if clients < 2:
+        raise Failed(WRONG_USAGE, "the step has one load generator: there is nothing to merge")
+    for name in FILES:
+        if name != TOOL_JSON:
+            (folder / name).unlink(missing_ok=True)
+            temporary(folder, name).unlink(missing_ok=True)
+    with temporary(folder, OUTPUT).open("wb") as whole:
+        for part in parts:
+            whole.write(f"== {part.name} of {clients} ==\n".encode())
+            whole.write((part / OUTPUT).read_bytes())
+    if not task.tool.merge(parts, folder):
+        raise Failed(TOOL_FAILED, f"the outputs of {task.tool.name} cannot be merged")
+    publish(folder)

@@ -1,17 +1,112 @@
-"""One load in the load generator: its tool, its request and its folder."""
+"""A step in the load generator: step.json, which `bench next` writes, its loads, and what is kept of each service.
+
+What is said of a service, and the exit status of its last verb, are kept in the step's folder, in services/SERVICE.txt
+and SERVICE.status: a failure is that service's alone.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
-from bench.load.failed import WRONG_USAGE, Failed
-from bench.load.step_json import FILE, StepLoad
+from bench.core.files import as_object, items, mapping, read_bytes, write_file
+from bench.load.words import WRONG_USAGE, Failed, explained
 from bench.tools import TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
+
+FILE, SCHEMA = "step.json", 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLoad:
+    """One load. Times are in seconds, `rate` is in requests/s; None: not set by the plan.
+
+    `dir` and `requests` are relative to the run's folder. The tool is killed `deadline_s` after its start.
+    """
+
+    id: str
+    service: str
+    dir: str
+    url: str
+    method: str
+    body: str | None
+    requests: str | None
+    targets: int | None
+    tool: str
+    connections: int | None
+    count: int | None
+    rate: float | None
+    duration_s: float | None
+    timeout_s: float
+    threads: int
+    warmup_s: float
+    keepalive: bool
+    deadline_s: float
+    knee_p99_s: float | None
+    knee_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepLoads:
+    """The loads of a step by the ids of its measurements, and the shares of several load generators, `clients`.
+
+    `dir` is the step's folder below the run's. `held`: the loads are stopped for each other's turns.
+    """
+
+    loads: Mapping[str, StepLoad]
+    clients: tuple[str, ...] = ()
+    dir: str = ""
+    held: bool = False
+
+
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) in (int, float),
+    "bool": lambda value: isinstance(value, bool),
+    "None": lambda value: value is None,
+}
+
+
+def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
+    """Write step.json in the folder of a run or a lane; `host` is the driver's part of it."""
+    loads = {name: asdict(load) for name, load in step.loads.items()}
+    told = {"schema": SCHEMA, "host": host, "clients": step.clients, "loads": loads}
+    write_file(folder / FILE, json.dumps(told) + "\n")
+
+
+def read_loads(folder: str) -> StepLoads:
+    """The loads in a folder's step.json; Failed if the file is missing or incomplete."""
+    file = f"{folder}/{FILE}"
+    if (data := read_bytes(file)) is None:
+        raise Failed(WRONG_USAGE, f"no readable step file at {file}")
+    step = as_object(data) or {}
+    if step.get("schema") != SCHEMA:
+        raise Failed(WRONG_USAGE, f"{file} is no step of schema {SCHEMA}")
+    loads = {name: _load(file, name, load) for name, load in mapping(step.get("loads")).items()}
+    host = mapping(step.get("host"))
+    return StepLoads(loads, tuple(map(str, items(step.get("clients")))), str(host.get("dir")), host.get("held") is True)
+
+
+def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
+    for field in fields(StepLoad):
+        if field.name not in values:
+            raise Failed(WRONG_USAGE, f"{file} has no {field.name} in load {name}")
+        if not any(_FITS[kind](values[field.name]) for kind in str(field.type).split(" | ")):
+            raise Failed(WRONG_USAGE, f"{file} has {values[field.name]!r} as {field.name} in load {name}")
+    return StepLoad(**{field.name: values[field.name] for field in fields(StepLoad)})
+
+
+UNEXPECTED = 1
+"""The status of a failure that nobody has foreseen."""
+_NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
 BODY, HTTP = "request-body", "http://"
 Say = Callable[[str], None]
@@ -104,3 +199,62 @@ def pinned(load: Load) -> Load:
 def at_address(load: Load, host: str, address: str) -> Load:
     """The load with this address instead of the host's name."""
     return replace(load, url=f"{HTTP}{address}{load.url[len(HTTP) + len(host) :]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The step in RUN/step.json."""
+
+    run: Path
+    loads: StepLoads
+
+    def task(self, name: str = "") -> Task:
+        """A load by name, the first one without; Failed if there is none."""
+        name = name or next(iter(self.loads.loads), "")
+        if name not in self.loads.loads:
+            raise Failed(WRONG_USAGE, f"{self.run}/{FILE} has no load {name}")
+        return task_of(str(self.run), self.loads.loads[name])
+
+    @property
+    def services(self) -> Path:
+        """The folder of what is kept of each service."""
+        return self.run / self.loads.dir / "services"
+
+    def status(self, service: str) -> int:
+        """How the last verb ended for it; it has failed, and is loaded no further, unless that is 0."""
+        try:
+            return int((self.services / f"{service}.status").read_text())
+        except FileNotFoundError:
+            return 0
+
+    def note(self, service: str, status: int, *said: str) -> None:
+        """Keep it, and what was said."""
+        # On a full disk, its first failure is the one to be told.
+        with suppress(OSError):
+            self.services.mkdir(parents=True, exist_ok=True)
+            with (self.services / f"{service}.txt").open("a", errors="backslashreplace") as file:
+                file.writelines(f"{line}\n" for line in said)
+            (self.services / f"{service}.status").write_text(f"{status}\n")
+
+    def said(self, service: str) -> dict[str, float]:
+        """The last of each kind of line that was said: `answer SECONDS`, `warmed RESPONSES`."""
+        text = (self.services / f"{service}.txt").read_text(errors="replace")
+        words = (line.split() for line in text.splitlines())
+        return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2 and _NUMBER.match(pair[1])}
+
+    @contextmanager
+    def noted(self, service: str) -> Iterator[Say]:
+        """Keeps what is said of a service meanwhile, and how it ends."""
+        said = list[str]()
+        try:
+            yield said.append
+        except Exception as error:
+            status = error.status if isinstance(error, Failed) else UNEXPECTED
+            self.note(service, status, *said, f"measure: {explained(error)}")
+            raise
+        self.note(service, 0, *said)
+
+
+def read_step(run: str) -> Step:
+    """The step in RUN/step.json; Failed where there is none."""
+    return Step(Path(run), read_loads(run))

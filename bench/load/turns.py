@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.load.cpu_counters import CpuCounters, Reading
-from bench.load.freezer import Freezer
-from bench.load.held_tool import HeldTool
+from bench.load.held import Freezer, HeldTool
 from bench.load.sockets import connections_to, unread_connections
 from bench.records.turns import MAX_LATE, RAN, WAITED
 

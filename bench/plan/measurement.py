@@ -66,7 +66,7 @@ class Measurement:
     seconds: NotNegative = 0.0
     """Expected wall time of the whole step, with starting and stopping the containers."""
     dir: str
-    """The folder of its raw files, relative to the run's."""
+    """The folder of its raw files, relative to the run's: raw/ROUND/STEP/SCENARIO/TOOL-LEVEL/wWINDOW/SERVICE."""
     mode: str = "solo"
     unit: str = ""
     """The block of a round that it belongs to; empty for all others."""
@@ -99,6 +99,11 @@ class Measurement:
         return url.hostname or "", url.port or 80
 
     @property
+    def held(self) -> bool:
+        """Whether its load is stopped for the turns of other services; else it is measured alone."""
+        return self.turn_s is not None
+
+    @property
     def step(self) -> str:
         """The step of the loop that makes it: a block with all its windows, else itself."""
         return self.unit or self.id
@@ -115,6 +120,16 @@ class Measurement:
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
         return json.dumps(self.as_dict())
+
+
+def window_folder(step: str, one: Measurement) -> str:
+    """The folder of a measurement in that of its step."""
+    return f"{step}/{one.scenario}/{one.tool}-{one.level}/w{one.window or 1}/{one.service}"
+
+
+def step_folder(folder: str) -> str:
+    """The folder of the step of a measurement, which has what all of the step share."""
+    return "/".join(folder.split("/")[:3])
 
 
 _FIELDS = {field.name: field for field in fields(Measurement)}

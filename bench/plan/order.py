@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
 from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
-from bench.plan.measurement import Measurement, most_threads
+from bench.plan.measurement import Measurement, most_threads, window_folder
 
 LEAST_TIMEOUT_S = 10.0
 """Of a request in turns."""
@@ -54,14 +54,14 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
     """A window of each table, with a measurement of each service."""
-    unit, folder = f"r{number:02}-b{block.number}", f"raw/r{number:02}/blocks/b{block.number}"
+    unit = f"r{number:02}-b{block.number}"
     for table in block.tables:
         cells = [cell for cell in table.cells if cell.service.name in block.services]
         rng.shuffle(cells)
         for slot, cell in enumerate(cells, 1):
-            where = f"{cell.scenario}/{cell.tool}-{cell.level.name}/w1"
+            planned = _of_cell(plan, cell, number, position)
             yield replace(
-                _of_cell(plan, cell, number, position),
+                planned,
                 id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
                 mode="turns",
                 unit=unit,
@@ -75,13 +75,13 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 # For the tool, a request under way also lasts while it is stopped.
                 timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
                 seconds=plan.block_seconds(len(block.services), block.tables),
-                dir=f"{folder}/{where}/{cell.service.name}",
+                dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
             )
 
 
 def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:
     service, level = cell.service, cell.level
-    return Measurement(
+    planned = Measurement(
         id=f"r{number:02}-{position:04}",
         round=number,
         position=position,
@@ -115,7 +115,9 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         keepalive=plan.preset.keepalive,
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
-        dir=f"raw/r{number:02}/{service.name}/{cell.scenario}/{cell.tool}-{level.name}",
+        dir="",
         mode="null" if service is NULL else "solo",
         loadgens=plan.clients,
     )
+    # In the folder of a step of its own.
+    return replace(planned, dir=window_folder(f"raw/r{number:02}/{position:04}", planned))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from bench.core.errors import UserError
 from bench.plan.cells import OVERHEAD_S, Plan
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, window_folder
 
 FOLDER = "raw/profiles"
 UNDER_WAY = ".part"
-"""What the name of a window's folder ends with until it is whole."""
+"""What the name of a step's folder ends with until its window is whole."""
 LOAD_S = 10.0
 """Seconds of load: stacks are sampled in five of them (driver/steps/sampler.py), and py-spy takes time to start."""
 MOST = 8
@@ -21,9 +21,10 @@ STACKS, SAID = "stacks.txt", "sampler.txt"
 
 def window_of(planned: Measurement) -> Measurement:
     """The window of a service, given any of its windows in turns."""
-    return replace(
+    name = f"{planned.service}-{planned.scenario}-{planned.tool}-{planned.level}"
+    window = replace(
         planned,
-        id=f"profile-{planned.service}-{planned.scenario}-{planned.tool}-{planned.level}",
+        id=f"profile-{name}",
         mode="solo",
         unit="",
         window=None,
@@ -34,8 +35,8 @@ def window_of(planned: Measurement) -> Measurement:
         count=None,
         duration_s=LOAD_S,
         seconds=planned.warmup_s + LOAD_S + OVERHEAD_S,
-        dir=f"{FOLDER}/{planned.service}/{planned.scenario}/{planned.tool}-{planned.level}",
     )
+    return replace(window, dir=window_folder(f"{FOLDER}/{name}", window))
 
 
 def check_profile(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from bench.plan.measurement import Measurement
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
 from bench.records.knee import NO_SEARCH, as_searched, knee_figure
-from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
+from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Outcome, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.reader import Ends, Raw, ServiceFacts
@@ -23,11 +23,6 @@ from bench.tools.send_lag import read_lag
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
-OUTCOMES = (
-    MEASURED,
-    *("did not start", "does not answer", "died", "answers wrongly", "load tool failed"),
-    *("dependency ended", "not reached"),
-)
 
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
@@ -135,7 +130,7 @@ def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
     """(what became of the measurement, the details in one line)."""
     if raw.meta is not None:
         outcome, detail = str(raw.meta.get("outcome")), _line(raw.meta.get("detail"))
-        return (outcome, detail) if outcome in OUTCOMES else (CUT_OFF, "meta.json does not say what the outcome was")
+        return (outcome, detail) if outcome in {*Outcome} else (CUT_OFF, "meta.json does not say what the outcome was")
     if service.failure is not None:
         return service.failure
     if raw.started:

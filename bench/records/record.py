@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any
 
 from bench.core.files import as_object
@@ -18,7 +19,24 @@ from bench.tools import TOOLS
 
 SCHEMA = 3
 
-MEASURED = "measured"
+
+class Outcome(StrEnum):
+    """What became of a measurement whose step was made to its end."""
+
+    MEASURED = "measured"
+    NOT_STARTED = "did not start"
+    SILENT = "does not answer"
+    """A server that already ran, or one that gave an answer before."""
+    DIED = "died"
+    WRONG = "answers wrongly"
+    TOOL_FAILED = "load tool failed"
+    LOST = "dependency ended"
+    """What all services need (database, upstream, load generator) ended again and again."""
+    UNREACHED = "not reached"
+    """The network between two machines lost the service."""
+
+
+MEASURED = Outcome.MEASURED
 
 ERROR_KINDS = ("connect", "read", "write", "timeout", "other", "non2xx", "status")
 """The keys of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no answer) to its number of answers."""

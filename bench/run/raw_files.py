@@ -9,21 +9,47 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
+from bench.plan.measurement import step_folder
+from bench.run import earlier_runs
 from bench.run.clients import file_names
 from bench.tools import TOOLS
 
 HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
-_OF_EVERY_TOOL = (
-    "tool.json",
-    "knee.json",
-    *(f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")),
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the raw files of a measurement are, relative to the run's folder.
+
+    `states` has, by container, the files with its counters around the step, without `.before` and `.after`.
+    """
+
+    folder: str
+    states: Mapping[str, str]
+    held: bool
+
+    @property
+    def own_services(self) -> list[str]:
+        """The Compose services of a user's own app among the containers."""
+        return [name for name in self.states if name.startswith(OWN_SERVICE)]
+
+
+def places_of(run: str, folder: str, service: str, *, held: bool) -> Places:
+    """Of the measurement of a service in this folder; `held`: in turns with others."""
+    states = earlier_runs.states_of(run, folder, service)
+    if states is None:
+        services = f"{step_folder(folder)}/services"
+        own = sorted(glob.glob(f"{glob.escape(f'{run}/{services}')}/{OWN_SERVICE}*.before"))
+        names = (service, "postgres", "upstream", *(os.path.basename(path).removesuffix(".before") for path in own))
+        states = {name: f"{services}/{name}" for name in names}
+    return Places(folder, states, held)
 
 
 def output_name(tool: str) -> str:
@@ -31,22 +57,21 @@ def output_name(tool: str) -> str:
     return TOOLS[tool].output
 
 
-def read_files(folder: str, tool: str) -> dict[str, bytes | None]:
-    """The content of each raw file in a measurement's own folder; None where it cannot be read.
+def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
+    """The content of each raw file of one measurement, by name; None where it cannot be read.
 
     What the windows of a block in turns share is not among them: it is written again where a cut block goes on.
     """
-    own = glob.glob(f"{glob.escape(folder)}/{OWN_SERVICE}*.*")
-    names = (output_name(tool), *_OF_EVERY_TOOL, *TOOLS[tool].more_files)
-    names += tuple(sorted(map(os.path.basename, own)))
+    folder = places.folder
+    names = [output_name(tool), "tool.json", "knee.json"]
+    paths = [f"{folder}/{name}" for name in names]
+    if not places.held:
+        paths += [f"{path}.{when}" for path in places.states.values() for when in ("before", "after")]
+    files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
     # Of several load generators, each has a folder of its own.
-    names += tuple(file_names(len(glob.glob(f"{glob.escape(folder)}/client-*/")), TOOLS[tool]))
-    return {name: read_bytes(f"{folder}/{name}") for name in names}
-
-
-def own_services(files: Iterable[str]) -> list[str]:
-    """The Compose services of a user's own app whose counters are among these files."""
-    return [name.removesuffix(".before") for name in files if name.startswith(OWN_SERVICE) and name.endswith(".before")]
+    clients = len(glob.glob(f"{glob.escape(f'{run}/{folder}')}/client-*/"))
+    more = (*TOOLS[tool].more_files, *file_names(clients, TOOLS[tool]))
+    return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in more}
 
 
 def hashes_of(files: Mapping[str, bytes | None]) -> dict[str, str]:

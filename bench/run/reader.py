@@ -18,9 +18,10 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
+from bench.run import earlier_runs
 from bench.run.clients import Client, read_clients
 from bench.run.image_facts import image_bytes, image_of, pretty_name
-from bench.run.raw_files import changed_plan, changes, output_name, own_services, read_files
+from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
 from bench.run.spoiled import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
@@ -37,6 +38,8 @@ class Raw:
     meta: Mapping[str, Any] | None
     tool: Mapping[str, Any] | None
     output: bytes | None
+    folder: str
+    """Where they are, below the run's folder."""
     output_file: str
     before: Mapping[str, str]
     after: Mapping[str, str]
@@ -96,10 +99,6 @@ class Run:
     """Windows that were measured again because of noise; what was measured first is in DIR.spoiled-N."""
 
 
-AGAIN = (f"raw/r*/*/*/*.{SPOILED}-*", f"raw/r*/blocks/*/*/*/*.{SPOILED}-*")
-"""Where windows measured alone and in turns have what was measured first."""
-
-
 SCHEMA = 1
 """Of run.json, and of the files beside it."""
 NEWER = "use the commit that it was measured with (harness.commit in run.json)"
@@ -146,19 +145,18 @@ def read_run(path: str) -> Run:
         planned=tuple(planned.values()),
         faults=tuple(faults),
         changed=changed,
-        measured_again=sum(1 for alone_or_in_turns in AGAIN for _ in Path(path).glob(alone_or_in_turns)),
+        measured_again=sum(1 for _ in Path(path).glob(f"raw/r*/**/*.{SPOILED}-*")),
     )
 
 
 def read_raw(run: str, planned: Measurement) -> Raw:
-    """The raw files in the measurement's folder."""
-    folder = f"{run}/{planned.dir}"
-    # The containers of a block are looked at once for all of its windows.
-    block = "/".join(planned.dir.split("/")[:4])
-    files, name = read_files(folder, planned.tool), output_name(planned.tool)
-    ends = {when: files[f"server.{when}"] for when in ("before", "after")}
-    if planned.mode == "turns":
-        ends = {when: read_bytes(f"{run}/{block}/services/{planned.service}.{when}") for when in ends}
+    """The raw files of a measurement."""
+    place = earlier_runs.folder_of(run, planned)
+    places = places_of(run, place, planned.service, held=planned.held)
+    folder, files, name = f"{run}/{place}", read_files(run, places, planned.tool), output_name(planned.tool)
+    whose = {planned.service: "server", "postgres": "database"}
+    ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
+    before, after = ends[planned.service]
     faults: list[str] = []
     meta = _object(read_bytes(f"{folder}/meta.json"), "meta.json", faults)
     tool = _object(files["tool.json"], "tool.json", faults)
@@ -170,17 +168,18 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         meta=meta,
         tool=tool,
         output=output,
-        output_file=f"{planned.dir}/{name}",
-        before=_counters(ends["before"]),
-        after=_counters(ends["after"]),
+        folder=place,
+        output_file=f"{place}/{name}",
+        before=before,
+        after=after,
         lag=_object(files.get("lag.json"), "lag.json", faults),
         knee=_object(files.get("knee.json"), "knee.json", faults) if planned.knee_p99_s else None,
         faults=tuple(faults),
-        own_services={name: _ends(files, name) for name in own_services(files)},
+        own_services={one: ends[one] for one in places.own_services},
         changes=tuple(changes(files, meta)),
         clients=read_clients(run, planned, name),
-        database=_ends(files, "database"),
-        upstream=_ends(files, "upstream"),
+        database=ends["postgres"],
+        upstream=ends["upstream"],
     )
 
 
@@ -253,8 +252,8 @@ def _object(data: bytes | None, name: str, faults: list[str]) -> dict[str, Any] 
     return value
 
 
-def _ends(files: Mapping[str, bytes | None], name: str) -> Ends:
-    before, after = (_counters(files.get(f"{name}.{when}"), name) for when in ("before", "after"))
+def _ends(path: str, whose: str) -> Ends:
+    before, after = (_counters(read_bytes(f"{path}.{when}"), whose) for when in ("before", "after"))
     return before, after
 
 

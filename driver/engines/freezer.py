@@ -1,6 +1,6 @@
 """Freezes services while their load tools end, so that no response after a turn is counted; reads CPU waiting times.
 
-The load generator (bench/load/freezer.py) asks for both through two pipes in the run's folder.
+The load generator (bench/load/held.py) asks for both through two pipes in the run's folder.
 """
 
 from __future__ import annotations

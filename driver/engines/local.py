@@ -134,7 +134,7 @@ class LocalDocker(Engine):
         return not done.status
 
     def save_cgroups(self, services: Sequence[str]) -> str:
-        """RUN/containers.tsv: where `bench turns` reads the CPU time of services and dependencies."""
+        """RUN/containers.tsv: where the load generator reads the CPU time of services and dependencies."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
         lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
         save(self.run.lane_folder / "containers.tsv", lines)

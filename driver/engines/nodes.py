@@ -1,7 +1,7 @@
 """The engine of a run on several machines, each with a Docker context: on a swarm, or on two machines without one.
 
 A run on several pairs of nodes has one for each lane. Counters of another machine are read by a container there, which
-sees its cgroups and processes, and serves them to `bench turns` too (bench/load/far_counters.py).
+sees its cgroups and processes, and serves them to the load generator too (bench/load/far_counters.py).
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
     here, own = run.folder, run.lane_folder
     step = read(own / STEP)
     # A search for a knee may have been made on another pair of nodes.
-    knees = sorted(here.glob("raw/r*/*/*/*/knee.json")) if step and step_of(step["host"]).knee else []
-    of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees, here / folder / "knee.json"]
+    knees = sorted(here.glob("raw/r*/**/knee.json")) if step and step_of(step["host"]).knee else []
+    of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees]
     said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
     again = [path for path in here.glob("raw/**/*.spoiled-*") if path.is_dir()]
     yield here / folder, folder

@@ -1,7 +1,7 @@
 """Chooses a run's nodes in a swarm, gives all nodes of a run what it needs there, and removes that at the end.
 
 What it needs: images, networks, volumes, readers of counters. A lane is a pair of nodes with its own Compose project;
-the first one is the run itself. The planner decides which step is measured on which lane (bench/drive/waves.py).
+the first one is the run itself. The planner decides which step is measured on which lane (bench/drive/steps.py).
 """
 
 from __future__ import annotations

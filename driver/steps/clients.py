@@ -32,7 +32,7 @@ HERE = "-\t0\t0\n"
 def load_by_clients(engine: Engine, step: Step) -> int:
     """Starts all at the same moment; the status of the first that fails, whose last line goes into run.txt."""
     run = engine.run
-    folder = run.folder / step.dir
+    folder = run.folder / step.folders[0]
     numbers = range(1, len(step.clients) + 1)
     nodes = _nodes(engine, numbers)
     far = [FarLoadgen(run, node.context, run.container("loadgen")) for node in nodes]
@@ -61,7 +61,7 @@ def load_by_clients(engine: Engine, step: Step) -> int:
     try:
         clocks = "".join(map(_clock, numbers, nodes, far)) if far else HERE * len(numbers)
     except DockerError as error:
-        save(folder / "run.txt", f"{error}\n")
+        save(run.folder / step.dir / "run.txt", f"{error}\n")
         return 1
     save(folder / "clients.tsv", clocks)
     ahead_ns = [int(line.split("\t")[1]) for line in clocks.splitlines()]
@@ -87,7 +87,7 @@ def _nodes(engine: Engine, numbers: Sequence[int]) -> list[Node]:
 
 def _at_once(engine: Engine, step: Step, act: Callable[[int], int]) -> int:
     """Calls `act` for all numbers in parallel; the status of the first that failed."""
-    folder = engine.run.folder / step.dir
+    folder = engine.run.folder / step.folders[0]
 
     def one(number: int) -> int:
         try:
@@ -99,7 +99,10 @@ def _at_once(engine: Engine, step: Step, act: Callable[[int], int]) -> int:
     numbers = range(1, len(step.clients) + 1)
     for number, status in zip(numbers, together(one, numbers, len(numbers))):
         if status:
-            save(folder / "run.txt", f"client {number}: {last_line(folder / f'client-{number}.txt')}\n")
+            save(
+                engine.run.folder / step.dir / "run.txt",
+                f"client {number}: {last_line(folder / f'client-{number}.txt')}\n",
+            )
             return status
     return 0
 

@@ -55,11 +55,12 @@ def profile_tables(engine: Engine, max_time_s: float | None) -> None:
 def _say_unsampled(engine: Engine, seen: Finished) -> None:
     """Warns if the service of this step was not sampled, with the reason."""
     step = read_step(engine.run)
-    folder = engine.run.folder / step.dir
+    folder = engine.run.folder / step.folders[0]
     failed = any(seen.statuses.values())
     if text_of(folder / "stacks.txt") and not failed:
         return
-    said = (last_line(folder / name) for name in (("run.txt", "prepare.txt") if failed else ("sampler.txt",)))
+    logs = [engine.run.folder / step.dir / name for name in ("run.txt", "prepare.txt")]
+    said = map(last_line, logs if failed else [folder / "sampler.txt"])
     words = next(filter(None, said), "its load failed")
     shown = "".join(mark for mark in words if mark.isprintable())[:LONGEST]
     warn(f"{step.services[0]} is not sampled: {shown}")

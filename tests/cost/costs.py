@@ -96,7 +96,7 @@ class LoadWindow:
 
 
 def _windows(folder: Path) -> Iterator[LoadWindow]:
-    for path in sorted(folder.glob("raw/r*/*/*/*/meta.json")):
+    for path in sorted(folder.glob("raw/r*/*/*/*/*/*/meta.json")):
         meta, tool = json.loads(path.read_text()), json.loads((path.parent / "tool.json").read_text())
         if "warm_ns" not in meta:
             # Of a block, which is another unit.
@@ -307,7 +307,7 @@ def load_share(argv: Sequence[str]) -> int:
 
 def block_times(folder: Path) -> Iterator[BlockTime]:
     """The blocks of which something was measured."""
-    for place in sorted(folder.glob("raw/r*/blocks/b*")):
+    for place in sorted(folder.glob("raw/r*/b*")):
         tools = [json.loads(path.read_text()) for path in sorted(place.glob("*/*/*/*/tool.json"))]
         metas = [json.loads(path.read_text()) for path in sorted(place.glob("*/*/*/*/meta.json"))]
         turns = [tool["turns"] for tool in tools]

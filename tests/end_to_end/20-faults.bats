@@ -99,7 +99,7 @@ said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/l
 @test "a service that does not start" { reported unborn "did not start" && said unborn "did not start"; }
 
 @test "a service that answers wrongly is not loaded" {
-	local window=$run_folder/raw/r01/blocks/b1/json/wrk-c8/w1
+	local window=$run_folder/raw/r01/b1/json/wrk-c8/w1
 	reported liar "failed verification"
 	said liar "failed verification"
 	[[ -e $window/gunicorn-sync-wsgi-py313-debian/tool.json ]] # where it would be

@@ -33,7 +33,7 @@ export TURN_SECONDS=2
 	local begun=()
 	for ((i = 0; i < 600 && ${#begun[@]} < 2; i++)); do
 		sleep 0.2
-		mapfile -t begun < <(compgen -G 'results/2*/raw/r02/blocks/b1/*/*/w1/*/.output.txt.tmp')
+		mapfile -t begun < <(compgen -G 'results/2*/raw/r02/b1/*/*/w1/*/.output.txt.tmp')
 	done
 	sleep 1 # into the turns of the second round's first table
 	[[ $(containers_of "$(the_run)") ]]

@@ -55,7 +55,7 @@ teardown() { rm -rf results/20000101-*; }
 	for file in tool.json output.txt; do
 		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == "$measured" ]]
 	done
-	[[ $(find "$run_folder/raw" -path '*/blocks/*/services/*.after' | wc -l) == "$((measured - 7))" ]]
+	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == "$((measured - 7))" ]]
 }
 
 @test "a ranking, beside another program on the server's CPU for 40 % of the time: every row has its figures" {
@@ -91,7 +91,7 @@ teardown() { rm -rf results/20000101-*; }
 }
 
 @test "no turn of one service begins before the last one of the other has ended" {
-	local window windows=("$run_folder"/raw/r*/blocks/b1/db-raw/wrk-c16/w1)
+	local window windows=("$run_folder"/raw/r*/b1/db-raw/wrk-c16/w1)
 	((${#windows[@]} >= 6))
 	for window in "${windows[@]}"; do
 		turns_of "$window" >"$BATS_TEST_TMPDIR/turns"

@@ -83,7 +83,7 @@ contrasts() {
 	use clients
 	local cell number records=$run_folder/records.jsonl
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 3 && $(grep -c '"loadgens":2,"start_skew_s":[0-9]' "$records") == 3 ]]
-	for cell in "$run_folder"/raw/r01/{uvicorn-asgi-py313-debian,null}/json/*; do
+	for cell in "$run_folder"/raw/r01/*/json/*/w1/{uvicorn-asgi-py313-debian,null}; do
 		for number in 1 2; do [[ -s $cell/client-$number/tool.json && -s $cell/client-$number/output.txt ]]; done
 		[[ ! -e $cell/tool.json && $(grep -c '^== client-[12] of 2 ==$' "$cell/output.txt") == 2 ]]
 	done

@@ -44,7 +44,7 @@ setup() {
 	cat "$run_folder/verdicts.jsonl"
 	grep -q '"kind": "contrast".*"judge": "CPU per request".*"b": "uvicorn-synthetic-slower-150us-py313-debian", "verdict": "slower".*"settled": true' "$run_folder/verdicts.jsonl"
 	grep -qE '^\| 2 \| synthetic-slower-150us \| -[0-9.]+ % \(' "$run_folder/report.md"
-	local rounds=("$run_folder"/raw/r*/blocks)
+	local rounds=("$run_folder"/raw/r*)
 	((${#rounds[@]} == 4 || ${#rounds[@]} == 6)) # after a look
 }
 

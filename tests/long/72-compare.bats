@@ -17,7 +17,7 @@ setup_file() {
 	env --default-signal=INT scripts/compare.sh sync gevent --scenario delay-20 --rounds 8 --controls none 2>"$BATS_FILE_TMPDIR/log" &
 	pid=$!
 	for ((i = 0; i < 1200; i++)); do
-		! compgen -G 'results/2*/raw/r01/blocks/b1/services/*' >/dev/null || break
+		! compgen -G 'results/2*/raw/r01/b1/services/*' >/dev/null || break
 		sleep 0.1
 	done
 	left >"$BATS_FILE_TMPDIR/meanwhile"

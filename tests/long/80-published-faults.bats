@@ -106,7 +106,7 @@ caused() {
 	SERVER_CPUS=0 LOADGEN_CPUS=1 DATABASE_CPUS=0 measure --stack uvicorn-synthetic --scenario json --tool wrk --level 16 --duration 3 &
 	local run=$!
 	# While it warms up, and no longer than it is under load: the hog starves all that runs beside this test.
-	until compgen -G 'results/2*/raw/r01/*/json/wrk-c16/prepare.txt' || ! kill -0 "$run"; do sleep 0.1; done
+	until compgen -G 'results/2*/raw/r01/*/prepare.txt' || ! kill -0 "$run"; do sleep 0.1; done
 	# shellcheck disable=SC2016 # the container's shell expands it
 	hog=$("$docker" run --detach --rm --init --network none --cpuset-cpus 1 --cpu-shares 16384 --entrypoint sh bench/loadgen \
 		-c 'for i in 1 2 3; do while :; do :; done & done; wait')

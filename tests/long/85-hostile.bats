@@ -81,7 +81,7 @@ lose_name() {
 	local container='' network i
 	for ((i = 0; i < 1200; i++)); do
 		sleep 0.2
-		compgen -G 'results/2*/raw/r01/blocks/*/services' >/dev/null || continue
+		compgen -G 'results/2*/raw/r01/*/services' >/dev/null || continue
 		container=$("$docker" ps --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$(the_run)" --filter name=nameless)
 		[[ ! $container ]] || break
 	done

@@ -33,7 +33,7 @@ why() { sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"; }
 
 @test "its raw files are the user's, and no container is left" {
 	local stacks
-	for stacks in "$run_folder"/raw/profiles/*/busy-50/wrk-c8; do [[ -s $stacks/stacks.txt && -s $stacks/meta.json ]]; done
+	for stacks in "$run_folder"/raw/profiles/*/busy-50/wrk-c8/w1/*; do [[ -s $stacks/stacks.txt && -s $stacks/meta.json ]]; done
 	[[ ${stacks%/busy*} == *slower-40us* && ! -e $run_folder/profiles.jsonl ]]
 	[[ $(owners "$run_folder/raw/profiles") == "$(id -un)" ]]
 	[[ -z $(containers_of "$run_folder") ]]

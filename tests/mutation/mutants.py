@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant(
         "a service's container stays after its measurement",
         "driver/steps/measure.py",
-        "        self.engine.stop(self.step.services)\n",
+        "        engine.stop(step.services)\n",
         "",
         ("tests/unit/driver/test_steps_made.py",),
     ),

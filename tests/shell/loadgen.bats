@@ -150,18 +150,16 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	run -2 "$measure" command "$run_dir" 'a b'
 	[[ $output == "measure: $run_dir/step.json has no load a b" ]]
 	whole=$(<"$run_dir/step.json")
-	for key in id dir url method body requests targets tool connections count rate duration_s timeout_s threads warmup_s \
+	for key in id service dir url method body requests targets tool connections count rate duration_s timeout_s threads warmup_s \
 		keepalive deadline_s knee_p99_s knee_share; do
-		jq "del(.loads.solo.$key)" <<<"$whole" >"$run_dir/step.json"
+		jq "del(.loads[\"r01-0001\"].$key)" <<<"$whole" >"$run_dir/step.json"
 		run -2 "$measure" command "$run_dir"
-		[[ $output == "measure: $run_dir/step.json has no $key in load solo" ]] || { echo "$key: $output" && false; }
+		[[ $output == "measure: $run_dir/step.json has no $key in load r01-0001" ]] || { echo "$key: $output" && false; }
 	done
-	jq '.loads.solo.timeout_s = null' <<<"$whole" >"$run_dir/step.json"
+	jq '.loads["r01-0001"].timeout_s = null' <<<"$whole" >"$run_dir/step.json"
 	run -2 "$measure" command "$run_dir"
-	[[ $output == "measure: $run_dir/step.json has None as timeout_s in load solo" ]]
-	plan '{"mode":"turns","unit":"r01-b1","round":1,"dir":"raw/r01/blocks/b1/json/wrk-c64/w1/svc"}'
-	run -2 "$measure" command "$run_dir"
-	[[ $output == "measure: $run_dir/step.json has no load solo" ]]
+	[[ $output == "measure: $run_dir/step.json has None as timeout_s in load r01-0001" ]]
+	plan '{"mode":"turns","unit":"r01-b1","round":1,"dir":"raw/r01/b1/json/wrk-c64/w1/svc"}'
 	[[ $("$measure" command "$run_dir" r01-0001) == 'wrk '*/json ]]
 }
 
@@ -284,12 +282,12 @@ pretend_capacity() {
 	EOS
 }
 
-knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/svc/json/vegeta-knee-p99-50ms"'
+knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc"'
 
 @test "prepare: the knee is found, and every trial saved; run loads at it" {
 	pretend_capacity 700
 	plan "{$knee}"
-	local found=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	local found=$run_dir/raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc
 	run -0 "$measure" prepare "$run_dir"
 	[[ $(ls "$found/trials") == $'01-500-10\n02-1000-5\n03-1000-5\n04-707-8\n05-707-8\n06-595-9\n07-649-8\n08-677-8\n09-707-8' ]]
 	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$found/knee.json") == '[677,8,null,9]' ]]
@@ -300,7 +298,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 
 @test "prepare: a later round takes the rate of the first, and trials of a cut one are not mixed in" {
 	pretend_capacity 600
-	local first=$run_dir/raw/r01/svc/json/vegeta-knee-p99-50ms
+	local first=$run_dir/raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc
 	local later=${first/r01/r02}
 	plan "{$knee}"
 	mkdir -p "$first/trials/99-9000-3"

@@ -66,12 +66,15 @@ def read_begins(archive: Path) -> list[tuple[int, float]]:
         for member in tar:
             if member.name.endswith("/plan.jsonl") or member.name == "plan.jsonl":
                 plan = {line["id"]: line for line in map(json.loads, _text(tar, member).splitlines())}
-            elif "/blocks/" in member.name and member.name.endswith("/meta.json"):
+            elif member.name.endswith("/meta.json"):
                 meta = json.loads(_text(tar, member))
                 if "begin_ns" in meta:
                     begins[meta["id"]] = meta["begin_ns"]
     first: dict[str, tuple[int, float]] = {}
     for name, begin in begins.items():
+        if not plan.get(name, {}).get("unit"):
+            # Alone.
+            continue
         unit, planned = str(plan[name]["unit"]), float(str(plan[name]["seconds"]))
         first[unit] = min(first.get(unit, (begin, planned)), (begin, planned))
     if len(first) < 2:

@@ -62,7 +62,7 @@ def simulate(
 ) -> Outcome:
     """Tables whose spoiled windows are measured again, up to `budget` of the planned ones; or taken as they are.
 
-    What is spoiled when the budget is spent is refused, or taken with `keep`, as bench/load/noisy_windows.py does.
+    What is spoiled when the budget is spent is refused, or taken with `keep`, as bench/load/in_turns.py does.
     """
     rng = np.random.default_rng(seed)
     left = np.full(tables, round(budget * ROUNDS) if refuse else 0)

@@ -12,8 +12,6 @@ from bench.cli.report import build_verb
 from bench.plan.measurement import Measurement, measurement_of, shares
 from bench.records.record import Record, load
 
-OF_CLIENT = ("tool.json", "output.txt", "output.json", "lag.json", "latencies.json")
-
 
 def write_clients(
     folder: Path,
@@ -30,10 +28,8 @@ def write_clients(
     for number, (share, rate) in enumerate(zip(shares(planned), rates, strict=True), 1):
         own = dict(line) | {"dir": share.dir, "connections": share.connections, "rate": share.rate}
         own["threads"] = share.threads
-        write_measurement(folder, own, output_of(own, rate), tool=(tools or {}).get(number), after=after)
-        for file in (folder / share.dir).iterdir():
-            if file.name not in OF_CLIENT:
-                file.replace(folder / line["dir"] / file.name)
+        told = (tools or {}).get(number)
+        write_measurement(folder, own, output_of(own, rate), tool=told, after=after, whole=line["dir"])
     (folder / line["dir"] / "clients.tsv").write_text("".join(f"{one}\n" for one in clocks or ["-\t0\t0"] * len(rates)))
     if line["tool"] == "vegeta":
         whole = output_of(line, sum(rates))

@@ -21,8 +21,8 @@ from driver.steps.next import next_step
 
 
 class LoopEngine(NotingEngine):
-    """`said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `ready`, `load`
-    or `next`. `ended_now` is what all services need and has ended by now.
+    """`said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `merge` or
+    `next`. `ended_now` is what all services need and has ended by now.
     """
 
     def __init__(self, root: Path) -> None:
@@ -52,6 +52,8 @@ class LoopEngine(NotingEngine):
 
     def state_lines(self, service: str, state: State | None = None) -> str:
         self._note("state", service)
+        if service in ("postgres", "upstream"):
+            return "null not counted in this test\n"
         return f"cpu_usage_ns 7\n{(state or State(running=True)).lines()}"
 
     @contextmanager
@@ -65,42 +67,37 @@ class LoopEngine(NotingEngine):
         if "START_AT" in words[1]:
             return self._client(number, words, log, folder)
         self._note("exec", *words)
-        turns = "turns" in words
-        verb = words[words.index("turns" if turns else "loadgen/measure") + 1]
-        step = self._step()
+        verb, step = words[1], self._step()
         status, last = self.said.get(f"{verb} {step['id']}") or self.said.get(verb) or (0, "")
-        if turns:
-            self._in_turns(verb, step, status)
-        elif status == 0:
-            self._alone(verb, step)
-        log.write_text(("ready 3\nwarm 4\n" if verb == "prepare" else "") + (f"{last}\n" if last else ""))
+        self._load(verb, step, status, last)
+        log.write_text(f"{last}\n" if last else "")
         return Done(status, last, "")
 
-    def _alone(self, verb: str, step: Mapping[str, Any]) -> None:
-        there, here = (self.root / place / step["dir"] for place in ("made", "results/a-run"))
-        if verb == "run":
-            shutil.copytree(there, here, dirs_exist_ok=True)
-        elif verb == "merge":
-            shutil.copyfile(there / "output.txt", here / "output.txt")
-
-    def _in_turns(self, verb: str, step: Mapping[str, Any], failed: int) -> None:
-        """As bench/load/block.py leaves it: one that has failed before is left alone."""
+    def _load(self, verb: str, step: Mapping[str, Any], failed: int, last: str) -> None:
+        """As bench/load/verbs.py leaves it: one that has failed before is left alone."""
         services = self.run.folder / step["dir"] / "services"
         for name in step["services"]:
             file = services / f"{name}.status"
             if not file.exists() or file.read_text() == "0\n":
-                file.write_text("10\n" if name in self.silent | self.lost else "0\n")
-        if verb == "load" and not failed:
-            for load in json.loads((self.run.folder / "step.json").read_text())["loads"].values():
-                if (self.root / "made" / load["dir"]).exists():
-                    shutil.copytree(self.root / "made" / load["dir"], self.run.folder / load["dir"], dirs_exist_ok=True)
+                own = failed if not step["held"] else 10 if name in self.silent | self.lost else 0
+                file.write_text(f"{own}\n")
+                words = "ready 3\nwarm 4\n" if verb == "prepare" and not own else ""
+                with file.with_suffix(".txt").open("a") as said:
+                    said.write(words + (f"{last}\n" if own else ""))
+        if verb == "run" and not failed:
+            for place in step["folders"]:
+                if (self.root / "made" / place).exists():
+                    shutil.copytree(self.root / "made" / place, self.run.folder / place, dirs_exist_ok=True)
+        if verb == "merge" and not failed:
+            (place,) = step["folders"]
+            shutil.copyfile(self.root / "made" / place / "output.txt", self.run.folder / place / "output.txt")
 
     def _client(self, number: int, words: Sequence[str], log: Path, folder: str) -> Done:
         self._note("client", str(number), *words)
         status, last = self.said.get(f"client {number}") or (0, "")
         log.write_text(f"{last}\n")
         if status == 0:
-            place = f"{folder}/client-{number}"
+            place = f"{self._step()['folders'][0]}/client-{number}"
             shutil.copytree(self.root / "made" / place, self.run.folder / place)
         return Done(status, last, "")
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from client_runs import write_clients
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, output_of, states_of, write_measurement, write_run
 
 from bench.__main__ import main
 from bench.drive.finished import FILE
 from bench.drive.step_file import STEP
 from bench.plan.interim_looks import looks_before
+from bench.plan.measurement import step_folder
 from bench.run.writer import host_json
 from driver.messages import HOST, Finished, as_json
 
@@ -23,20 +25,25 @@ LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
 def solo(stack: str, number: int, round_number: int = 1, **changes: Any) -> dict[str, Any]:
     """A line of the plan that can be loaded."""
-    return entry(stack, number=number, round=round_number, **LOADED) | changes
+    return in_step(entry(stack, number=number, round=round_number, **LOADED) | changes)
+
+
+def in_step(line: dict[str, Any]) -> dict[str, Any]:
+    """In the folder of a step of its own."""
+    window = f"{line['scenario']}/{line['tool']}-{line['level']}/w1/{line['service']}"
+    return line | {"dir": f"raw/r{line['round']:02}/{line['position']:04}/{window}"}
 
 
 def null(number: int, round_number: int = 1) -> dict[str, Any]:
     """A line for the null server."""
-    place = {"mode": "null", "service": "null", "dir": f"raw/r{round_number:02}/null/json/wrk-c64"}
-    return solo("aiohttp", number, round_number, **place)
+    return solo("aiohttp", number, round_number, mode="null", service="null")
 
 
 def block(
     round_number: int, stacks: Sequence[str], scenarios: Sequence[str] = ("json",), number: int = 1, windows: int = 1
 ) -> list[dict[str, Any]]:
     """The lines of one block of a round: a table for each scenario."""
-    unit, folder = f"r{round_number:02}-b{number}", f"raw/r{round_number:02}/blocks/b{number}"
+    unit, folder = f"r{round_number:02}-b{number}", f"raw/r{round_number:02}/b{number}"
     lines = []
     for scenario in scenarios:
         for window in range(1, windows + 1):
@@ -63,7 +70,7 @@ def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequen
 def write_window(
     folder: Path, line: Mapping[str, Any], rate: float, bad: int = 0, cpu_s: float | None = 0.9, **tool: Any
 ) -> None:
-    """The raw files of one service's turns, 1 s in all, as bench.load.block leaves them; `tool` changes tool.json."""
+    """The raw files of one service's turns, 1 s in all, as bench.load leaves them; `tool` changes tool.json."""
     cpu_ns = {"loadgen": 10**8, "postgres": 0, "upstream": 0}
     if cpu_s is not None:
         cpu_ns[line["service"]] = round(cpu_s * 1e9)
@@ -82,17 +89,15 @@ def write_window(
     write_measurement(
         folder, line, output, tool={"turns": turns | dict(tool.pop("turns", {})), "limits": limits} | tool
     )
-    place = folder / line["dir"]
-    for name in ("meta.json", *(f"{whose}.{when}" for whose in WHOSE for when in ("before", "after"))):
-        (place / name).unlink(missing_ok=True)
-
-
-WHOSE = ("server", "database", "upstream")
+    for place in states_of(folder, line).values():
+        for when in ("before", "after"):
+            place.with_name(f"{place.name}.{when}").unlink()
+    (folder / line["dir"] / "meta.json").unlink()
 
 
 def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **seen: Any) -> None:
     """What the driver leaves of a block; services without a rate have no window."""
-    services = folder / "/".join(lines[0]["dir"].split("/")[:4]) / "services"
+    services = folder / step_folder(lines[0]["dir"]) / "services"
     services.mkdir(parents=True, exist_ok=True)
     for line in lines:
         if line["service"] in rates:
@@ -108,9 +113,18 @@ def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[flo
     for line, rate in zip(lines, rates, strict=False):
         write_measurement(folder, line, output_of(line, rate))
         (folder / line["dir"] / "meta.json").unlink()
-    known = {"id": lines[0]["id"], "alive": True, "image_id": "sha256:1", "started_ns": 2, "loaded_ns": 5, "end_ns": 6}
-    (folder / lines[0]["dir"] / "prepare.txt").write_text("ready 3\nwarm 4\n")
-    write_finished(folder, **known | seen)
+    name = lines[0]["service"]
+    known = {
+        "id": lines[0]["id"],
+        "image_ids": {name: "sha256:1"},
+        "started_ns": {name: 2},
+        "loaded_ns": 5,
+        "end_ns": 6,
+    }
+    services = folder / step_folder(lines[0]["dir"]) / "services"
+    services.mkdir(parents=True, exist_ok=True)
+    (services / f"{name}.txt").write_text("ready 3\nwarm 4\n")
+    write_finished(folder, **{"statuses": dict.fromkeys(("start", "prepare", "run"), 0)} | known | seen)
 
 
 def write_finished(folder: Path, **seen: Any) -> None:
@@ -134,8 +148,8 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
                 write_clients(made, line, [rate / shared] * shared)
                 (made / line["dir"] / "clients.tsv").unlink()
             write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
-            for name in ("meta.json", "server.before", "server.after"):
-                (made / line["dir"] / name).unlink()
+            (made / line["dir"] / "meta.json").unlink()
+            shutil.rmtree(made / step_folder(line["dir"]) / "services")
 
 
 FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "flask", "concurrent": True, "routes": []}

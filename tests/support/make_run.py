@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.matrix.model import stack_name
 from bench.plan.levels import parse_level
+from bench.run.raw_files import places_of
 from bench.tools.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
@@ -245,8 +246,11 @@ def write_measurement(
     meta: Mapping[str, Any] | None = None,
     after: Mapping[str, int | str] | None = None,
     database: Mapping[str, int | str] | None = None,
+    whole: str = "",
 ) -> None:
     """The raw files of a complete measurement; `tool`, `meta`, `after` and `database` change what is in their files.
+
+    `whole`: the folder of the measurement that a load generator has a share of.
 
     The host has one CPU. It was busy for 0.1 s more than what was measured took of it.
     """
@@ -277,16 +281,30 @@ def write_measurement(
     counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
     counters |= {"ticks_12": 500}
     used = {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9), "ticks_12": 500 + max(0, round(cpu_s * 100))}
-    (saved / "server.before").write_text(_lines(counters))
-    (saved / "server.after").write_text(_lines(counters | used | dict(after or {})))
-    beside = {"database": DATABASE_S, "upstream": UPSTREAM_S}
-    for name, used_s in beside.items():
-        used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "database" else {})
-        (saved / f"{name}.before").write_text(_lines({"cpu_usage_ns": 10**9}))
-        (saved / f"{name}.after").write_text(_lines(used))
+    write_states(folder, line | {"dir": whole or line["dir"]}, line["service"], counters, used | dict(after or {}))
+    for name, used_s in (("postgres", DATABASE_S), ("upstream", UPSTREAM_S)):
+        used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "postgres" else {})
+        write_states(folder, line | {"dir": whole or line["dir"]}, name, {"cpu_usage_ns": 10**9}, used)
+    saved = folder / (whole or line["dir"])
     done = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": "", "image_id": "sha256:" + "cd" * 32}
     done |= {"started_ns": 10**9, "ready_ns": 1_450_000_000}
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))
+
+
+def states_of(folder: Path, line: Mapping[str, Any]) -> dict[str, Path]:
+    """The files with the counters of each container, without `.before` and `.after`."""
+    places = places_of(str(folder), line["dir"], line["service"], held=False)
+    return {name: folder / path for name, path in places.states.items()}
+
+
+def write_states(
+    folder: Path, line: Mapping[str, Any], name: str, before: Mapping[str, Any], change: Mapping[str, Any]
+) -> None:
+    """The counters of a container before and after."""
+    place = states_of(folder, line)[name]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.with_name(f"{place.name}.before").write_text(_lines(before))
+    place.with_name(f"{place.name}.after").write_text(_lines({**before, **change}))
 
 
 def _lines(counters: Mapping[str, Any]) -> str:

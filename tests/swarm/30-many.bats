@@ -15,7 +15,7 @@ setup_file() {
 until_loaded() {
 	local tries
 	for ((tries = 0; tries < 480; tries++)); do
-		! node "$1" top "$(node "$1" ps --quiet --filter label=com.docker.compose.service=loadgen)" 2>/dev/null | grep -q 'bench turns load' || return 0
+		! node "$1" top "$(node "$1" ps --quiet --filter label=com.docker.compose.service=loadgen)" 2>/dev/null | grep -q 'bench.cli.measure run' || return 0
 		sleep 0.25
 	done
 	cat "$log"

@@ -25,7 +25,7 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	local made run_folder cell
 	made=$(scripts/matrix.sh --loadgens 2 "${selection[@]}" 2>"$BATS_FILE_TMPDIR/log") || { cat "$BATS_FILE_TMPDIR/log" && return 1; }
 	run_folder=${made%/report.md}
-	cell=$run_folder/raw/r01/uvicorn-asgi-py313-debian/json/wrk-c5
+	cell=$(compgen -G "$run_folder/raw/r01/*/json/wrk-c5/w1/uvicorn-asgi-py313-debian")
 	cat "$cell"/{clients.tsv,output.txt}
 	[[ $(cut -f1 "$cell/clients.tsv" | paste -sd' ') == 'bench-node-1 bench-node-2' ]]
 	grep -q '3 connections' "$cell/client-1/output.txt" && grep -q '2 connections' "$cell/client-2/output.txt"

@@ -70,7 +70,7 @@ def test_what_was_measured_is_read_from_a_published_run(tmp_path: Path) -> None:
     for line in lines:
         block = int(str(line["unit"])[-1])
         meta = {"id": line["id"], "begin_ns": (100 + 12 * block) * 10**9}
-        files[f"raw/r01/blocks/b{block}/json/wrk-c16/w1/{line['id']}/meta.json"] = json.dumps(meta)
+        files[f"raw/r01/b{block}/json/wrk-c16/w1/{line['id']}/meta.json"] = json.dumps(meta)
     with tarfile.open(tmp_path / "raw.tar.xz", "w:xz") as tar:
         for name, text in files.items():
             info = tarfile.TarInfo(name)

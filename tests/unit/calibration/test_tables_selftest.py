@@ -101,7 +101,7 @@ def test_a_difference_is_called_at_the_look_that_the_time_reaches(
     )
     monkeypatch.setattr("calibration.tables.read_facts", lambda folder: facts)
     for number in range(1, 8):
-        window = tmp_path / f"raw/r{number:02}/blocks/b1/json/wrk-c16/w1/one"
+        window = tmp_path / f"raw/r{number:02}/b1/json/wrk-c16/w1/one"
         window.mkdir(parents=True)
         begin = 1_000_000_000_000 + (number - 1) * round_s * 1_000_000_000
         meta = {"begin_ns": begin, "end_ns": begin + round_s * 1_000_000_000}

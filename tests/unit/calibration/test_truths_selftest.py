@@ -173,7 +173,7 @@ def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[
     words = [line | {"scenario": name} for name in names for line in lines(verdict)]
     (folder / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in words))
     for number, one in enumerate(records):
-        place = folder / f"raw/r01/blocks/b1/{one.scenario}/wrk-c16/w1/{one.service}"
+        place = folder / f"raw/r01/b1/{one.scenario}/wrk-c16/w1/{one.service}"
         place.mkdir(parents=True)
         (place / "tool.json").write_text(json.dumps({"start_ns": 10**9, "end_ns": (3 + number) * 10**9}))
     return str(folder), RunFacts(run=facts_of(*planned), plan=(), records=records, services={})

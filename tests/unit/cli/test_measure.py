@@ -67,17 +67,17 @@ def test_an_unexpected_failure_and_ctrl_c(
     def interrupted(_task: Task, _say: Say) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bench.load.measure.ready", broken)
+    monkeypatch.setattr("bench.load.verbs.ready", broken)
     assert status_of(monkeypatch, "ready", str(run)) == 1
     error = capsys.readouterr().err
     assert error.startswith("measure: ") and error.endswith("OSError: [Errno 5] it is broken: '/x'\n")
-    monkeypatch.setattr("bench.load.measure.prepare", interrupted)
+    monkeypatch.setattr("bench.load.verbs.prepare", interrupted)
     assert status_of(monkeypatch, "prepare", str(run)) == 130
 
 
 def test_nothing_but_the_standard_library_is_loaded_and_no_more_than_a_load_needs() -> None:
     """It starts between two loads."""
-    names = "import sys, bench.cli.measure, bench.load.measure, bench.load.save, bench.load.ready; print(*sys.modules)"
+    names = "import sys, bench.cli.measure, bench.load.verbs, bench.load.save, bench.load.answers; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-S", "-c", names], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     needless = {"argparse", "tempfile", "random", "shutil", "scipy", "bench.plan", "bench.records"}

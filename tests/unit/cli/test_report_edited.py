@@ -141,11 +141,11 @@ def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
 
 KEPT: tuple[dict[str, bytes | None], ...] = (
     # Beyond 63 bits: no column of an export holds it.
-    {"raw/r01/blocks/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_peak_bytes 9999999999999999999\n"},
+    {"raw/r01/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_peak_bytes 9999999999999999999\n"},
     # The services of a table share no window.
     {
-        "raw/r01/blocks/b1/json/wrk-c16/w1/tornado-py313-debian/output.txt": None,
-        "raw/r01/blocks/b1/json/wrk-c16/w2/aiohttp-py313-debian/output.txt": None,
+        "raw/r01/b1/json/wrk-c16/w1/tornado-py313-debian/output.txt": None,
+        "raw/r01/b1/json/wrk-c16/w2/aiohttp-py313-debian/output.txt": None,
     },
     # A character that Unicode has not assigned.
     {"raw/services/tornado-py313-debian/python.txt": b"\xef\xb7\x88Python 3.13.1 (main) [GCC]\n"},

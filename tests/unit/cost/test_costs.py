@@ -91,7 +91,7 @@ def test_the_harness_cpu_is_that_within_windows_alone() -> None:
 def block(folder: Path, number: int, times_s: tuple[float, float], services: int, load_s: float) -> None:
     began_s, ended_s = times_s
     for place in range(services):
-        window = folder / f"raw/r{number:02}/blocks/b1/json/wrk-c16/w1/service-{place}"
+        window = folder / f"raw/r{number:02}/b1/json/wrk-c16/w1/service-{place}"
         window.mkdir(parents=True)
         turns = {"load_ns": int(load_s * 1e9), "drain_ns": 10**8}
         (window / "tool.json").write_text(json.dumps({"turns": turns}))

@@ -16,50 +16,58 @@ from bench.drive.steps import Step
 from driver.messages import Finished
 
 ONE = Step((solo("aiohttp", 1),))
+NAME = ONE.services[0]
+ENDED = (NAME,)
 
 
-def seen(alive: bool | None = None, ended: tuple[str, ...] = (), **statuses: int) -> Finished:
-    return Finished(ONE.id, 1, 2, statuses, alive=alive, ended=ended)
+def seen(ended: tuple[str, ...] = (), **statuses: int) -> Finished:
+    return Finished(ONE.id, 1, 2, statuses, ended=ended)
 
 
-def outcome_of(path: Path, facts: Finished, **said: str) -> tuple[str, str]:
-    folder = path / ONE.dir
-    folder.mkdir(parents=True)
-    for name, text in said.items():
-        (folder / f"{name}.txt").write_text(text)
-    [(name, meta)] = metas(path, ONE, facts)
-    assert name == ONE.dir
+def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said: str) -> tuple[str, str]:
+    """Of a service alone, of which STATUS and SAID were kept; `log` are its own words, `run` those of the verb."""
+    services = folder / ONE.dir / "services"
+    services.mkdir(parents=True)
+    if status is not None:
+        (services / f"{NAME}.status").write_text(f"{status}\n")
+    for kind, text in said.items():
+        (folder / ONE.dir / "run.txt" if kind == "run" else services / f"{NAME}.{kind}").write_text(text)
+    [(name, meta)] = metas(folder, ONE, facts)
+    assert name == ONE.lines[0]["dir"]
     return meta["outcome"], meta["detail"]
 
 
 @pytest.mark.parametrize(
-    ("facts", "said", "outcome", "detail"),
+    ("facts", "status", "said", "expected"),
     [
-        (seen(True, start=0, prepare=0, run=0), {}, "measured", ""),
-        (seen(False, run=0), {}, "died", "the container ended under load"),
-        (seen(True, run=12), {"run": "a\nmeasure: b\n\n"}, "load tool failed", "measure: b"),
-        (seen(False, run=12), {"run": "measure: b\n"}, "died", "measure: b"),
-        (seen(False, prepare=10), {"prepare": "none\n"}, "did not start", "none"),
-        (seen(True, prepare=10), {"prepare": "ready 1\nsilent\n"}, "does not answer", "silent"),
-        (seen(False, prepare=10), {"prepare": "ready 1\nsilent\n"}, "died", "silent"),
-        (seen(True, prepare=11), {"prepare": "ready 1\nwrong\n"}, "answers wrongly", "wrong"),
-        (seen(False, prepare=11), {"prepare": "wrong\n"}, "died", "wrong"),
-        (seen(True, prepare=137), {"prepare": ""}, "load tool failed", ""),
+        (seen(start=0, prepare=0, run=0), 0, {}, ("measured", "")),
+        (seen(run=12), 12, {"txt": "ready 1\na\nmeasure: b\n\n"}, ("load tool failed", "measure: b")),
+        (seen(run=137), 0, {"txt": "ready 1\n", "run": "killed\n"}, ("load tool failed", "killed")),
+        (seen(run=12), None, {"run": "client 2: it\n"}, ("load tool failed", "client 2: it")),
+        (seen(ENDED, run=0), 0, {"txt": "ready 1\n"}, ("died", "its container ended")),
+        (
+            seen(ENDED, run=12),
+            12,
+            {"txt": "ready 1\n", "log": "a\nb\n"},
+            ("died", "its container ended; its last words: b"),
+        ),
+        (seen(prepare=10), 10, {"txt": "none\n"}, ("did not start", "none")),
+        (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; its last words: b")),
+        (seen(prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("does not answer", "silent")),
+        (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", "its container ended")),
+        (seen(prepare=11), 11, {"txt": "ready 1\nwrong\n"}, ("answers wrongly", "wrong")),
+        (seen(prepare=137), None, {}, ("load tool failed", "its window was not reached")),
     ],
 )
-def test_outcomes(facts: Finished, said: dict[str, str], outcome: str, detail: str, tmp_path: Path) -> None:
-    assert outcome_of(tmp_path, facts, **said) == (outcome, detail)
+def test_outcomes(
+    facts: Finished, status: int | None, said: dict[str, str], expected: tuple[str, str], tmp_path: Path
+) -> None:
+    assert outcome_of(tmp_path, facts, status, **said) == expected
 
 
 def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
-    running = {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
-    alone = Step((solo("aiohttp", 1) | running,))
-    (tmp_path / alone.dir).mkdir(parents=True)
-    (tmp_path / alone.dir / "prepare.txt").write_text("measure: no answer in 30 s\n")
-    [(_, meta)] = metas(tmp_path, alone, seen(True, prepare=10))
-    assert (meta["outcome"], meta["detail"]) == ("does not answer", "measure: no answer in 30 s")
     lines = block(1, ("aiohttp", "tornado"))
-    lines[1] |= running
+    lines[1] |= {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
     services = tmp_path / Step(tuple(lines)).dir / "services"
     services.mkdir(parents=True)
     for line in lines:
@@ -72,7 +80,7 @@ def test_what_did_not_start_has_the_last_words_of_its_start(tmp_path: Path) -> N
     log = tmp_path / "raw/services/aiohttp-py313-debian/start.log"
     log.parent.mkdir(parents=True)
     log.write_text("Container starting\nno such \x1b[31mimage\n")
-    assert outcome_of(tmp_path, seen(False, start=1)) == ("did not start", "no such  [31mimage")
+    assert outcome_of(tmp_path, seen(start=1)) == ("did not start", "no such  [31mimage")
 
 
 def test_what_the_driver_saw_is_of_one_step(tmp_path: Path) -> None:
@@ -89,7 +97,7 @@ def test_what_the_driver_saw_is_of_one_step(tmp_path: Path) -> None:
 
 
 BLOCK = Step(tuple(block(1, ("aiohttp", "tornado"), ("json", "db-raw"))))
-WELL = seen(start=0, ready=0, load=0)
+WELL = seen(start=0, prepare=0, run=0)
 
 
 def of_block(run: Path, facts: Finished, windows: dict[tuple[str, str], Any], **said: str) -> list[str]:
@@ -143,12 +151,12 @@ def test_a_service_that_is_up_and_gave_no_answer_was_measured_and_is_judged_by_t
     assert found == ["measured: "] * 4
 
 
-def test_windows_that_were_not_reached_say_what_the_turns_said_last(tmp_path: Path) -> None:
-    said = tmp_path / BLOCK.dir / "turns.txt"
+def test_windows_that_were_not_reached_say_what_the_load_said_last(tmp_path: Path) -> None:
+    said = tmp_path / BLOCK.dir / "run.txt"
     said.parent.mkdir(parents=True)
     said.write_text("Traceback\nOSError: full\n")
     windows = {key: value for key, value in ALL.items() if key[1] == "json"} | {("aiohttp", "db-raw"): '{"torn'}
-    found = of_block(tmp_path, seen(load=1), windows, aiohttp="0", tornado="0")
+    found = of_block(tmp_path, seen(run=1), windows, aiohttp="0", tornado="0")
     assert found == ["measured: "] * 2 + ["load tool failed: OSError: full"] * 2
 
 

@@ -24,7 +24,7 @@ def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture)
     assert (status, step_id(folder)) == (0, two["id"])
     assert said == ["aiohttp-py313-debian json wrk c64: to be measured again, because postgres ended during it"]
     first = folder / one["dir"]
-    assert not first.exists() and (first.with_name(f"{first.name}.lost-1") / "output.txt").exists()
+    assert not first.exists() and [*folder.glob("raw/r01/0001.lost-1/*/*/*/*/output.txt")]
     finish(folder, [two], [4000])
     assert ask(folder, capsys, 20)[0] == 0
     assert step_id(folder) == one["id"]
@@ -41,10 +41,10 @@ def test_of_a_block_all_windows_come_again(tmp_path: Path, capsys: Capture) -> N
     finish_block(folder, lines, rates, ended_dependencies=("loadgen", "upstream"))
     status, said = ask(folder, capsys, 10)
     assert status == 0 and "because loadgen, upstream ended during it" in said[0]
-    assert not list((folder / "raw/r01/blocks/b1").rglob("meta.json"))
+    assert not list((folder / "raw/r01/b1").rglob("meta.json"))
     finish_block(folder, lines, rates)
     assert ask(folder, capsys, 20)[0] == 3
-    assert len(list((folder / "raw/r01/blocks/b1").rglob("meta.json"))) == len(lines)
+    assert len(list((folder / "raw/r01/b1").rglob("meta.json"))) == len(lines)
 
 
 def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capture) -> None:
@@ -76,7 +76,7 @@ def test_a_service_that_the_network_lost_is_measured_again(tmp_path: Path, capsy
         assert status == 0 and said[0].endswith(f"to be measured again, because {reason}")
     finish_block(folder, lines, rates, unreached=(lost,))
     assert ask(folder, capsys, 20)[0] == 3
-    made = [json.loads(file.read_text()) for file in (folder / "raw/r01/blocks/b1").rglob("meta.json")]
+    made = [json.loads(file.read_text()) for file in (folder / "raw/r01/b1").rglob("meta.json")]
     assert {(meta["outcome"], meta["detail"]) for meta in made} == {("not reached", reason)}
     # The next call tries it again.
     assert ask(folder, capsys, 0, "--begin")[0] == 0

@@ -135,7 +135,7 @@ def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys:
     screen = ("--columns", "200", "--colour")
     first = ask(folder, capsys, 0, "--begin", *screen)[1]
     assert first == ["[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64"]
-    finish(folder, [one], [3000], alive=False)
+    finish(folder, [one], [3000], statuses={"run": 12}, ended=(one["service"],))
     assert ask(folder, capsys, 10, *screen)[1] == [
         "[1/2] 0:10 left, \x1b[31m1 not valid\x1b[0m, last invalid: died | now tornado-py313-debian json wrk c64"
     ]

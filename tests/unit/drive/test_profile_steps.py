@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ from loop_runs import step_of, write_finished
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
 from bench.__main__ import main
-from bench.load.step_json import read_load
+from bench.load.task import read_loads
 from bench.plan.profile import STACKS, UNDER_WAY
 
-AIOHTTP, TORNADO = (f"raw/profiles/{stack}-py313-debian/json/wrk-c16" for stack in ("aiohttp", "tornado"))
+AIOHTTP, TORNADO = (f"raw/profiles/{stack}-py313-debian-json-wrk-c16" for stack in ("aiohttp", "tornado"))
 
 
 def ask(folder: Path, *options: str) -> int:
@@ -25,9 +26,17 @@ def finish(folder: Path, stack: str, status: int = 0) -> None:
     """What the host leaves of a window that was loaded."""
     made = write_profile(folder, first_of(lines_of(folder), stack), STACKS_OF[stack], 3000)
     (made / "meta.json").unlink()
-    made.rename(made.with_name(made.name + UNDER_WAY))
+    step = made.parents[3]
+    shutil.rmtree(step.with_name(step.name + UNDER_WAY), ignore_errors=True)
+    step.rename(step.with_name(step.name + UNDER_WAY))
     name = f"profile-{stack}-py313-debian-json-wrk-c16"
-    write_finished(folder, id=name, statuses={"run": status}, alive=True, end_ns=9)
+    write_finished(folder, id=name, statuses={"run": status}, end_ns=9)
+
+
+def window(folder: Path, step: str) -> Path:
+    """The folder of the measurement in that of its step."""
+    (found,) = (folder / step).glob("json/wrk-c16/w1/*")
+    return found
 
 
 def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_not_there(
@@ -39,12 +48,12 @@ def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_
         "sampling 2 services under the load of their tables",
         "sampling aiohttp-py313-debian json wrk c16",
     ]
-    assert (step_of(folder)["mode"], step_of(folder)["dir"]) == ("solo", f"{AIOHTTP}{UNDER_WAY}")
-    load = read_load(str(folder))
+    assert (step_of(folder)["held"], step_of(folder)["dir"]) == (False, f"{AIOHTTP}{UNDER_WAY}")
+    (load,) = read_loads(str(folder)).loads.values()
     assert (load.duration_s, load.count) == (10, None)
     finish(folder, "aiohttp")
     assert ask(folder) == 0
-    assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "measured"
+    assert json.loads((window(folder, AIOHTTP) / "meta.json").read_text())["outcome"] == "measured"
     assert not (folder / f"{AIOHTTP}{UNDER_WAY}").exists() and step_of(folder)["services"] == ["tornado-py313-debian"]
     finish(folder, "tornado")
     assert ask(folder) == 3
@@ -62,7 +71,7 @@ def test_a_call_that_goes_on_makes_what_is_missing_and_what_failed(
     assert ask(folder, "--begin") == 0
     assert "sampling tornado-py313-debian json wrk c16" in capsys.readouterr().out
     assert not (folder / f"{TORNADO}{UNDER_WAY}").exists()
-    (folder / AIOHTTP / STACKS).unlink()
+    (window(folder, AIOHTTP) / STACKS).unlink()
     assert ask(folder, "--begin") == 0
     assert "sampling aiohttp-py313-debian" in capsys.readouterr().out
 
@@ -75,12 +84,13 @@ def test_a_service_that_others_kept_from_its_cpu_is_sampled_once_more(tmp_path: 
         stack = step_of(folder)["services"][0].partition("-")[0]
         seen.append(stack)
         finish(folder, stack)
-        after = folder / f"{AIOHTTP if stack == 'aiohttp' else TORNADO}{UNDER_WAY}" / "server.after"
+        step = folder / f"{AIOHTTP if stack == 'aiohttp' else TORNADO}{UNDER_WAY}"
+        after = step / f"services/{stack}-py313-debian.after"
         if stack == "aiohttp":
             after.write_text(after.read_text().replace("cpu_usage_ns 15", "cpu_usage_ns 6"))
         status = ask(folder)
     assert (seen, status) == (["aiohttp", "tornado", "aiohttp"], 3)
-    assert (folder / AIOHTTP / "meta.json").exists()
+    assert (window(folder, AIOHTTP) / "meta.json").exists()
 
 
 def test_a_load_that_fails_is_said_and_the_next_one_comes(tmp_path: Path) -> None:
@@ -88,7 +98,7 @@ def test_a_load_that_fails_is_said_and_the_next_one_comes(tmp_path: Path) -> Non
     assert ask(folder, "--begin") == 0
     finish(folder, "aiohttp", status=12)
     assert ask(folder) == 0
-    assert json.loads((folder / AIOHTTP / "meta.json").read_text())["outcome"] == "load tool failed"
+    assert json.loads((window(folder, AIOHTTP) / "meta.json").read_text())["outcome"] == "load tool failed"
 
 
 def test_what_cannot_be_sampled_is_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

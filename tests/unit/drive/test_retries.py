@@ -36,7 +36,7 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
     ]
     first = folder / one["dir"]
     assert not first.exists()
-    assert (first.with_name(f"{first.name}.spoiled-1") / "meta.json").exists(), "what it showed is kept"
+    assert [*folder.glob("raw/r01/0001.spoiled-1/*/*/*/*/meta.json")], "what it showed is kept"
     finish(folder, [two], [4000])
     assert ask(folder, capsys, 20)[0] == 0
     assert step_id(folder) == one["id"]

@@ -13,8 +13,8 @@ import pytest
 from bench.core.errors import UserError
 from bench.core.formats import plain
 from bench.drive.step_file import STEP, Patience, host_step, load_of, write_step
-from bench.load.failed import Failed
-from bench.load.step_json import ONLY, StepLoad, read_load, read_loads
+from bench.load.task import StepLoad, read_loads, read_step
+from bench.load.words import Failed
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
 
@@ -35,7 +35,7 @@ SOLO: Mapping[str, Any] = {
     "threads": 1,
     "keepalive": True,
     "warmup_s": 1.0,
-    "dir": "raw/r01/svc-a/json/wrk-c32",
+    "dir": "raw/r01/0003/json/wrk-c32/w1/svc-a",
 }
 HOSTILE = (
     "",
@@ -89,7 +89,7 @@ def block(**change: Any) -> list[dict[str, Any]]:
             "round": 1,
             "window": window,
             "slot": slot,
-            "dir": f"raw/r01/blocks/b1/json/wrk-c32/w{window}/svc-{slot}",
+            "dir": f"raw/r01/b1/json/wrk-c32/w{window}/svc-{slot}",
             **change,
         }
         for window in (1, 2)
@@ -99,9 +99,10 @@ def block(**change: Any) -> list[dict[str, Any]]:
 
 def test_a_solo_step(tmp_path: Path) -> None:
     assert written(tmp_path, [SOLO]) == {
-        ONLY: StepLoad(
+        "r01-0003": StepLoad(
             id="r01-0003",
-            dir="raw/r01/svc-a/json/wrk-c32",
+            service="svc-a",
+            dir="raw/r01/0003/json/wrk-c32/w1/svc-a",
             url="http://svc-a:8080/json",
             method="GET",
             body=None,
@@ -121,7 +122,7 @@ def test_a_solo_step(tmp_path: Path) -> None:
             knee_share=None,
         )
     }
-    assert host_part(tmp_path) == HostStep("r01-0003", "solo", "raw/r01/svc-a/json/wrk-c32", ("svc-a",))
+    assert host_part(tmp_path) == HostStep("r01-0003", "raw/r01/0003", ("svc-a",), (SOLO["dir"],))
 
 
 def test_a_block(tmp_path: Path) -> None:
@@ -132,13 +133,9 @@ def test_a_block(tmp_path: Path) -> None:
         ("r01-b1-json-wrk-c32-w2-1", "w2-1", "http://svc-1:8080/json", 3600),
         ("r01-b1-json-wrk-c32-w2-2", "w2-2", "http://svc-2:8080/json", 3600),
     ]
-    assert host_part(tmp_path) == HostStep("r01-b1", "turns", "raw/r01/blocks/b1", ("svc-1", "svc-2"))
+    folders = tuple(line["dir"] for line in block())
+    assert host_part(tmp_path) == HostStep("r01-b1", "raw/r01/b1", ("svc-1", "svc-2"), folders, held=True)
     assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
-
-
-def test_the_null_server_has_a_mode_of_its_own() -> None:
-    step = host_step([{**SOLO, "mode": "null", "service": "null"}])
-    assert (step.mode, step.services, step.knee) == ("null", ("null",), False)
 
 
 def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
@@ -149,12 +146,12 @@ def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
 def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
     line = {**SOLO, **{key: f"{value}{key}{value}" for key in keys}, "body": value, "method": value or "GET"}
-    load, step = written(tmp_path, [line])[ONLY], host_part(tmp_path)
-    assert (step.id, step.dir, step.services) == (line["id"], line["dir"], (line["service"],))
+    (load,), step = written(tmp_path, [line]).values(), host_part(tmp_path)
+    assert (step.id, step.folders, step.services) == (line["id"], (line["dir"],), (line["service"],))
     assert load == load_of(line, Patience())
     assert load.body == value
     assert load.url == f"http://{line['service']}:8080{line['path']}"
-    assert sorted(os.listdir(tmp_path)) == ["step.json"]
+    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800"])
@@ -184,24 +181,24 @@ def test_deadlines(change: Mapping[str, Any], expected: float) -> None:
 
 
 def test_the_environment_sets_the_deadlines(tmp_path: Path) -> None:
-    assert written(tmp_path, [SOLO], GRACE="-1")[ONLY].deadline_s == 6
-    assert written(tmp_path, [{**SOLO, "duration_s": None}], COUNT_DEADLINE="1")[ONLY].deadline_s == 1
-    assert written(tmp_path, [SOLO], GRACE="")[ONLY].deadline_s == 17
-    assert sorted(os.listdir(tmp_path)) == ["step.json"]
+    assert written(tmp_path, [SOLO], GRACE="-1")["r01-0003"].deadline_s == 6
+    assert written(tmp_path, [{**SOLO, "duration_s": None}], COUNT_DEADLINE="1")["r01-0003"].deadline_s == 1
+    assert written(tmp_path, [SOLO], GRACE="")["r01-0003"].deadline_s == 17
+    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
     with pytest.raises(UserError, match="GRACE=soon is not a number of seconds"):
         write_step(tmp_path, [SOLO], {"GRACE": "soon"})
 
 
 def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
     (tmp_path / "addresses.tsv").write_text(f"{SOLO['service']}\t198.18.83.1:21003\n")
-    assert written(tmp_path, [SOLO])[ONLY].url == f"http://198.18.83.1:21003{SOLO['path']}"
-    assert written(tmp_path, [{**SOLO, "service": "another"}])[ONLY].url == "http://another:8080/json"
+    assert written(tmp_path, [SOLO])["r01-0003"].url == f"http://198.18.83.1:21003{SOLO['path']}"
+    assert written(tmp_path, [{**SOLO, "service": "another"}])["r01-0003"].url == "http://another:8080/json"
 
 
 def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     def refused(words: str) -> None:
         with pytest.raises(Failed, match=words) as failed:
-            read_load(str(tmp_path))
+            read_step(str(tmp_path)).task()
         assert failed.value.status == 2
 
     refused("no readable step file at .*/step.json")
@@ -209,11 +206,17 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     whole = json.loads((tmp_path / STEP).read_text())
     for change, words in (
         ({"schema": 2}, "is no step of schema 1"),
-        ({"loads": {}}, "has no load solo"),
-        ({"loads": {ONLY: {}}}, "has no id in load solo"),
-        ({"loads": {ONLY: whole["loads"][ONLY] | {"rate": "fast"}}}, "has 'fast' as rate in load solo"),
-        ({"loads": {ONLY: whole["loads"][ONLY] | {"timeout_s": None}}}, "has None as timeout_s in load solo"),
-        ({"loads": {ONLY: whole["loads"][ONLY] | {"connections": True}}}, "has True as connections in load solo"),
+        ({"loads": {}}, "has no load "),
+        ({"loads": {"r01-0003": {}}}, "has no id in load r01-0003"),
+        ({"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"rate": "fast"}}}, "has 'fast' as rate in load r01-0003"),
+        (
+            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"timeout_s": None}}},
+            "has None as timeout_s in load r01-0003",
+        ),
+        (
+            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"connections": True}}},
+            "has True as connections in load r01-0003",
+        ),
     ):
         (tmp_path / STEP).write_text(json.dumps(whole | change))
         refused(words)

@@ -13,7 +13,7 @@ from loop_runs import ask, block, finish_block, null, solo, step_id, tables_of, 
 from make_run import write_run
 
 from bench.drive import journal
-from bench.drive.live_status import live_status
+from bench.drive.progress import live_status
 from bench.drive.step_file import LINES, host_step, loads_of, write_step
 from bench.drive.steps import Step, open_steps, steps_of
 from bench.records.record import Record
@@ -46,7 +46,7 @@ def loaded(folder: Path) -> list[str]:
 def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
     lines = block(2, STACKS, ("json", "db-raw"), number=3)
     (step,) = steps_of(lines)
-    assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/blocks/b3")
+    assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
     assert step.services == tuple(NAMES)
     assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
     assert step.ids == tuple(line["id"] for line in lines)
@@ -87,7 +87,7 @@ def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> No
 def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
     finish_block(tmp_path, lines, RATES)
-    services = tmp_path / "raw/r01/blocks/b1/services"
+    services = tmp_path / "raw/r01/b1/services"
     write_step(tmp_path, [line for line in lines if line["scenario"] == "json"], {})
     assert not any((tmp_path / line["dir"]).exists() for line in lines if line["scenario"] == "json")
     # The table that is left out keeps what it has.

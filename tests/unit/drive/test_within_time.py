@@ -8,8 +8,7 @@ import pytest
 from loop_runs import ask, block, finish_block, tables_of
 from make_run import write_run
 
-from bench.drive.steps import Step, steps_of
-from bench.drive.within_time import in_time
+from bench.drive.steps import Step, in_time, steps_of
 
 STACKS = ("aiohttp", "tornado")
 

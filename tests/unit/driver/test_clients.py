@@ -14,7 +14,8 @@ from loop_runs import make_loop, solo
 from driver.steps.clients import load_by_clients
 from driver.steps.measure import read_step
 
-FOLDER = "results/a-run/raw/r01/aiohttp-py313-debian/json/wrk-c64"
+STEP = "results/a-run/raw/r01/0001"
+FOLDER = f"{STEP}/json/wrk-c64/w1/aiohttp-py313-debian"
 DOCKER = """#!/usr/bin/env bash
 echo "$*" >>{calls}
 [[ $2 == two ]] && ahead=30000000 || ahead=0
@@ -99,5 +100,5 @@ def test_a_clock_that_cannot_be_asked_ends_the_step_and_is_no_start_at_another_m
 ) -> None:
     (tmp_path / "silent").touch()
     assert load_by_clients(nodes, read_step(nodes.run)) == 1
-    assert (tmp_path / FOLDER / "run.txt").read_text() == "client 1: its clock cannot be asked\n"
+    assert (tmp_path / STEP / "run.txt").read_text() == "client 1: its clock cannot be asked\n"
     assert "START_AT" not in (tmp_path / "asked").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.load.freezer import Freezer as Asker
+from bench.load.held import Freezer as Asker
 from driver import counters
 from driver.engines.freezer import ASK, TOLD, Freezer, served
 

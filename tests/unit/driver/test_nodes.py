@@ -37,7 +37,7 @@ def pair(number: int) -> list[Node]:
 
 def write_step(run: Run, **facts: Any) -> None:
     run.lane_folder.mkdir(parents=True, exist_ok=True)
-    step = {"id": f"step-{run.lane}", "mode": "solo", "dir": "raw/r01/a", "services": ("a",), **facts}
+    step = {"id": f"step-{run.lane}", "dir": "raw/r01/a", "services": ("a",), "folders": ("raw/r01/a/w",), **facts}
     (run.lane_folder / STEP).write_text(json.dumps({"schema": 1, "host": as_json(Step(**step)), "loads": {}}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -40,15 +41,17 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker: Docker) -> L
     (run / HOST).write_text(host_json(dict.fromkeys(NAMES, FACTS)))
     for stack in STACKS_OF:
         made = write_profile(tmp_path / "made", first_of(lines_of(run), stack), "", 3000)
-        for name in ("meta.json", "sampler.txt", "server.before", "server.after", "stacks.txt"):
+        for name in ("meta.json", "sampler.txt", "stacks.txt"):
             (made / name).unlink(missing_ok=True)
-        made.rename(made.with_name(made.name + ".part"))
+        step = made.parents[3]
+        shutil.rmtree(step / "services")
+        step.rename(step.with_name(step.name + ".part"))
     docker.says("bench/loadgen", STACKS)
     return LoopEngine(tmp_path)
 
 
 def folder(engine: LoopEngine, name: str) -> Path:
-    return engine.run.folder / "raw/profiles" / name / "json/wrk-c16"
+    return engine.run.folder / f"raw/profiles/{name}-json-wrk-c16/json/wrk-c16/w1" / name
 
 
 def test_each_service_is_loaded_once_more_and_sampled_from_a_container_beside_it(

@@ -15,8 +15,8 @@ from driver.failure import Failure
 
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
-ONE, TWO = (f"r01/{name}/json/wrk-c64" for name in NAMES[:2])
-BLOCK = "results/a-run/raw/r01/blocks/b1"
+ONE, TWO = (f"r01/{step}/json/wrk-c64/w1/{name}" for step, name in zip(("0001", "0002"), NAMES, strict=False))
+BLOCK = "results/a-run/raw/r01/b1"
 WINDOW = f"{BLOCK}/json/wrk-c16/w1"
 
 
@@ -30,7 +30,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BENCH_BEGAN", "0")
     monkeypatch.setenv("BENCH_QUIET", "1")
-    monkeypatch.setenv("SEED", "1")
 
 
 @pytest.fixture
@@ -49,9 +48,9 @@ def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: Loo
     assert alone.calls("start", "exec", "state", "stop")[:10] == [
         f"start {name} loadgens=1",
         "exec loadgen/measure prepare results/a-run",
-        *(f"state {one}" for one in (name, "postgres", "upstream")),
+        *(states := [f"state {one}" for one in (name, "postgres", "upstream")]),
         "exec loadgen/measure run results/a-run",
-        *(f"state {one}" for one in (name, "postgres", "upstream")),
+        *states,
         f"stop {name}",
     ]
     meta = metas(tmp_path)[ONE]
@@ -61,10 +60,10 @@ def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: Loo
         **{"schema": 1, "id": "r01-0001", "outcome": "measured", "detail": "", "image_id": f"sha256:{name}"},
         **{"started_ns": 2, "ready_ns": 3, "warm_ns": 4},
     }
-    folder = tmp_path / "results/a-run/raw" / ONE
-    assert "running true\n" in (folder / "server.after").read_text() and not (folder / "server.log").exists()
-    assert (folder / "database.before").read_text() and (folder / "upstream.after").read_text()
-    assert {path.name for path in folder.parents[4].iterdir() if path.is_file()} == {
+    services = tmp_path / "results/a-run/raw/r01/0001/services"
+    assert "running true\n" in (services / f"{name}.after").read_text() and not [*services.glob("*.log")]
+    assert (services / "postgres.before").read_text() and (services / "upstream.after").read_text()
+    assert {path.name for path in (tmp_path / "results/a-run").iterdir() if path.is_file()} == {
         "plan.jsonl",
         "run.json",
         "host.json",
@@ -80,12 +79,11 @@ def test_a_service_alone_that_fails_is_an_outcome_and_the_run_goes_on(alone: Loo
     ]
     assert len(alone.calls("exec")) == 1 and len(alone.calls("stop")) == 2
     # What it used up to then may say why.
-    assert (tmp_path / "results/a-run/raw" / TWO / "server.after").exists()
+    assert (tmp_path / f"results/a-run/raw/r01/0002/services/{NAMES[1]}.after").exists()
     alone.broken, alone.dead, alone.said = set(), {NAMES[0]}, {"run": (12, "measure: it is wrong")}
     assert loop_again(alone) == 3
-    assert outcomes(tmp_path) == [("died", "measure: it is wrong"), ("load tool failed", "measure: it is wrong")]
-    log = tmp_path / "results/a-run/raw" / ONE / "server.log"
-    assert log.read_text() == f"last words of {NAMES[0]}\n"
+    died = ("died", f"its container ended; its last words: last words of {NAMES[0]}")
+    assert outcomes(tmp_path) == [died, ("load tool failed", "measure: it is wrong")]
 
 
 def loop_again(engine: LoopEngine) -> int:
@@ -100,15 +98,14 @@ def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed
 ) -> None:
     assert loop(turns) == 3
     names = " ".join(NAMES)
-    states = [f"state {name}" for name in NAMES]
-    asked = "exec env SEED=1 python3 -m bench turns"
+    states = [f"state {name}" for name in (*NAMES, "postgres", "upstream")]
     assert [call for call in turns.calls() if not call.startswith("bench")] == [
         f"start {names} loadgens=1 any-cpu",
-        f"{asked} ready results/a-run",
+        "exec loadgen/measure prepare results/a-run",
         f"pin {names}",
         *(f"look {names}", *states),
         f"freezer-opens {names}",
-        f"{asked} load results/a-run",
+        "exec loadgen/measure run results/a-run",
         "freezer-closes",
         *(f"look {names}", *states),
         f"look {names}",
@@ -148,14 +145,14 @@ def test_one_that_dies_in_its_turns_has_its_last_words(turns: LoopEngine, tmp_pa
     assert [path.name for path in (tmp_path / BLOCK / "services").glob("*.log")] == [f"{NAMES[1]}.log"]
 
 
-@pytest.mark.parametrize("verb", ["ready", "load"])
+@pytest.mark.parametrize("verb", ["prepare", "run"])
 def test_turns_that_fail_as_a_whole_say_why_and_are_made_when_the_run_goes_on(
     verb: str, turns: LoopEngine, tmp_path: Path
 ) -> None:
     turns.said = {verb: (1, "OSError: no space")}
     assert loop(turns) == 3
     assert outcomes(tmp_path) == [("load tool failed", "OSError: no space")] * 3
-    assert len(turns.calls("freezer-closes")) == (verb == "load") and len(turns.calls("stop")) == 1
+    assert len(turns.calls("freezer-closes")) == (verb == "run") and len(turns.calls("stop")) == 1
     turns.said = {}
     assert loop_again(turns) == 3
     assert outcomes(tmp_path) == [("measured", "")] * 3

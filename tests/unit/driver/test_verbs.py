@@ -64,9 +64,9 @@ def test_the_loop_starts_loads_and_removes_and_tells_the_planner(tmp_path: Path)
     both = " ".join(NAMES)
     assert calls(tmp_path) == [
         f"{compose} --file {tmp_path}/results/a-run/block.yml {fresh} {both} loadgen",
-        "exec loadgen env SEED=1 python3 -m bench turns ready results/a-run",
+        "exec loadgen loadgen/measure prepare results/a-run",
         f"update --cpuset-cpus 0 {both}",
-        "exec loadgen env SEED=1 python3 -m bench turns load results/a-run",
+        "exec loadgen loadgen/measure run results/a-run",
         f"rm --force --volumes {both}",
         f"{compose} {fresh} {NAMES[0]} loadgen",
         "exec loadgen loadgen/measure prepare results/a-run",
@@ -93,7 +93,7 @@ def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_o
         assert process.wait() == 130
     assert outcomes(tmp_path) == [] and not (tmp_path / "results/a-run/finished.json").exists()
     # What it left is not believed.
-    left = tmp_path / "results/a-run/raw/r01/blocks/b1/json/wrk-c16/w1" / NAMES[1] / "tool.json"
+    left = tmp_path / "results/a-run/raw/r01/b1/json/wrk-c16/w1" / NAMES[1] / "tool.json"
     left.parent.mkdir(parents=True)
     left.write_text("{}")
     (tmp_path / "hangs").unlink()
@@ -105,7 +105,7 @@ def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_o
 
 def until_loading(root: Path) -> None:
     for _ in range(600):
-        if (root / "calls").exists() and "turns load" in (root / "calls").read_text():
+        if (root / "calls").exists() and "measure run" in (root / "calls").read_text():
             return
         time.sleep(0.05)
     pytest.fail("it was not loaded")

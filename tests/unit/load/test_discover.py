@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.load.discover import find_cgroups
+from bench.load.cpu_counters import find_cgroups
 
 A, B, FOREIGN = "a" * 64, "b" * 64, "c" * 64
 ADDRESSES = {"aiohttp": "198.18.0.2", "tornado": "198.18.0.3", A[:12]: "198.18.0.2", B[:12]: "198.18.0.3"}

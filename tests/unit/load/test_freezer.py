@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.load import freezer as freezer_module
-from bench.load.freezer import ASK, TOLD, freezer_of
+from bench.load import held as freezer_module
+from bench.load.held import ASK, TOLD, freezer_of
 
 
 @contextmanager

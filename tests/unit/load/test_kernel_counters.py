@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.load.failed import Failed
-from bench.load.kernel_counters import counters, limits, ports_waiting, sysctls
-from bench.load.start_at import await_start
-from bench.load.waits import Seen, Watch, look
+from bench.load.kernel_counters import Seen, Watch, counters, limits, look, ports_waiting, sysctls
+from bench.load.save import await_start
+from bench.load.words import Failed
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from bench.core.formats import plain
 from bench.drive.step_file import Patience, load_of
 from bench.load import knee
 from bench.load.answers import Answer
-from bench.load.failed import Failed
 from bench.load.knee import at_knee, first_trial, next_trial, search_knee
 from bench.load.knee_search import (
     HIGHEST,
@@ -31,6 +30,7 @@ from bench.load.knee_search import (
     trial_workers,
 )
 from bench.load.task import Task, task_of
+from bench.load.words import Failed
 from bench.records.knee import REQUESTS, Trial, trial_of
 from bench.tools import parse
 from bench.tools.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
@@ -241,7 +241,7 @@ def test_lag_matters_to_the_knee_where_it_takes_p99_over_the_limit(late_ms: int,
 
 
 def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL) -> Path:
-    path = folder / f"raw/r{number:02}/{service}/json/vegeta-{level}"
+    path = folder / f"raw/r{number:02}/step-of-{service}/json/vegeta-{level}/w1/{service}"
     path.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -11,7 +11,7 @@ import pytest
 from loop_runs import block, tables_of
 from make_run import write_run
 
-from bench.load.noisy_windows import Retries, is_spoiled, retries_of
+from bench.load.in_turns import Retries, is_spoiled, retries_of
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement, measurement_of
 from bench.run.reader import read_run

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from loop_runs import block
 
-from bench.load.one_answer import SLOW_BODY_S, OneAnswer, one_answer, rest_s
+from bench.load.answers import SLOW_BODY_S, OneAnswer, one_answer, rest_s
 from bench.plan.measurement import Measurement, measurement_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"

@@ -15,11 +15,9 @@ from make_run import entry
 from bench.drive.step_file import Patience, load_of
 from bench.load import save
 from bench.load.answers import Answer
-from bench.load.failed import Failed, explained
-from bench.load.merge import merge_clients
-from bench.load.save import run_and_save, tool_json
+from bench.load.save import merge_clients, run_and_save, tool_json
 from bench.load.task import Task, at_address, task_of
-from bench.load.words import command_line, quoted
+from bench.load.words import Failed, command_line, explained, quoted
 from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 
@@ -73,8 +71,8 @@ def test_tool_json_has_every_key_with_the_type_that_its_readers_know(task: Calla
     assert found["argv"] == ["sh", "-c", "cat; echo err >&2"]
     assert {key: type(value).__name__ for key, value in found["limits"].items()} == {
         "nofile": "int",
-        "cpus": "str",
-        "host_cpus": "str",
+        "cpus": "int",
+        "host_cpus": "int",
     }
     assert found["health_after"] == {"status": 200, "time_s": 0.001, "error": None}
     assert found["before"]["proc_stat"].startswith("cpu ")
@@ -88,7 +86,7 @@ def test_what_is_not_known_is_null(task: Callable[[str], Task], monkeypatch: pyt
     run_and_save(one)
     assert told(one)["tool_version"] is None
     assert told(one)["health_after"] == {"status": None, "time_s": None, "error": "curl: none"}
-    assert '"stdin":null' in tool_json({}, tool="wrk", version="", argv=("wrk",), stdin="")
+    assert b'"stdin":null' in tool_json({}, tool="wrk", version="", argv=("wrk",), stdin="")
 
 
 def test_it_is_written_into_the_room_that_was_taken_before(

@@ -19,7 +19,7 @@ import pytest
 from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
-from bench.load.held_tool import HeldTool
+from bench.load.held import HeldTool
 from bench.load.sockets import Connections, connections_to
 from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED

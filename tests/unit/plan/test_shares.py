@@ -43,8 +43,12 @@ def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: 
     lines = [planned("r501", 2, "vegeta").as_dict()]
     step = loads_of(tmp_path, lines, {})
     assert step.clients == host_step(lines).clients == ("client_1", "client_2")
-    assert {name: load.rate for name, load in step.loads.items()} == {"solo": 501, "client_1": 251, "client_2": 250}
-    assert step.loads["client_2"].dir.endswith("/vegeta-r501/client-2")
+    assert {name: load.rate for name, load in step.loads.items()} == {
+        lines[0]["id"]: 501,
+        "client_1": 251,
+        "client_2": 250,
+    }
+    assert step.loads["client_2"].dir.endswith("/client-2")
 
 
 @pytest.mark.parametrize(

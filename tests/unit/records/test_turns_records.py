@@ -23,8 +23,8 @@ def judged(folder: Path, line: dict[str, Any] = LINE, rate: float = 3000, bad: i
     ends = {when: files.pop(when, "") for when in ("before", "after")}
     write_run(folder, [line], tables_in_turns=tables_of([line]), knobs={"MAX_STEAL": "0", "MAX_FOREIGN_CPU": "0"})
     write_window(folder, line, rate, bad, **files)
-    services = folder / "raw/r01/blocks/b1/services"
-    services.mkdir(parents=True)
+    services = folder / "raw/r01/b1/services"
+    services.mkdir(parents=True, exist_ok=True)
     for when, text in ends.items():
         (services / f"{line['service']}.{when}").write_text(
             f"running true\nmemory_peak_bytes 5000000\npids 7 9\n{text}"

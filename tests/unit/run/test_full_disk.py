@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.__main__ import main
+from bench.cli.measure import main as measure
 from bench.cli.plan import UNKNOWN
 from bench.core.files import check_room, write_file
+from bench.drive.step_file import write_step
 from bench.run import folder as folder_module
 
 Capture = pytest.CaptureFixture[str]
@@ -150,15 +153,17 @@ def test_between_two_steps(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
 
 def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, disk: Disk) -> None:
     """Tools whose output goes to a file do not tell that the disk is full: it is looked at when they have ended."""
-    folder = write_run(tmp_path, block(1, ("aiohttp",)))
+    lines = block(1, ("aiohttp",))
+    folder = write_run(tmp_path, lines)
+    write_step(folder, lines, {})
 
     def load(*_: object) -> None:
         disk.left = 0
         check_room(folder)
 
-    monkeypatch.setattr("bench.cli.load.load_block", load)
-    monkeypatch.setattr("bench.cli.load.read_block", lambda run: run)
-    assert main(["turns", "load", str(folder)]) == 2
+    monkeypatch.setattr("bench.load.in_turns.load_windows", load)
+    monkeypatch.setattr(sys, "argv", ["measure", "run", str(folder)])
+    assert measure() == 1
     assert capsys.readouterr().err == (
-        f"bench: cannot write {folder}/.room: {FULL}; free some space, or make it writable\n"
+        f"measure: cannot write {folder}/.room: {FULL}; free some space, or make it writable\n"
     )

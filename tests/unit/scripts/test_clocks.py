@@ -17,14 +17,13 @@ ALLOWED = {
     ("driver/lifecycle/leftovers.py", "how old a network is, whose time of day the engine has"): 1,
     ("driver/lifecycle/clean.py", "how old a folder is, and an image"): 2,
     ("driver/nodes/swarm_verbs.py", "how far the clocks of nodes are apart"): 2,
-    ("bench/load/start_at.py", "the moment at which several load generators begin"): 1,
-    ("bench/load/ready.py", "when a service was ready, and warm"): 2,
-    ("bench/load/save.py", "when a load began and ended"): 2,
+    ("bench/load/answers.py", "when a service was ready, and warm"): 2,
+    ("bench/load/save.py", "when a load began and ended, and when several load generators begin"): 3,
     ("driver/planning/packages.py", "how old a folder is, and a word that is never the same twice"): 2,
     ("driver/planning/refs.py", "how old a folder is"): 1,
     ("driver/steps/stacks.py", "of a profile, no figure that is ranked"): 1,
-    ("bench/load/waits.py", "when the tool's threads were seen"): 1,
-    ("bench/load/block.py", "when a window began and ended"): 2,
+    ("bench/load/kernel_counters.py", "when the tool's threads were seen"): 1,
+    ("bench/load/in_turns.py", "when a window began and ended"): 2,
 }
 """Lines that read the time of day, by file and reason."""
 

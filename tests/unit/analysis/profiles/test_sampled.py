@@ -101,7 +101,7 @@ def test_a_service_that_had_to_wait_for_a_cpu_has_no_profile_unless_it_used_them
     assert [one.missing for one in profiles(folder).values()] == [""] * 2
     assert "had to wait" not in profiles(two)["aiohttp"].missing
     for run in (folder, two):
-        after = run / "raw/profiles/aiohttp-py313-debian/json/wrk-c16/server.after"
+        after = run / "raw/profiles/aiohttp-py313-debian-json-wrk-c16/services/aiohttp-py313-debian.after"
         after.write_text(after.read_text().replace("cpu_usage_ns 15", "cpu_usage_ns 10"))
         words = "it had to wait for a CPU that other programs used for 50% of its time"
         assert profiles(run)["aiohttp"].missing == words

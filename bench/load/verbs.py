@@ -1,13 +1,32 @@
-"""The verbs of `loadgen/measure`, for one load."""
+"""The verbs of `loadgen/measure` for one load."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.load.task import Say, Task, pinned
+from bench.load.task import Say, Step, Task, pinned
 from bench.tools.tool import Command
 
-# Each verb imports only what it needs: they run between measurements.
+# What only some loads need is imported where they are made: this runs between measurements.
+
+
+def prepare_alone(step: Step, say: Say) -> None:
+    """Wait for the first good answer of its one service, warm it up, and search for its knee; say so, too."""
+    task = step.task()
+    with step.noted(task.entry.service) as keep:
+
+        def both(line: str) -> None:
+            say(line)
+            keep(line)
+
+        prepare(task, both)
+
+
+def run_alone(step: Step) -> None:
+    """Load its one service, and save all that the load leaves."""
+    task = step.task()
+    with step.noted(task.entry.service):
+        run(task)
 
 
 def command(task: Task) -> Command:
@@ -21,14 +40,14 @@ def command(task: Task) -> Command:
 
 def ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
     """Poll until the first good answer."""
-    from bench.load.ready import wait_until_ready
+    from bench.load.answers import wait_until_ready
 
     wait_until_ready(task, say, timeout_s)
 
 
 def prepare(task: Task, say: Say) -> None:
     """Poll until the first good answer, warm up, and search for the knee if the level asks for it."""
-    from bench.load.ready import wait_until_ready, warm_up
+    from bench.load.answers import wait_until_ready, warm_up
 
     searched = task.entry.knee_p99_s is not None
     if not searched:

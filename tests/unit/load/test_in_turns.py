@@ -16,14 +16,14 @@ from make_run import write_run
 
 from bench.core.errors import UserError
 from bench.drive.step_file import write_step
-from bench.load import block as block_module
+from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
-from bench.load.block import load_block, read_block, seconds_for, wait_until_ready
-from bench.load.failed import Failed
-from bench.load.one_answer import quiet_s
+from bench.load.answers import quiet_s
+from bench.load.in_turns import load_windows, seconds_for, wait_for_all, windows_of
 from bench.load.sockets import Connections
-from bench.load.task import Task
+from bench.load.task import Task, read_step
 from bench.load.turns import Runner, Turns
+from bench.load.words import Failed
 from bench.plan.measurement import Measurement, measurement_of
 from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
@@ -90,20 +90,21 @@ class Fake:
             raise Failed(int(status), words)
 
     def measure(self) -> None:
-        found = read_block(self.run)
-        wait_until_ready(found)
-        load_block(found, "1")
+        step = read_step(str(self.run))
+        with suppress(Failed):
+            wait_for_all(step)
+        load_windows(step)
 
     def told(self, service: str, window: int = 1, scenario: str = "json") -> dict[str, Any] | None:
         """tool.json of a window; None where there is none."""
-        file = self.run / f"raw/r01/blocks/b1/{scenario}/wrk-c16/w{window}/{service}/tool.json"
+        file = self.run / f"raw/r01/b1/{scenario}/wrk-c16/w{window}/{service}/tool.json"
         return dict(json.loads(file.read_text())) if file.exists() else None
 
     def status(self, service: str) -> str:
-        return (self.run / f"raw/r01/blocks/b1/services/{service}.status").read_text().strip()
+        return (self.run / f"raw/r01/b1/services/{service}.status").read_text().strip()
 
     def said(self, service: str) -> str:
-        return (self.run / f"raw/r01/blocks/b1/services/{service}.txt").read_text()
+        return (self.run / f"raw/r01/b1/services/{service}.txt").read_text()
 
 
 def service_of(load: Load) -> str:
@@ -150,7 +151,7 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
                 assert told["turns"]["load_ns"] >= 2 * 10**8
                 assert told["turns"]["cpu_ns"][name] == told["turns"]["cpu_ns"]["postgres"] == 0
                 assert told["turns"]["cpu_ns"][OWN] == 0
-                output = fake.run / f"raw/r01/blocks/b1/{scenario}/wrk-c16/w{window}/{name}/output.txt"
+                output = fake.run / f"raw/r01/b1/{scenario}/wrk-c16/w{window}/{name}/output.txt"
                 assert output.read_text() == "told to end\n"
     asked = (fake.folder / "asked").read_text().splitlines()
     assert sorted(asked[:3]) == sorted(f"ready {name}" for name in NAMES)
@@ -244,7 +245,7 @@ def test_a_request_with_a_body_has_its_file(make: Make) -> None:
     fake = make(method="POST", body='{"a": 1}')
     fake.measure()
     for name in NAMES:
-        assert (fake.run / f"raw/r01/blocks/b1/json/wrk-c16/w1/{name}/request-body").read_text() == '{"a": 1}'
+        assert (fake.run / f"raw/r01/b1/json/wrk-c16/w1/{name}/request-body").read_text() == '{"a": 1}'
 
 
 def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
@@ -259,7 +260,7 @@ def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
 def test_a_step_that_is_none_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "step.jsonl").write_text(text)
     with pytest.raises(UserError, match=r"step\.jsonl"):
-        read_block(tmp_path)
+        windows_of(tmp_path)
 
 
 def test_no_tool_outlives_its_window(make: Make) -> None:
@@ -276,7 +277,7 @@ def slow_line(connections: int = 16) -> Measurement:
             "id": "x", "round": 1, "position": 1, "service": "s", "server": "s", "framework": "f", "python": "3.13",
             "base": "debian", "package": None, "scenario": "json", "tool": "wrk", "level": "c16",
             "connections": connections, "count": None, "rate": None, "duration_s": 1.0, "warmup_s": 1.0,
-            "dir": "raw/r01/blocks/b1/json/wrk-c16/w1/s", "mode": "turns", "unit": "r01-b1", "block": 1, "window": 1,
+            "dir": "raw/r01/b1/json/wrk-c16/w1/s", "mode": "turns", "unit": "r01-b1", "block": 1, "window": 1,
             "turn_s": 0.1,
         }
     )  # fmt: skip
@@ -312,10 +313,10 @@ def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
 ) -> None:
     fake = make(("json", "delay-20"))
     told = [True, False, False]
-    monkeypatch.setattr("bench.load.noisy_windows.Retries.wanted", lambda *_: told.pop(0))
+    monkeypatch.setattr("bench.load.in_turns.Retries.wanted", lambda *_: told.pop(0))
     fake.measure()
     assert told == []
-    first, second = (fake.run / f"raw/r01/blocks/b1/json/wrk-c16/{name}" for name in ("w1.spoiled-1", "w1"))
+    first, second = (fake.run / f"raw/r01/b1/json/wrk-c16/{name}" for name in ("w1.spoiled-1", "w1"))
     for name in NAMES:
         assert (first / name / "tool.json").exists() and (second / name / "tool.json").exists()
         assert fake.told(name, 1, "delay-20") is not None
@@ -346,7 +347,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
 
     monkeypatch.setattr(block_module, "address_of", address_of)
     monkeypatch.setattr(turns_module, "connections_to", connections_to)
-    monkeypatch.setattr("bench.load.noisy_windows.Retries.wanted", wanted)
+    monkeypatch.setattr("bench.load.in_turns.Retries.wanted", wanted)
     fake.tool(0)
     (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
     fake.measure()
@@ -395,7 +396,7 @@ def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeyp
 
     monkeypatch.setattr(block_module.time, "time_ns", time_ns)
     fake.measure()
-    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    window = fake.run / "raw/r01/b1/json/wrk-c16"
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.spoiled-1"]
     (set_aside,) = (json.loads(path.read_text()) for path in window.glob(f"w1.spoiled-1/{NAMES[0]}/tool.json"))
     assert set_aside["end_ns"] - set_aside["start_ns"] - set_aside["elapsed_ns"] > 3599 * 10**9
@@ -411,7 +412,7 @@ def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
     backwards = iter(range(10**19, 0, -(10**12)))
     monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
     fake.measure()
-    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    window = fake.run / "raw/r01/b1/json/wrk-c16"
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.spoiled-1", "w1.spoiled-2"]
     assert fake.status(NAMES[0]) == "0"
 
@@ -432,7 +433,7 @@ def test_a_window_whose_responses_came_after_its_turns_is_loaded_again_and_waits
 
     monkeypatch.setattr(block_module, "run_window", run_window)
     fake.measure()
-    window = fake.run / "raw/r01/blocks/b1/json/wrk-c16"
+    window = fake.run / "raw/r01/b1/json/wrk-c16"
     assert len([*window.glob("w1.spoiled-*")]) == spoiled
     assert rests == [0.0, *[0.07] * spoiled]
 

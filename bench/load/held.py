@@ -1,12 +1,13 @@
-"""A load tool that runs only in its turns: stopped (SIGSTOP) from its start, and between any two turns."""
+"""What stands still between turns: a load tool, stopped by SIGSTOP, and a service, which only the host can freeze."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -87,3 +88,53 @@ class HeldTool:
 
     def _collect(self, status: int) -> None:
         self._status = self._process.returncode = os.waitstatus_to_exitcode(status)
+
+
+ASK, TOLD = "freeze.ask", "freeze.told"
+"""In the run's folder: a line `freeze NAME...` or `thaw NAME...`, and the names for which it was done; `threads NAME`,
+and the name with two numbers."""
+PATIENCE_S = 10.0
+
+
+class Freezer:
+    """Asks the host to freeze services. `folder` holds both pipes."""
+
+    def __init__(self, folder: Path) -> None:
+        # Both ends of each: to open one end alone would wait for the other.
+        self._ask, self._told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
+        self._silent = False
+
+    @contextmanager
+    def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
+        """Those of the services that are frozen meanwhile."""
+        try:
+            yield frozenset(self._tell("freeze", services))
+        finally:
+            self._tell("thaw", services)
+
+    def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
+        """For how long the threads that a service has now have run, and were ready to run but had no CPU; in ns.
+
+        None where the host does not tell. A container's own threads wait for each other too.
+        """
+        if self._silent:
+            return None
+        said = self._tell("threads", [service])
+        self._silent = len(said) != 3
+        return None if self._silent else (int(said[1]), int(said[2]))
+
+    def _tell(self, verb: str, services: Sequence[str]) -> list[str]:
+        """What the host says: the services for which it has done it; nothing where it gives no answer."""
+        os.write(self._ask, f"{verb} {' '.join(services)}\n".encode())
+        said = b""
+        while not said.endswith(b"\n"):
+            if not select.select([self._told], [], [], PATIENCE_S)[0]:
+                return []
+            said += os.read(self._told, 65536)
+        done, *words = said.decode().splitlines()[-1].split(" ")
+        return words if done == verb else []
+
+
+def freezer_of(folder: Path) -> Freezer | None:
+    """The freezer of a run; None where nobody on the host can freeze its services."""
+    return Freezer(folder) if (folder / ASK).is_fifo() and (folder / TOLD).is_fifo() else None

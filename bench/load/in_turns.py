@@ -1,0 +1,357 @@
+"""The windows of a step whose services take turns: warmed up together, loaded, and again where they were spoiled.
+
+Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.tsv (the cgroup of each container). A window that
+noise of the host spoiled is measured again, within a budget, only in a table that requests/s judge: CPU per request
+leaves out what other programs took, so that a second window would tell no more than the first
+(tests/simulations/simulate_retries.py). The rule looks at the host's counters and never at the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.tables.planned import tables_of
+from bench.core.errors import UserError
+from bench.core.files import as_object, check_room, mapping, read_bytes
+from bench.load.answers import one_answer, quiet_s, rest_s
+from bench.load.cpu_counters import CpuCounters, address_of, cgroup_root, find_cgroups
+from bench.load.far_counters import FarCounters, far_reader
+from bench.load.held import Freezer, HeldTool, freezer_of
+from bench.load.kernel_counters import limits, sysctls
+from bench.load.save import TOOL_JSON, publish, tool_json
+from bench.load.task import Say, Step, Task, at_address, command_of
+from bench.load.turns import Runner, Turns, run_window
+from bench.load.verbs import prepare, ready
+from bench.load.words import NO_ANSWER, Failed, explained
+from bench.plan.cpus import parse_list
+from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.running import NO_COUNTERS
+from bench.records.clock_step import is_clock_step
+from bench.records.resource_usage import foreign_ratio
+from bench.records.turns import ALL_TASKS, NOT_CONTAINERS
+from bench.run.folder import host_and_port, read_addresses
+from bench.run.spoiled import RETRIES, SPOILED, set_aside
+from bench.tools import TOOLS
+from bench.tools.tool import OUTPUT, temporary
+from bench.validity.run_rules import NoiseLimits, noise_limits_of
+
+Table = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """`most` windows of a table may be measured again in the run; it has no table that CPU per request judges."""
+
+    run: Path
+    limits: NoiseLimits
+    most: Mapping[Table, int]
+
+    def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
+        """Whether this window is to be measured again for noise; `hosts`: CPUs of each machine, else of this one."""
+        first = window[0]
+        most = self.most.get((first.scenario, first.tool, first.level), 0)
+        again = sum(1 for _ in self.run.glob(f"raw/r*/*/{first.scenario}/{first.tool}-{first.level}/w*.{SPOILED}-*"))
+        return again < most and is_spoiled(list(taken), self.limits, hosts or (os.cpu_count() or 1,))
+
+
+def retries_of(run: Path) -> Retries:
+    """What may be measured again in a run; nothing where run.json or the plan cannot be read."""
+    facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
+    waiting = {table.key for table in tables_of(facts) if table.waits}
+    windows: dict[Table, set[tuple[str, str]]] = {table: set() for table in waiting}
+    for text in (read_bytes(str(run / "plan.jsonl")) or b"").splitlines():
+        line = mapping(json.loads(text))
+        found = windows.get((str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))))
+        if found is not None and line.get("mode") == "turns":
+            found.add((str(line.get("unit")), str(line.get("window"))))
+    most = {table: int(RETRIES * len(found)) for table, found in windows.items()}
+    return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
+
+
+def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
+    """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow.
+
+    `hosts` are the CPUs of each machine. Of several, all may have happened on the one with the fewest.
+    """
+    cpus, share = sum(hosts), sum(hosts) / min(hosts)
+    spent = [sum(ticks) for ticks in zip(*(turns.host_ticks for turns in taken), strict=True)]
+    cpu_s = cpus * sum(turns.load_ns + turns.drain_ns for turns in taken) / 1e9
+    if not cpu_s or not sum(spent):
+        return False
+    used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name not in NOT_CONTAINERS) / 1e9
+    told = [turns.cpu_ns[ALL_TASKS] / 1e9 for turns in taken if ALL_TASKS in turns.cpu_ns]
+    all_s = sum(told) if len(told) == len(taken) else None
+    foreign = foreign_ratio(cpu_s, spent, used_s, all_s=all_s)
+    return spent[7] / sum(spent) * share > limits.steal or foreign * share > limits.foreign
+
+
+LINES, CONTAINERS = "step.jsonl", "containers.tsv"
+PORT = 8080
+SHARED = ("postgres", "upstream")
+ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
+"""A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
+HEALTH_S = "5"
+"""How long a service may take for its first good answer after its load, in seconds."""
+CLOCK_RETRIES = 2
+"""How often a window is measured again because the time of day was set in it."""
+LATE_RETRIES = 2
+"""How often one is because responses came after their turns: by then it is known how long they take."""
+NOWHERE = "/not-found"
+"""No cgroup's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLoad:
+    """What a window needs of one measurement: the tool's version, its command line, and the service's address."""
+
+    planned: Measurement
+    version: str
+    argv: Sequence[str]
+    peer: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When a window began and ended by the time of day, and how long it was by a clock that nobody sets; ns."""
+
+    began_ns: int
+    ended_ns: int
+    elapsed_ns: int
+
+    @property
+    def step_s(self) -> float:
+        """By how many seconds the time of day was set in it."""
+        return (self.ended_ns - self.began_ns - self.elapsed_ns) / 1e9
+
+
+def windows_of(run: Path) -> list[list[Measurement]]:
+    """The measurements of each window in RUN/step.jsonl, in the order of the plan."""
+    windows: dict[tuple[Any, ...], list[Measurement]] = {}
+    for line in (run / LINES).read_bytes().splitlines():
+        one = measurement_of(as_object(line))
+        if isinstance(one, str):
+            raise UserError(f"{run / LINES}: {one}")
+        windows.setdefault((one.scenario, one.tool, one.level, one.window), []).append(one)
+    if not windows:
+        raise UserError(f"{run / LINES} is empty")
+    return [*windows.values()]
+
+
+def wait_for_all(step: Step) -> None:
+    """Wait for the first good answer of every service that has started, all at once; Failed if none gives one."""
+    first = {one.service: one for window in windows_of(step.run) for one in window}
+    _of_each(step, _still(step, first.values()), ready)
+    if all(map(step.status, first)):
+        raise Failed(NO_ANSWER, "no service is left to be loaded")
+
+
+def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
+    """Those whose service has not failed."""
+    return [one for one in window if not step.status(one.service)]
+
+
+def load_windows(step: Step) -> None:
+    """Warm up, load and save every window of the step."""
+    windows, run = windows_of(step.run), step.run
+    facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
+    services = {one.service for window in windows for one in window}
+    counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts))
+    retries, freezer = retries_of(run), freezer_of(run)
+    rests_s: dict[str, float] = {}
+    versions: dict[str, str] = {}
+    for window in windows:
+        clock_steps = late = 0
+        _of_each(step, _still(step, window), prepare)
+        while loads := _loads(step, _still(step, window), versions):
+            rng = random.Random(f"{facts.get('seed')} {loads[0].planned.id}")
+            # What all of them ask: the CPU time of a turn is its service's.
+            shared = [name for name in counters.names if name not in services]
+            taken, stepped = _load_window(step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer)
+            clock_steps += stepped
+            too_late = any(turns.too_late for turns in taken.values())
+            late += too_late
+            rests_s |= {name: turns.rest_s for name, turns in taken.items() if turns.late}
+            # The CPU time of a server outside of all containers cannot be told from that of other programs.
+            counted = [taken[load.planned.service] for load in loads if not load.planned.url]
+            noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
+            again = too_late and late <= LATE_RETRIES
+            if not noisy and not again and not (stepped and clock_steps <= CLOCK_RETRIES):
+                break
+            set_aside((run / window[0].dir).parent)
+
+
+def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]) -> None:
+    """Do it for these at the same time, and keep what was said and how it ended, of each service."""
+
+    def do(one: Measurement) -> None:
+        # It is this service's alone.
+        with suppress(Exception), step.noted(one.service) as say:
+            act(step.task(one.id), say)
+
+    _at_once(do, measurements)
+
+
+def _at_once(do: Callable[[Measurement], None], measurements: Iterable[Measurement]) -> None:
+    threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in measurements]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, str]) -> list[WindowLoad]:
+    """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other.
+
+    `versions` are those of the tools that were asked before.
+    """
+    found, addresses = [], read_addresses(step.run)
+    for one in measurements:
+        host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
+        if (address := address_of(host)) is None:
+            step.note(one.service, NO_ANSWER, f"{one.service} has no address any more")
+            continue
+        try:
+            task = step.task(one.id)
+            argv = command_of(task.tool, at_address(task.load, host, address)).argv
+        except Failed as failure:
+            step.note(one.service, failure.status, f"measure: {failure}")
+            continue
+        if one.tool not in versions:
+            versions[one.tool] = task.tool.version()
+        found.append(WindowLoad(one, versions[one.tool], argv, (address, port)))
+    return found
+
+
+def _load_window(
+    step: Step,
+    loads: Sequence[WindowLoad],
+    counters: CpuCounters,
+    rng: random.Random,
+    shared: Sequence[str],
+    *,
+    rests_s: Mapping[str, float],
+    freezer: Freezer | None,
+) -> tuple[dict[str, Turns], bool]:
+    """The turns by service, and whether the time of day was set meanwhile."""
+    first, run = loads[0].planned, step.run
+    with ExitStack() as stack:
+        runners = []
+        for load in loads:
+            one, folder = load.planned, run / load.planned.dir
+            folder.mkdir(parents=True, exist_ok=True)
+            step.task(one.id).write_body()
+            tool, said = stack.enter_context(HeldTool(load.argv, temporary(folder, OUTPUT))), step.said(one.service)
+            asked = one_answer(one, load.peer)
+            answer = asked.all_s if asked else said.get("answer")
+            seconds = seconds_for(one, said.get("warmed"), len(loads))
+            quiet = (quiet_s(answer, one.connections or 1), quiet_s(answer, 1))
+            frozen = TOOLS[one.tool].ends_frozen and not one.url
+            rest = max(rest_s(asked), rests_s.get(one.service, 0.0))
+            runners.append(Runner(one.service, tool, load.peer, *quiet, seconds, frozen, rest))
+        began, clock = time.time_ns(), time.monotonic_ns()
+        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
+        span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
+        check_room(run)
+    health = _health(step, [load.planned for load in loads])
+    for load, runner in zip(loads, runners, strict=True):
+        service, folder = load.planned.service, run / load.planned.dir
+        facts = _facts(load.planned, runner.tool, span, taken[service], counters) | {"health_after": health[service]}
+        temporary(folder, TOOL_JSON).write_bytes(tool_json(facts, load.planned.tool, load.version, load.argv, ""))
+        publish(folder)
+    return taken, is_clock_step(span.step_s, span.elapsed_ns / 1e9)
+
+
+def _facts(one: Measurement, tool: HeldTool, span: Span, turns: Turns, counters: CpuCounters) -> dict[str, Any]:
+    """What tool.json says of a service's turns."""
+    hosts, limited = counters.host_cpus, limits()
+    limited["host_cpus"] = sum(hosts)
+    if counters.server_cpus:
+        limited["server_cpus"] = len(counters.server_cpus)
+    if len(hosts) > 1:
+        limited |= {"hosts": len(hosts), "least_host_cpus": min(hosts)}
+    return {
+        "exit_status": _exit_status(tool, one.tool),
+        "start_ns": span.began_ns,
+        "end_ns": span.ended_ns,
+        "elapsed_ns": span.elapsed_ns,
+        "limits": limited,
+        "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
+        "turns": {
+            "count": turns.count,
+            "load_ns": turns.load_ns,
+            "drain_ns": turns.drain_ns,
+            "drains_cut": turns.drains_cut,
+            "late": turns.late,
+            "cpu_ns": turns.cpu_ns,
+            "host_ticks": turns.host_ticks,
+            "each_ns": turns.each_ns,
+            "end": turns.end,
+            "missing": counters.missing | ({one.service: NO_COUNTERS} if one.url else {}),
+        },
+    }
+
+
+def _exit_status(tool: HeldTool, name: str) -> int | None:
+    """As a shell has it; 0 where a tool ended as one does that was told to."""
+    status = tool.status
+    if status is None or (tool.told and status == TOOLS[name].told_status):
+        return 0 if tool.told else None
+    return status if status >= 0 else 128 - status
+
+
+def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
+    """Seconds of load in which a service gives enough answers to count, at most `MOST_LONGER` times what is planned.
+
+    In the warm-up it gave `warmed` answers while so many services shared the CPU; alone it gives more, and half of what
+    an even share would mean is counted on.
+    """
+    planned = one.duration_s or 1.0
+    if not warmed or not one.warmup_s:
+        return planned
+    rate = warmed / one.warmup_s * max(1.0, services / 2)
+    return min(MOST_LONGER * planned, max(planned, ENOUGH_PER_CONNECTION * (one.connections or 1) / rate))
+
+
+def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
+    """Whether each service still answers, as tool.json has it."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def do(one: Measurement) -> None:
+        error: str | None = None
+        try:
+            ready(step.task(one.id), lambda _: None, HEALTH_S)
+        except Exception as failure:  # whatever it is, it is this service's alone
+            error = f"measure: {explained(failure)}"
+        found[one.service] = {"status": None if error else 200, "time_s": None, "error": error}
+
+    _at_once(do, window)
+    return found
+
+
+def _server_cpus(facts: Mapping[str, Any]) -> frozenset[int]:
+    """The CPUs of the run's services while they are loaded; none where run.json does not say."""
+    words = mapping(facts.get("knobs")).get("SERVER_CPUS")
+    return frozenset(parse_list(words)) if isinstance(words, str) and words else frozenset()
+
+
+def _cgroups(run: Path, services: Iterable[str]) -> dict[str, str | FarCounters]:
+    """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
+
+    A third column of RUN/containers.tsv says where the reader of a container on another machine is.
+    """
+    file = run / CONTAINERS
+    if not file.exists():
+        names = [*services, *SHARED]
+        return {**dict.fromkeys(names, NOWHERE), **find_cgroups(names, cgroup_root())}
+    lines = [line.split("\t") for line in file.read_text().splitlines()]
+    readers = {reader: far_reader(reader) for reader in {line[2] for line in lines if len(line) > 2}}
+    return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
