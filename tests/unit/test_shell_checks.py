@@ -1,11 +1,14 @@
-"""The check of the static stage that finds failures which bash hides."""
+"""The checks of shell scripts: failures that bash hides, line coverage, and shellcheck with each file followed once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import shell_coverage
+import shellcheck_once
 from masked_failures import main
+from shell_coverage import commands, executed, report, the_loop, traced_lines
 
 LOOP = """
 measure_all() {
@@ -81,3 +84,86 @@ def test_what_bats_runs_is_left_out_and_no_other_script(tmp_path: Path, capsys: 
         str(tmp_path / "nodes.sh"),
         str(tmp_path / "faults/moment.bash"),
     }
+
+
+SCRIPT = """\
+# A comment.
+f() {
+	if [[ $1 ]]; then
+		echo one
+	else
+		printf '%s\\n' \\
+			two
+	fi
+}
+f "$@"
+"""
+
+
+def test_lines_on_which_a_command_starts_count() -> None:
+    assert commands(SCRIPT) == {3: 3, 4: 4, 6: 7, 10: 10}
+
+
+def test_a_command_of_several_lines_is_executed_where_the_trace_has_one_of_them() -> None:
+    assert executed(commands(SCRIPT), {3, 7, 10, 99}) == {3, 6, 10}
+    assert executed(commands(SCRIPT), set()) == set()
+
+
+def test_the_loop_is_what_its_scripts_source() -> None:
+    loop = the_loop()
+    assert {"scripts/matrix.sh", "scripts/lib/common.sh", "loadgen/bench"} <= {*loop}
+    assert "tests/lib/testing.sh" not in loop
+
+
+def test_traces_of_all_processes_are_one(tmp_path: Path) -> None:
+    (tmp_path / "1").write_text("+scripts/lib/common.sh:3:echo 'a\n+not:a:trace'\n++scripts/lib/common.sh:4:x\n")
+    (tmp_path / "2").write_text(f"+{shell_coverage.ROOT}/tests/shell/../../scripts/lib/common.sh:5:y\n+:9:z\n")
+    assert traced_lines(tmp_path) == {"scripts/lib/common.sh": {3, 4, 5}}
+
+
+def test_a_line_for_each_file_and_the_total() -> None:
+    lines = [*report(["scripts/lib/common.sh"], {"scripts/lib/common.sh": set(range(1, 999))})]
+    assert lines[0].startswith("#   100% scripts/lib/common.sh (")
+    assert lines[1].startswith("# line coverage of the measuring loop in bash: 100% (")
+
+
+ENTRY = """#!/usr/bin/env bash
+# shellcheck source=lib/a.sh
+source lib/a.sh
+# shellcheck source=lib/b.sh
+source lib/b.sh
+say "$name"
+"""
+FROM_B = '# shellcheck shell=bash\n# shellcheck source=lib/b.sh\nsource lib/b.sh\nsay() { echo "$1"; }\n'
+SETS_NAME = "# shellcheck shell=bash\n# shellcheck source=lib/a.sh\nsource lib/a.sh\nname=one\n"
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """entry.sh sources a.sh and b.sh, which source each other."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "entry.sh").write_text(ENTRY)
+    (tmp_path / "lib" / "a.sh").write_text(FROM_B)
+    (tmp_path / "lib" / "b.sh").write_text(SETS_NAME)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_is_followed_where_bash_comes_to_it_first(scripts: Path) -> None:
+    texts = shellcheck_once.followed_once("entry.sh")
+    assert list(texts) == ["entry.sh", "lib/a.sh", "lib/b.sh"]
+    assert texts["lib/a.sh"] == FROM_B
+    assert texts["lib/b.sh"] == SETS_NAME.replace("source=lib/a.sh", "source=/dev/null")
+    assert texts["entry.sh"] == ENTRY.replace("source=lib/b.sh", "source=/dev/null")
+
+
+def test_what_a_sourced_file_sets_is_known(scripts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shellcheck_once.main(["entry.sh", "lib/a.sh"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_finding_has_its_file_and_line_and_fails(scripts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (scripts / "lib" / "a.sh").write_text(FROM_B + "echo $never_set\n")
+    assert shellcheck_once.main(["entry.sh", "lib/a.sh"]) == 1
+    out = capsys.readouterr().out
+    assert "In lib/a.sh line 5:" in out and "SC2154" in out
