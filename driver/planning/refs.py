@@ -9,9 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,8 +88,8 @@ def main(argv: list[str]) -> int:
             selection = ["--resume", resume, *argv[2:]]
         else:
             source = _source_of(app)
-            folder = Path(tempfile.mkdtemp(prefix=".refs-", dir=ROOT / "results"))
-            folder.chmod(0o755)
+            folder = ROOT / f"results/.refs-{os.getpid():x}{secrets.token_hex(2)}"
+            folder.mkdir()
             lock = _hold(folder)
             save(folder / "repository", f"{'' if source.repository == ROOT else source.repository}\n")
             save(folder / "paths", "".join(f"{path}\n" for path in source.paths))
