@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from bench.stats.estimates import Interval
 from bench.stats.table_family import half_widths, projected_rounds
-from bench.stats.table_fit import Contrast, TableFit
+from bench.stats.table_fit import TableFit
 
 MARGIN = math.log(1.03)
 """An own interval within this counts as no difference."""
@@ -98,62 +98,34 @@ def differences(
 
     `margin` and `least` are logarithms, as is the largest systematic error of two services.
     """
+    from scipy.special import nctdtrinc
+
     rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
-    for (i, j), (contrast, half) in half_widths(fit, level).items():
-        one = _difference(
-            (i, j),
-            contrast,
-            half,
-            fit.contrast(i, j),
-            rounds=rounds,
-            level=level,
-            margin=margin,
-            least=least,
-            systematic=systematic(i, j),
-        )
+    for (i, j), (family, half) in half_widths(fit, level).items():
+        own, off, size = fit.contrast(i, j), systematic(i, j), abs(family.estimate)
+        interval, word = _around(family.estimate, half + off, level), NOT_ENOUGH
+        plain = own.interval(level) if own else _around(family.estimate, half, level)
+        if interval.sign and size >= least:
+            word = FASTER if interval.sign > 0 else SLOWER
+        elif plain.within(margin):
+            interval, word = Interval(plain.low - off, plain.high + off, level), NO_DIFFERENCE
+        more, detectable = 0.0, math.inf
+        if family.error is not None:
+            # Noncentral t: the error will not be exactly as large again.
+            wanted = max(half, least - off)
+            detectable = off + family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
+        if word == NOT_ENOUGH:
+            called = projected_rounds(half, size - off, rounds) if size >= least else math.inf
+            same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
+            needed = min(called, same)
+            more = max(1.0, (math.ceil(needed) if math.isfinite(needed) else needed) - rounds)
+        one = Difference(i, j, word, family.estimate, interval, half, more, detectable, off)
         found[i, j], found[j, i] = one, one.turned
     return found
 
 
-def _difference(
-    names: tuple[str, str],
-    family: Contrast,
-    half: float,
-    own: Contrast | None,
-    *,
-    rounds: int,
-    level: float,
-    margin: float,
-    least: float,
-    systematic: float,
-) -> Difference:
-    size = abs(family.estimate)
-    interval, word = _around(family.estimate, half + systematic, level), NOT_ENOUGH
-    plain = own.interval(level) if own else _around(family.estimate, half, level)
-    if interval.sign and size >= least:
-        word = FASTER if interval.sign > 0 else SLOWER
-    elif plain.within(margin):
-        interval, word = Interval(plain.low - systematic, plain.high + systematic, level), NO_DIFFERENCE
-    more, detectable = 0.0, math.inf
-    if family.error is not None:
-        from scipy.special import nctdtrinc
-
-        # Noncentral t: the error will not be exactly as large again.
-        wanted = max(half, least - systematic)
-        detectable = systematic + family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
-    if word == NOT_ENOUGH:
-        called = projected_rounds(half, size - systematic, rounds) if size >= least else math.inf
-        same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
-        more = max(1.0, _up(min(called, same)) - rounds)
-    return Difference(*names, word, family.estimate, interval, half, more, detectable, systematic)
-
-
 def _around(estimate: float, half: float, level: float) -> Interval:
     return Interval(estimate - half, estimate + half, level)
-
-
-def _up(rounds: float) -> float:
-    return math.ceil(rounds) if math.isfinite(rounds) else rounds
 
 
 def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:

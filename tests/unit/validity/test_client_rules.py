@@ -100,19 +100,14 @@ def test_one_that_is_at_its_limit_or_fails_is_named(
 
 
 def test_one_that_ends_early_is_named(tmp_path: Path) -> None:
-    line = entry("aiohttp", loadgens=2)
-    write_run(tmp_path, [line])
-    write_clients(tmp_path, line, (2000, 1000))
+    measured(tmp_path)
     (file,) = tmp_path.glob("raw/r*/*/*/*/client-2/output.txt")
-    text = file.read_text().replace("5000 requests in 5.00s", "4000 requests in 4.00s")
-    file.write_text(text)
+    file.write_text(file.read_text().replace("5000 requests in 5.00s", "4000 requests in 4.00s"))
     assert causes(one_record(tmp_path))["not the asked load"] == "client 2: 4 s of load instead of 5"
 
 
 def test_errors_of_one_are_not_hidden_by_the_sum(tmp_path: Path) -> None:
-    line = entry("aiohttp", loadgens=2)
-    write_run(tmp_path, [line])
-    write_clients(tmp_path, line, (90_000, 1000))
+    measured(tmp_path, (90_000, 1000))
     (file,) = tmp_path.glob("raw/r*/*/*/*/client-2/output.txt")
     file.write_text(file.read_text().replace("Requests/sec:", "  Non-2xx or 3xx responses: 50\nRequests/sec:"))
     record = one_record(tmp_path)
@@ -136,9 +131,7 @@ def test_what_happened_to_the_server_is_told_once(tmp_path: Path) -> None:
 
 
 def test_a_load_generator_that_has_left_nothing(tmp_path: Path) -> None:
-    line = entry("aiohttp", loadgens=2)
-    write_run(tmp_path, [line])
-    write_clients(tmp_path, line, (2000, 1000))
+    measured(tmp_path)
     for file in tmp_path.glob("raw/r*/*/*/*/client-2/*"):
         file.unlink()
     record = one_record(tmp_path)
@@ -147,13 +140,11 @@ def test_a_load_generator_that_has_left_nothing(tmp_path: Path) -> None:
 
 
 def test_a_load_that_failed_tells_what_became_of_it_first(tmp_path: Path) -> None:
-    line = entry("aiohttp", loadgens=2)
-    write_run(tmp_path, [line])
-    write_clients(tmp_path, line, (2000, 1000))
+    record = measured(tmp_path)
     (meta,) = tmp_path.glob("raw/r*/*/*/*/meta.json")
-    said = {"id": line["id"], "outcome": "load tool failed", "detail": "client 2: wrk ended with status 1"}
+    said = {"id": record.id, "outcome": "load tool failed", "detail": "client 2: wrk ended with status 1"}
     meta.write_text(json.dumps(said))
-    (tmp_path / line["dir"] / "client-2/tool.json").unlink()
+    (meta.parent / "client-2/tool.json").unlink()
     record = one_record(tmp_path)
     assert record.causes[0].cause == "load tool failed" and record.causes[0].detail == said["detail"]
     assert "not together" not in causes(record) and record.start_skew_s is None
