@@ -34,9 +34,11 @@ def build_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--width", type=int, default=WIDTH)
     parser.add_argument("--colors", action="store_true")
-    parser.add_argument("run")
-    wanted = parser.parse_args(argv)
-    folder = find_run(wanted.run)
+    # A run's name may begin like an option.
+    wanted, names = parser.parse_known_args(argv)
+    if len(names) != 1:
+        raise UserError("usage: python3 -m bench build [--quiet] RUN")
+    folder = find_run(names[0])
     windows: list[WindowDetails] = []
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
