@@ -120,7 +120,7 @@ MUTANTS = (
         "bench/load/save.py",
         "        status = run_tool(task, command)\n",
         "        status = run_tool(task, command) * 0\n",
-        ("tests/shell/loadgen.bats",),
+        ("tests/unit/load/test_save.py",),
     ),
     Mutant(
         "a run ends well where the next step cannot be decided",

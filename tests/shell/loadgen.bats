@@ -75,36 +75,6 @@ command_of() {
 # tool_json FILTER [DIR]
 tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 
-@test "wrk: connections for a time" {
-	[[ $(command_of '{}') == 'wrk -t 1 -c 64 -d 5s --timeout 10s --latency http://svc:8080/json' ]]
-}
-
-@test "wrk: threads, no keep-alive" {
-	[[ $(command_of '{"threads":2,"keepalive":false}') == 'wrk -t 2 -c 64 -d 5s --timeout 10s --latency -H Connection:\ close http://svc:8080/json' ]]
-}
-
-@test "ab: a count, and a time with its count after it" {
-	[[ $(command_of '{"tool":"ab","connections":16,"count":1000,"duration_s":null}') == 'ab -q -l -r -s 10 -c 16 -k -n 1000 http://svc:8080/json' ]]
-	[[ $(command_of '{"tool":"ab","keepalive":false}') == 'ab -q -l -r -s 10 -c 64 -t 5 -n 10000000 http://svc:8080/json' ]]
-}
-
-@test "hey: a time, a count, and a rate shared by the connections" {
-	[[ $(command_of '{"tool":"hey","duration_s":0.5}') == 'hey -c 64 -t 10 -disable-redirects -z 0.5s http://svc:8080/json' ]]
-	[[ $(command_of '{"tool":"hey","count":640,"duration_s":null,"keepalive":false}') == 'hey -c 64 -t 10 -disable-redirects -n 640 -disable-keepalive http://svc:8080/json' ]]
-	[[ $(command_of '{"tool":"hey","connections":100,"rate":8000}') == 'hey -c 100 -t 10 -disable-redirects -z 5s -q 80 http://svc:8080/json' ]]
-	[[ $(command_of '{"tool":"hey","connections":8,"rate":20}') == *' -q 2.5 '* ]]
-}
-
-@test "vegeta: a rate, with a worker for each request that may be open" {
-	ulimit -Sn 1024
-	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":50}') == "vegeta attack -rate 50 -duration 5s -timeout 10s -max-workers 550 -connections 550 -max-connections 550 -redirects=-1 -prometheus-addr= <<<'GET http://svc:8080/json'" ]]
-}
-
-@test "vegeta: never more workers than files can be open" {
-	ulimit -Sn 1024
-	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":20000}') == *'-max-workers 768 -connections 768 '* ]]
-}
-
 @test "POST: the body goes through a file of the measurement" {
 	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
 	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
@@ -113,54 +83,6 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ ! -e $dir ]]
 	"$measure" run "$run_dir"
 	[[ $(<"$dir/request-body") == '{"a":1}' ]]
-}
-
-@test "what a tool cannot do is one line and status 2" {
-	local change
-	for change in '{"method":"POST","body":"{}"}' '{"count":5,"duration_s":null}' '{"rate":5}' '{"duration_s":0.5}' \
-		'{"threads":3}' '{"timeout_s":0.5}' '{"tool":"ab","rate":5}' '{"tool":"ab","count":5}' \
-		'{"tool":"ab","count":5,"duration_s":null}' '{"tool":"ab","method":"PATCH"}' '{"tool":"ab","duration_s":1.5}' \
-		'{"tool":"hey","timeout_s":1.5}' '{"tool":"hey","duration_s":null}' '{"tool":"hey","connections":null}' \
-		'{"tool":"vegeta"}' '{"tool":"vegeta","rate":5,"count":5}' '{"tool":"siege"}'; do
-		plan "$change"
-		run -2 "$measure" command "$run_dir"
-		[[ ${#lines[@]} -eq 1 && $output == measure:* ]] || { echo "$change: $output" && false; }
-	done
-}
-
-@test "wrong usage is one line and status 2; --help is the header" {
-	plan '{}'
-	run -2 "$measure" load "$run_dir"
-	[[ $output == "measure: unknown verb 'load': "* && ${#lines[@]} -eq 1 ]]
-	run -2 "$measure" run
-	[[ $output == 'measure: usage: '* && ${#lines[@]} -eq 1 ]]
-	run -2 "$measure" run "$run_dir" 1a more
-	[[ $output == 'measure: usage: '* && ${#lines[@]} -eq 1 ]]
-	run -0 "$measure" --help
-	[[ $output == *'usage: measure VERB RUN_DIR [LOAD_NAME]'* && $output != *'set -E'* ]]
-}
-
-@test "a step file that is missing or lacks something is one line and status 2" {
-	local key whole
-	run -2 "$measure" command "$run_dir/none"
-	[[ $output == "measure: no readable step file at $run_dir/none/step.json" ]]
-	plan '{}'
-	run -2 "$measure" command "$run_dir" 1a
-	[[ $output == "measure: $run_dir/step.json has no load 1a" ]]
-	run -2 "$measure" command "$run_dir" 'a b'
-	[[ $output == "measure: $run_dir/step.json has no load a b" ]]
-	whole=$(<"$run_dir/step.json")
-	for key in id service dir url method body requests targets tool connections count rate duration_s timeout_s threads warmup_s \
-		keepalive deadline_s knee_p99_s knee_share; do
-		jq "del(.loads[\"r01-0001\"].$key)" <<<"$whole" >"$run_dir/step.json"
-		run -2 "$measure" command "$run_dir"
-		[[ $output == "measure: $run_dir/step.json has no $key in load r01-0001" ]] || { echo "$key: $output" && false; }
-	done
-	jq '.loads["r01-0001"].timeout_s = null' <<<"$whole" >"$run_dir/step.json"
-	run -2 "$measure" command "$run_dir"
-	[[ $output == "measure: $run_dir/step.json has None as timeout_s in load r01-0001" ]]
-	plan '{"mode":"turns","unit":"r01-b1","round":1,"dir":"raw/r01/b1/json/wrk-c64/w1/svc"}'
-	[[ $("$measure" command "$run_dir" r01-0001) == 'wrk '*/json ]]
 }
 
 @test "an unexpected failure names file, line and error, and has status 1" {
@@ -175,7 +97,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	BENCH_DEBUG=1 run -0 --separate-stderr "$measure" command "$run_dir"
 	[[ $output == 'vegeta attack -rate 500 '* && ${#lines[@]} -eq 1 ]]
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == *'+ step_json.py:'* ]]
+	[[ $stderr == *'+ task.py:'* ]]
 	BENCH_DEBUG=1 run -12 "$measure" run "$run_dir"
 	[[ ${lines[-1]} == 'measure: no rate was found for '* ]]
 }
@@ -207,16 +129,6 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ -z $(find "$dir" -name '.*.tmp') ]]
 }
 
-@test "run: cgroup v1 counters, and a kernel without pressure figures" {
-	mkdir -p "$BATS_TEST_TMPDIR/cgroup/cpuacct" "$BATS_TEST_TMPDIR/proc"
-	echo 77 >"$BATS_TEST_TMPDIR/cgroup/cpuacct/cpuacct.usage"
-	echo 'cpu  1' >"$BATS_TEST_TMPDIR/proc/stat"
-	plan '{}'
-	CGROUP_ROOT=$BATS_TEST_TMPDIR/cgroup PROC_ROOT=$BATS_TEST_TMPDIR/proc run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.before.loadgen["cpuacct.usage"]') == 77 ]]
-	[[ $(tool_json '.after | .pressure_cpu, .missing.pressure_cpu') == $'null\ncannot read '*/pressure/cpu ]]
-}
-
 @test "run: how long the tool's threads waited for a CPU, and which CPUs there are" {
 	# By its own name, which a script has where no env starts it.
 	# shellcheck disable=SC2016 # expanded in it
@@ -228,25 +140,6 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ $(tool_json '[.limits.cpus, .limits.host_cpus] | map(tonumber >= 1) | all') == true ]]
 	# The watcher has ended.
 	run -1 pgrep --full "measure run $run_dir"
-}
-
-@test "run: the waits of all of the tool's threads, and of no other process" {
-	local proc=$BATS_TEST_TMPDIR/proc
-	mkdir -p "$proc"/{8/task/{8,9},7/task/7,sys}
-	echo 'cpu  1' >"$proc/stat"
-	echo wrk >"$proc/8/comm" && echo other >"$proc/7/comm"
-	echo '10 300 1' >"$proc/8/task/8/schedstat" && echo '10 400 1' >"$proc/8/task/9/schedstat"
-	echo '10 9000 1' >"$proc/7/task/7/schedstat"
-	plan '{}'
-	PROC_ROOT=$proc run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
-	# Who ends before the others takes nothing with it.
-	pretend wrk <<<"[[ \$1 == -v ]] || { sleep 0.3 && rm -rf $proc/8/task/8 && sleep 0.3; }"
-	PROC_ROOT=$proc run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.waits | "\(.waited_ns) \(.threads)"') == '700 2' ]]
-	rm "$proc/8/comm"
-	PROC_ROOT=$proc run -0 "$measure" run "$run_dir"
-	[[ $(tool_json .waits.missing) == 'no thread of the tool was seen at work'* ]]
 }
 
 @test "run: vegeta's results are saved, and both reports made of them" {
@@ -323,37 +216,10 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
 }
 
-@test "a trial has no more workers than it needs, a measurement as many as can be" {
-	ulimit -Sn 16384
-	[[ $(command_of "{$knee}") == *' -max-workers 264 -connections 264 '* ]]
-	[[ $(command_of '{"tool":"vegeta","connections":null,"rate":500}') == *' -max-workers 5500 '* ]]
-}
-
 @test "command and run of a knee: the first trial before the search, nothing without one" {
 	[[ $(command_of "{$knee}") == 'vegeta attack -rate 500 -duration 10s '* ]]
 	run -12 "$measure" run "$run_dir"
 	[[ $output == 'measure: no rate was found for '* ]]
-}
-
-@test "run: each tool's version" {
-	plan '{"tool":"ab"}' && "$measure" run "$run_dir" && [[ $(tool_json .tool_version) == 2.3 ]]
-	plan '{"tool":"hey"}' && "$measure" run "$run_dir" && [[ $(tool_json .tool_version) == 0.1.4-2 ]]
-}
-
-@test "run: the output and status of a tool that fails are saved" {
-	pretend wrk <<<'echo half a report; echo "unable to connect" >&2; exit 3'
-	plan '{}'
-	run -12 "$measure" run "$run_dir"
-	[[ $output == *'wrk ended with status 3: '*unable* ]]
-	[[ $(<"$dir/output.txt") == $'half a report\nunable to connect' && $(tool_json .exit_status) == 3 ]]
-}
-
-@test "run: a tool that hangs is ended after its deadline" {
-	pretend wrk <<<"[[ \$1 == -v ]] || { echo began && sleep 30; }"
-	GRACE=-1 plan '{"duration_s":1,"timeout_s":1}'
-	run -12 "$measure" run "$run_dir"
-	[[ $(<"$dir/output.txt") == began && $(tool_json .exit_status) == 124 ]]
-	[[ $output == 'measure: wrk did not end within 1 s, and was killed: began' ]]
 }
 
 @test "a tool that hangs whatever it is asked, its version too, keeps nobody waiting" {
@@ -392,13 +258,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(tool_json .exit_status) == 127 && $(<"$dir/output.txt") == *hey* ]]
 }
 
-@test "run: a service that is gone after the load is reported" {
-	answer 'curl: (7) refused' 000 ''
-	plan '{}'
-	run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.health_after | tojson') == '{"status":null,"time_s":0.001,"error":"curl: (7) refused"}' ]]
-}
-
 @test "run: an earlier attempt's files do not pass for this one's" {
 	mkdir -p "$dir" && echo old | tee "$dir/tool.json" "$dir/output.txt" >"$dir/results.bin"
 	pretend wrk <<<"[[ \$1 == -v ]] || { kill -KILL \$PPID && sleep 1; }"
@@ -424,21 +283,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(<"$BATS_TEST_TMPDIR/warm-up") == '-c 8 -t 15 -disable-redirects -z 1s http://svc:8080/json' ]]
 }
 
-@test "prepare: fewer connections than 8 stay fewer; a rate has 8; no warm-up is none" {
-	pretend hey <<<"echo \"\$*\" >>'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
-	plan '{"connections":4}' && "$measure" prepare "$run_dir"
-	plan '{"tool":"vegeta","connections":null,"rate":50,"timeout_s":0.5}' && "$measure" prepare "$run_dir"
-	plan '{"warmup_s":0}' && "$measure" prepare "$run_dir"
-	[[ $(cut -d' ' -f1,2 "$BATS_TEST_TMPDIR/warm-up") == $'-c 4\n-c 8' ]]
-}
-
-@test "prepare: a service that never answers did not start" {
-	answer 'curl: (7) refused' 000 ''
-	plan '{}'
-	READY_TIMEOUT=1 run -10 "$measure" prepare "$run_dir"
-	[[ $output == 'measure: http://svc:8080/json gave no answer in 1 s: curl: (7) refused' ]]
-}
-
 @test "prepare: a server's error may pass while it starts" {
 	pretend curl <<-EOS
 		[[ -e '$BATS_TEST_TMPDIR/up' ]] && status=200 || status=503
@@ -448,49 +292,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	plan '{"warmup_s":0}'
 	run -0 "$measure" prepare "$run_dir"
 	[[ $output == ready* ]]
-}
-
-@test "prepare: a wrong status, or an error that stays, is a wrong answer" {
-	answer '' 404 nothing
-	plan '{}'
-	run -11 "$measure" prepare "$run_dir"
-	[[ $output == 'measure: http://svc:8080/json: expected status 200, got 404: nothing' ]]
-	answer '' 503 busy
-	READY_TIMEOUT=1 run -11 "$measure" prepare "$run_dir"
-	[[ $output == *'got 503: busy' ]]
-}
-
-@test "prepare: a warm-up that fails or finds no good answer" {
-	pretend hey <<<'echo no luck; exit 1'
-	plan '{}'
-	run -12 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: status 1: no luck' ]]
-	pretend hey <<<'echo "[500] 8 responses"'
-	run -11 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: no answer with a status of success from http://svc:8080/json: [500] 8 responses' ]]
-}
-
-@test "prepare: a warm-up in which nothing was answered is repeated for longer, and is no wrong answer" {
-	plan '{"warmup_s":0.2}'
-	pretend hey <<-EOS
-		echo "\$*" >>'$BATS_TEST_TMPDIR/warm-ups'
-		[[ "\$*" != *' -z 2s '* ]] || echo '  [200] 5 responses'
-	EOS
-	run -0 "$measure" prepare "$run_dir"
-	[[ ${lines[2]} == 'warmed 5' && $(grep -oE -- '-z [0-9.]+s' "$BATS_TEST_TMPDIR/warm-ups") == $'-z 0.2s\n-z 1s\n-z 2s' ]]
-	pretend hey <<<"echo >>'$BATS_TEST_TMPDIR/silent'"
-	run -10 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: no answer from http://svc:8080/json in 8 s after its first one' ]]
-	[[ $(wc -l <"$BATS_TEST_TMPDIR/silent") == 5 ]]
-}
-
-@test "prepare: a service that is gone in its warm-up is not waited for" {
-	plan '{}'
-	pretend hey <<-'EOS'
-		printf '%s\n' '' 'Error distribution:' '  [50] Get "http://svc:8080/json": dial tcp 198.18.0.9:8080: connect: connection refused' ''
-	EOS
-	run -10 "$measure" prepare "$run_dir"
-	[[ ${lines[-1]} == 'measure: warm-up: no answer from http://svc:8080/json after its first one: [50]'*'connection refused' ]]
 }
 
 @test "a curl that cannot run is no wrong answer of the service" {
