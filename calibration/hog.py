@@ -20,7 +20,7 @@ from bench.run.reader import read_raw, read_run
 from calibration.report import row
 
 LEVELS = "hog.txt"
-"""Lines of `BEGIN_NS END_NS PERCENT`, as `hog_levels` in scripts/lib/hog.sh writes them."""
+"""Lines of `BEGIN_NS END_NS PERCENT`, as calibration/busy.py writes them."""
 HEADS = (
     "CPU that the hog used",
     "CPU per request, against none",
