@@ -145,9 +145,9 @@ def test_the_real_clock_ends_what_hangs() -> None:
 
 def test_a_cancelled_timer_does_not_fire() -> None:
     fired: list[str] = []
-    last = threading.Event()
-    clock = Clock()
-    clock.call_later(0.01, lambda: fired.append("cancelled"))()
-    clock.call_later(0.05, last.set)
-    assert last.wait(60)
-    assert fired == []
+    before = set(threading.enumerate())
+    cancel = Clock().call_later(50, lambda: fired.append("cancelled"))
+    (timer,) = set(threading.enumerate()) - before
+    cancel()
+    timer.join(40)
+    assert not timer.is_alive() and fired == []
