@@ -71,14 +71,14 @@ teardown_file() { kill "$(<"$BATS_FILE_TMPDIR/pid")"; }
 setup() {
 	root=$BATS_TEST_DIRNAME/../..
 	measure=$root/loadgen/measure
-	dir=$BATS_TEST_TMPDIR/raw/cell
+	dir=$BATS_TEST_TMPDIR/raw/r01/0001/json/wrk-c8/w1/svc
 }
 
 # Prepares and runs the measurement that differs from the usual by the JSON object given.
 run_entry() {
 	jq -nc --arg url "http://${HOST:-127.0.0.1}:8080" --argjson change "$1" '{url: $url, id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
-		warmup_s: 0, dir: "raw/cell"} + $change' |
+		warmup_s: 0, dir: "raw/r01/0001/json/wrk-c8/w1/svc"} + $change' |
 		PYTHONPATH=$root python3 -c '
 import json, os, sys
 from pathlib import Path
