@@ -281,6 +281,7 @@ def test_a_run_in_pairs_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     lines = [entry("aiohttp"), entry("tornado", number=2, mode="duet", pair="p001", side="b")]
     folder = str(write_run(tmp_path / "old", lines))
     other = solo(tmp_path / "base", 3000)
+    capsys.readouterr()
     for argv in (
         ["pr-comment", folder],
         ["pr-comment", other, folder],

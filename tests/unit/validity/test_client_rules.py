@@ -12,6 +12,7 @@ from make_run import entry, output_of, write_measurement, write_run
 
 from bench.analysis.runs.compatibility import RunFacts, compatibility_of
 from bench.records.record import Record
+from bench.run.raw_files import hashes_of, places_of, read_files
 
 SECOND = 10**9
 
@@ -170,11 +171,10 @@ def test_one_load_generator_has_none_of_this(tmp_path: Path) -> None:
 
 
 def test_files_of_a_load_generator_that_were_edited_since_are_found(tmp_path: Path) -> None:
-    from bench.run.raw_files import hashes_of, read_files
-
-    measured(tmp_path)
-    (folder,) = tmp_path.glob("raw/r*/*/*/*")
-    names = hashes_of(read_files(str(folder), "wrk"))
+    record = measured(tmp_path)
+    (folder,) = (path.parent.parent for path in tmp_path.glob("raw/r*/**/client-1/tool.json"))
+    place = places_of(str(tmp_path), str(folder.relative_to(tmp_path)), record.service, held=False)
+    names = hashes_of(read_files(str(tmp_path), place, "wrk"))
     assert {"client-1/tool.json", "client-2/output.txt", "clients.tsv"} <= names.keys()
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from built_runs import build
 from loop_runs import block, finish_block, solo, tables_of
-from make_run import output_of, write_measurement, write_run
+from make_run import output_of, states_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
 from bench.drive.finished import read_finished, record_step
 from bench.drive.steps import Step
+from bench.plan.measurement import step_folder
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
@@ -46,11 +47,12 @@ def words_of(folder: Path) -> str:
 
 
 def alone(folder: Path) -> Path:
-    line = solo("aiohttp", 1, scenario="get-x", dir=f"raw/r01/{NAME}/get-x/wrk-c64") | RUNNING
+    line = solo("aiohttp", 1, scenario="get-x", dir=f"raw/r01/0001/get-x/wrk-c64/w1/{NAME}") | RUNNING
     make(folder, [line])
     write_measurement(folder, line, output_of(line, 3000), meta={"image_id": None, "started_ns": None})
+    place = states_of(folder, line)[NAME]
     for when in ("before", "after"):
-        (folder / line["dir"] / f"server.{when}").write_text(f"null {NO_COUNTERS}\n")
+        place.with_name(f"{place.name}.{when}").write_text(f"null {NO_COUNTERS}\n")
     return folder
 
 
@@ -91,7 +93,7 @@ def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
         for line in lines:
             if line["service"] == NAME:
                 for when in ("before", "after"):
-                    services = folder / "/".join(line["dir"].split("/")[:4]) / "services"
+                    services = folder / step_folder(line["dir"]) / "services"
                     (services / f"{NAME}.{when}").write_text(f"null {NO_COUNTERS}\n")
                 tool = folder / line["dir"] / "tool.json"
                 told = json.loads(tool.read_text())
