@@ -12,6 +12,7 @@ from bench.core.files import UNWRITABLE, unwritable
 _MODULES = {
     "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read sample",
     "plan": "list plan contract commands package-pythons packages",
+    "names": "names",
     "again": "again find resume",
     "own_app": "own-app own-trace own-answers target-check target-answers",
     "verify": "verify sockets summary",

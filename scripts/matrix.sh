@@ -9,11 +9,12 @@
 # there. Prints report.md's path; the answer in short and progress go to standard error (in place on a terminal;
 # NO_COLOR). What may keep the run from an answer is said before it begins, and at its end what would help.
 #
+#   --list WHAT           print all names and what they mean; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
+#                         bases, scenarios, tools, levels, knobs, services
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without
 #                         --python and --base the default ones ('*': all)
-#   --level LIST          64 or c64 (connections), c16n1000, c100r8000, r500 (requests/s),
-#                         knee:p99=50ms (the highest rate that holds), knee70:p99=50ms (70 % of it)
+#   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate that holds), ... (--list levels)
 #   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
 #                         the locked version; given again, the first is the base (docs/packages.md)
@@ -29,7 +30,7 @@
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
 #   --loadgens N          share the load of each cell among so many load generators at once (--mode solo): with --swarm a node for each
 #   --profile             after the tables, sample their services under load: what costs the CPU time (docs/profiles.md)
-#   --list                print the cells and the estimated time; run nothing
+#   --list                print the cells of the selection and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose

@@ -5,7 +5,7 @@
 #
 # Checks services against the HTTP contract, every route that each offers, and prints each check with
 # ok or not ok, then a table of what fails. results/RUN/junit.xml holds the checks too. A service is
-# named as in services/compose.yml; globs work ('*-flask-py313-debian'). Exit status 1 when one fails.
+# named as scripts/matrix.sh --list services prints it; globs work ('*-flask-py313-debian'). Exit status 1 when one fails.
 #
 #   --all      every service whose base image is here; implies --quiet
 #   --quiet    print only what fails
@@ -30,6 +30,7 @@ while (($#)); do
 		;;
 	--all) names+=('*') options+=(--quiet) ;;
 	--quiet) options+=(--quiet) ;;
+	-*) fail 2 "unknown argument '$1', see --help" ;;
 	*) names+=("$1") ;;
 	esac
 	shift

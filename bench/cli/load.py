@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from bench.core.arguments import words_of
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, await_reader, serve
 from bench.tools import TOOLS, parse
@@ -48,8 +48,10 @@ def _answer(folders: Mapping[str, str]) -> Answer:
 
 def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
     """`parse TOOL < FILE`: print the parsed output as one JSON object; UserError for an unknown tool."""
-    if len(argv) != 1 or argv[0] not in TOOLS:
-        raise UserError(f"parse takes one of {', '.join(TOOLS)}, such as: scripts/parse.sh wrk < FILE")
+    if len(argv) != 1:
+        raise UserError("parse takes a tool and its output, such as: scripts/parse.sh wrk < FILE")
+    if argv[0] not in TOOLS:
+        raise unknown("tool", argv[0], TOOLS)
     data = (stdin or sys.stdin.buffer).read()
     print(json.dumps(parse(argv[0], data).as_dict(), allow_nan=False), file=stdout)
     return 0

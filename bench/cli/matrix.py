@@ -42,7 +42,7 @@ def profile_compose_verb(argv: Sequence[str]) -> int:
     matrix = load_matrix()
     found = [service for service in matrix.services if service.name in argv]
     if not found:
-        raise unknown("service", " ".join(argv), [service.name for service in matrix.services])
+        raise unknown("service", " ".join(argv), (service.name for service in matrix.services))
     print(run_services(matrix, found), end="")
     return 0
 
@@ -81,8 +81,9 @@ def lock_verb(argv: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(argv)
     matrix = load_matrix(Path("matrix.toml"))
-    if missing := set(options.names) - matrix.servers.keys() - matrix.frameworks.keys() - matrix.selftests.keys():
-        raise UserError(f"no server or framework is named {', '.join(sorted(missing))}")
+    locked = [*matrix.servers, *matrix.frameworks, *matrix.selftests]
+    if missing := sorted({*options.names}.difference(locked)):
+        raise unknown("server or framework", missing[0], locked, "docs/catalogue.md")
     arguments = options.names, options.check, options.upgrade
     try:
         stale = [path for python in matrix.pythons for path in relock(matrix, python, *arguments)]
@@ -111,7 +112,7 @@ def audit_verb(argv: Sequence[str]) -> int:
     if names:
         missing = [name for name in names if not any(_owner(lock) == name for lock in locks)]
         if missing:
-            raise UserError(f"there is no lock of {', '.join(missing)}")
+            raise unknown("lock", missing[0], map(_owner, locks), "ls services/locks/*")
         locks = [lock for lock in locks if _owner(lock) in names]
     else:
         locks += [Path("..", folder, "requirements.txt") for folder in PROJECT]
@@ -145,7 +146,7 @@ def own_binds_verb(argv: Sequence[str]) -> int:
     """`own-binds [SERVER...]`: a line for each server, `SERVER<tab>SERVICE<tab>START`: a service whose image has it."""
     matrix, table = load_matrix(), load_listeners()
     if missing := [name for name in argv if name not in table]:
-        raise UserError(f"{LISTENERS} has no server {', '.join(missing)}")
+        raise unknown("server", missing[0], table, LISTENERS.as_posix())
     first: dict[str, str] = {}
     for service in matrix.services:
         if (service.python, service.base) == (matrix.default_python, matrix.default_base) and not service.skip:

@@ -175,7 +175,7 @@ def package_pythons_verb(argv: Sequence[str]) -> int:
     matrix, name = load_matrix(), options.preset or "all"
     resolve(read_settings(os.environ))
     if name not in matrix.presets:
-        raise unknown("preset", name, list(matrix.presets))
+        raise unknown("preset", name, matrix.presets)
     for python in select_pythons(matrix, matrix.presets[name], options.pythons, narrow=options.preset is not None):
         print(python_label(python), python)
     return 0

@@ -83,7 +83,7 @@ def export_verb(argv: Sequence[str]) -> int:
         raise UserError(f"export takes a format ({formats}) and a run, such as: scripts/export.sh csv RUN > FILE")
     form, name = argv
     if form not in FORMATS:
-        raise unknown("format", form, list(FORMATS))
+        raise unknown("format", form, FORMATS)
     if form in BINARY and sys.stdout.isatty():
         raise UserError(f"{form} is binary: write it to a file, such as: scripts/export.sh {form} RUN > FILE")
     folder = find_run(name)

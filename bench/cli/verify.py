@@ -18,7 +18,7 @@ from bench.contract.dependencies import Database, Upstream
 from bench.contract.sockets import NotFound, Unreadable, read_sockets
 from bench.contract.verify import verify
 from bench.core.arguments import Parser, words_of
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
 from bench.matrix.listeners import load_listeners
 from bench.matrix.load import load_matrix
@@ -148,11 +148,9 @@ def _seconds(text: str) -> float:
 
 def _routes(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in ROUTES]
-    if unknown or not names:
-        raise argparse.ArgumentTypeError(
-            f"unknown route '{', '.join(unknown) or text}'; there are: {', '.join(ROUTES)}"
-        )
+    missing = [name for name in names if name not in ROUTES]
+    if missing or not names:
+        raise unknown("route", ", ".join(missing) or text, ROUTES)
     return list(dict.fromkeys(names))
 
 

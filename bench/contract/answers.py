@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from bench.contract.client import Answer, Request
+from bench.core.formats import first_of
 
 ROUTES = {
     "root": "/",
@@ -326,20 +327,41 @@ _STATEMENT = re.compile(r"\{%.*?%\}|^[ \t]*%.*$", re.MULTILINE)
 """A statement, in the syntax of Jinja2, Django and Tornado, or in Bottle's."""
 
 
-def find_template(framework: str, folder: Path = FRAMEWORKS) -> str:
-    """The text of the framework's template of fortunes; empty where there is none."""
-    found = sorted((folder / framework).rglob("fortunes.*"))
-    return found[0].read_text(encoding="utf-8") if found else ""
+TEMPLATES = ("fortunes.*", "fortune.*")
+"""What the template of fortunes may be called; the first that is there is taken."""
+_CODE = {".py", ".pyc"}
 
 
-def check_rendered(page: bytes, template: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The template of an app's fortunes; without one `name` is empty, and `there` has what is in the app's folder."""
+
+    name: str
+    text: str
+    there: tuple[str, ...] = ()
+
+
+def find_template(framework: str, folder: Path = FRAMEWORKS) -> Template:
+    """The template of fortunes in the framework's folder."""
+    app = folder / framework
+    found = [path for glob in TEMPLATES for path in sorted(app.rglob(glob)) if path.suffix not in _CODE]
+    if found:
+        return Template(str(found[0].relative_to(app)), found[0].read_text(encoding="utf-8"))
+    there = (path for path in sorted(app.rglob("*")) if path.is_file() and path.suffix != ".pyc")
+    return Template("", "", tuple(str(path.relative_to(app)) for path in there))
+
+
+def check_rendered(page: bytes, template: Template) -> None:
     """Raise `Mismatch` unless the page starts and ends as the template does before and after its statements."""
-    parts = [_spaced(part) for part in _STATEMENT.split(template)]
-    expect(len(parts) > 1, "a template with a loop in the app's folder", "none")
+    called = f"a template called {' or '.join(TEMPLATES)} in the app's folder"
+    expect(bool(template.name), called, f"none among its files: {first_of(template.there, 8) or 'there are none'}")
+    parts = [_spaced(part) for part in _STATEMENT.split(template.text)]
+    name = template.name
+    expect(len(parts) > 1, f"a loop in the template, {name}", "no statement such as {% for ... %} in it")
     before, after = parts[0], parts[-1]
     text = _spaced(page.decode("utf-8", "backslashreplace"))
-    expect(text.startswith(before), f"a page that starts as its template, {brief(before)}", brief(text))
-    expect(text.endswith(after), f"a page that ends as its template, {brief(after)}", brief(text[-100:]))
+    expect(text.startswith(before), f"a page that starts as its template, {name}: {brief(before)}", brief(text))
+    expect(text.endswith(after), f"a page that ends as its template, {name}: {brief(after)}", brief(text[-100:]))
 
 
 def _spaced(text: str) -> str:

@@ -10,6 +10,7 @@ from bench.contract.answers import (
     ADDITIONAL_FORTUNE,
     ROUTES,
     SAMPLE,
+    Template,
     TooLate,
     about,
     brief,
@@ -33,14 +34,14 @@ from bench.contract.dependencies import Database, Mode, Statements, Upstream, up
 class Target:
     """One service; `concurrent` says whether it claims to serve requests concurrently (None: no claim to check).
 
-    `template` is the text of the file that its fortunes are rendered from, empty if it has none (None: not checked).
+    `template` is what its fortunes are rendered from (None: not checked).
     """
 
     client: Client
     database: Database | None = None
     upstream: Upstream | None = None
     concurrent: bool | None = None
-    template: str | None = None
+    template: Template | None = None
     first: Answer | None = field(default=None, init=False)
     first_at_ns: int = field(default=0, init=False)
     first_date: datetime | None = field(default=None, init=False)
@@ -370,7 +371,8 @@ def all_fortunes(target: Target, route: str) -> None:
 @check(*FORTUNES, template=True)
 def from_template(target: Target, route: str) -> None:
     """Rendered from the template in the app's folder."""
-    check_rendered(target.client.get(path_of(route)).body, target.template or "")
+    assert target.template, "checked only where it is known"
+    check_rendered(target.client.get(path_of(route)).body, target.template)
 
 
 def _burst(target: Target, route: str) -> tuple[int, list[Answer], Statements]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,7 +19,17 @@ class Parser(argparse.ArgumentParser):
         self.help_command = help_command or f"scripts/{prog.split(maxsplit=1)[0]} --help"
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
+        if found := re.match(r"unrecognized arguments: (--?[^\s=]+)", message):
+            raise unknown("option", found[1], self._options(), self.help_command)
         raise UserError(f"{message}; see {self.help_command}")
+
+    def _options(self) -> list[str]:
+        """Those that the script's help has: it may take some that never come here, and give some of its own."""
+        try:
+            script = Path(self.help_command.split()[0]).read_text(encoding="utf-8")
+        except OSError:
+            return list(self._option_string_actions)
+        return re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", "\n".join(re.findall(r"^#.*", script, re.MULTILINE)))
 
 
 def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:

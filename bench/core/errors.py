@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 
-MOST_NAMES = 30
-"""The most names that are listed in one line."""
+LISTED = (
+    "preset",
+    "stack",
+    "server",
+    "framework",
+    "Python",
+    "base",
+    "service",
+    "scenario",
+    "tool",
+    "level",
+    "knob",
+)
+"""What has names of which `scripts/matrix.sh --list` prints all, by the word in the plural (bench/cli/names.py)."""
+NEAR = 0.5
+"""How alike (difflib's ratio) a name is at least to the word that may mean it: `flask` and `bjoern-flask` are."""
 
 
 class UserError(Exception):
@@ -23,8 +37,20 @@ def one_line(words: object) -> str:
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
-def unknown(what: str, word: str, names: Sequence[str]) -> UserError:
-    """The error for a word that is not one of `names`: lists them, or the closest where there are many."""
-    near = names if len(names) <= MOST_NAMES else get_close_matches(word, names, n=5, cutoff=0.3)
-    known = f"there are: {', '.join(near)}" if near is names else f"closest of {len(names)}: {', '.join(near) or '-'}"
-    return UserError(f"unknown {what} '{word}'; {known}")
+def list_of(what: str) -> str:
+    """The command that prints all names of one of `LISTED`."""
+    return f"scripts/matrix.sh --list {what.lower()}s"
+
+
+def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> UserError:
+    """The error for a word that is not one of `names`: the nearest of them, and the command that prints them all.
+
+    `listed_by`: that command; without one, of what is not in `LISTED`, the names follow.
+    """
+    names = list(names)
+    bare = {name.casefold().strip("-"): name for name in names}
+    near = [bare[one] for one in get_close_matches(word.casefold().strip("-"), bare, cutoff=NEAR)]
+    listed_by = listed_by or (list_of(what) if what in LISTED else "")
+    meant = f" did you mean {' or '.join(near)}?" if near else ""
+    listed = f"{listed_by} lists all" if listed_by else f"there are: {', '.join(names) or 'none'}"
+    return UserError(f"unknown {what} '{word}';{meant} {listed}")

@@ -333,7 +333,11 @@ class Matrix:
             path = route.match(scenario)
             if path is not None:
                 return route, path
-        raise unknown("scenario", scenario, [r.scenario for r in self.routes.values() if not r.selftest])
+        number = re.search(r"\d+", scenario)
+        names = (
+            r.scenario.replace("{n}", number[0] if number else "N") for r in self.routes.values() if not r.selftest
+        )
+        raise unknown("scenario", scenario, names)
 
     def skip_cause(self, name: str, server: Server) -> str | None:
         """Why the service of this name is not run; None if it is."""

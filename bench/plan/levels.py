@@ -1,21 +1,26 @@
-"""Levels: how hard a cell is loaded.
-
-Closed loop: `c64` (connections), `c16n1000` (and requests in total), `c100r8000` (and a rate limit, requests/s). Open
-loop: `r500` (requests/s), `knee-p99-50ms` (or `knee:p99=50ms`; the highest rate at which p99 stays within 50 ms) and
-`knee70-p99-50ms` (70 % of the lowest such rate of all services in the same run and scenario).
-"""
+"""Levels: how hard a cell is loaded. `FORMS` has what they may look like; `-` is as good as `:` and `=` in a knee."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
 from bench.tools import TOOLS
 from bench.tools.tool import Asked
 
 LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
+FORMS: Mapping[str, str] = {
+    "64": "64 connections, each sends its next request once the response is there (closed loop); also c64",
+    "c16n1000": "1,000 requests in all over 16 connections (closed loop)",
+    "c100r8000": "100 connections, at most 8,000 requests/s in all (closed loop)",
+    "r500": "500 requests/s, sent on time however slow the responses are (open loop)",
+    "knee:p99=50ms": "the highest rate that keeps p99 within 50 ms (open loop, searched)",
+    "knee70:p99=50ms": "70 % of the lowest such rate of the run's services (open loop)",
+}
+"""An example of each form of a level, and what it means."""
 SEARCHED = "knee-"
 """The prefix of levels whose rate is searched."""
 MOST_KNEE_MS = 2000
@@ -49,19 +54,17 @@ def parse_level(text: str) -> Level:
     name = f"c{int(text)}" if text.isascii() and text.isdigit() and int(text) else text
     found = LEVEL.match(name)
     if not found or not name or (found[1] is None and (found[2] or not found[3])):
-        raise UserError(
-            f"level '{text}' is not a level: give connections (64), c16n1000, c100r8000, a rate (r500) or knee:p99=50ms"
-        )
+        raise unknown("level", text, FORMS)
     c, n, r = (int(g) if g else None for g in found.groups())
     return Level(name, c, n, r)
 
 
 def _knee(text: str) -> Level:
     found = KNEE.match(text)
-    if not found or int(found[2]) > MOST_KNEE_MS:
-        raise UserError(
-            f"level '{text}': give knee:p99=50ms, or knee70:p99=50ms for 70 % of it; 1 to {MOST_KNEE_MS} ms"
-        )
+    if not found:
+        raise unknown("level", text, FORMS)
+    if int(found[2]) > MOST_KNEE_MS:
+        raise UserError(f"level '{text}': p99 of a knee is limited to 1 to {MOST_KNEE_MS} ms")
     share, limit = found[1], int(found[2])
     return Level(
         f"{f'knee{share}-' if share else SEARCHED}p99-{limit}ms",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.matrix.model import Load, Matrix, Service
+from bench.matrix.model import Framework, Load, Matrix, Service
 from bench.plan.cells import Plan, PlannedCell, SkippedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
 from bench.plan.interim_looks import LOOKS
@@ -30,7 +31,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     wanted = with_default_stacks(here, wanted)
     name = wanted.preset or ("all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
-        raise unknown("preset", name, list(matrix.presets))
+        raise unknown("preset", name, matrix.presets)
     alone, scenarios = wanted.only_running, bool(wanted.scenarios)
     check_running(wanted.running, alone=alone and not scenarios)
     matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
@@ -83,6 +84,8 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
         stacks = _listed(list(dict.fromkeys(service.stack for service in services)))
         return f"{' against '.join(reversed(refs))}: {stacks}: {scenarios}"
     ours = [service for service in services if not service.url]
+    if ours and (own := ours[0].framework).own:
+        return _question_of(own, services)
     pythons, bases = ({getattr(service, what) for service in ours} for what in ("python", "base"))
     one_of_each = len(pythons) == len(bases) == 1
     names = list(dict.fromkeys(service.stack if one_of_each else service.built_as for service in services))
@@ -90,6 +93,18 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
     settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
     where += f" with {_listed(settings)}" if settings else ""
     return f"{_listed(names)}{where}: {scenarios}"
+
+
+def _question_of(app: Framework, services: Sequence[Service]) -> str:
+    """What is asked of a user's own app: `Which server for shop (main:app)?`."""
+    assert app.own
+    name = f"{Path(app.own.source).name} ({app.environment['APP']})"
+    servers = {service.server.name for service in services}
+    pythons = {service.python for service in services if not service.url}
+    knobs = dict.fromkeys(knob for service in services for knob, _ in service.settings)
+    asked = [*["server"] * (len(servers) > 1), *["Python"] * (len(pythons) > 1), *knobs]
+    where = f" on {services[0].server.name}" if len(servers) == 1 else ""
+    return f"Which {joined(asked)} for {name}{where}?" if asked else f"{name}{where}"
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

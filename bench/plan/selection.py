@@ -126,7 +126,7 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
     """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
     for tool in wanted.tools:
         if not fnmatch.filter(TOOLS, tool):
-            raise unknown("tool", tool, [*TOOLS])
+            raise unknown("tool", tool, TOOLS)
     levels = tuple(parse_level(text).name for text in wanted.levels)
     loads = list(preset.loads)
     if wanted.scenarios:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.core.errors import UserError
-from bench.matrix.knobs import MOST_VALUES, REF, Knob, Reads, host_name, parse_knob, reader, varied
+from bench.core.errors import UserError, unknown
+from bench.matrix.knobs import ALLOWED, MOST_VALUES, REF, Knob, Reads, host_name, parse_knob, reader, varied
 from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
 from bench.plan.cells import PlannedCell, SkippedCell
@@ -129,7 +129,9 @@ class Variant:
         for knob in (knob.name for knob in knobs if running and not knob.optional):
             if all(self.reads(service, knob) for service in running):
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
-                by = f"those that do: {', '.join(others)}" if others else "nor does any other of the matrix"
+                if not others:
+                    raise unknown("knob", knob, ALLOWED)
+                by = f"those that do: {', '.join(others)}"
                 raise UserError(f"--vary {knob}: no server of the selection reads it; {by}")
         for service in services:
             causes = {knob.name: self.reads(service, knob.name) for knob in knobs}

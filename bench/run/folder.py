@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.core.errors import UserError
+from bench.core.errors import UserError, unknown
 from bench.core.files import read_bytes
 
 RESULTS = Path("results")
+PUBLISHED = RESULTS / "published"
 NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Control characters, lone surrogates (bytes that are no UTF-8), and separators of lines."""
 
@@ -51,9 +52,8 @@ def find_run(name: str, needs: str = "plan.jsonl") -> Path:
             if any(unicodedata.category(mark) in NO_LINE for mark in folder.name):
                 raise UserError(f"results folder {folder.name!a} has a name that cannot be shown: rename it")
             return folder
-    runs = sorted(p.parent.name for p in RESULTS.glob("*/run.json") if p.parent.name.isprintable())
-    shown = f"'{name}'" if name.isprintable() else ascii(name)
-    raise UserError(f"{shown} is not a results folder; there are: {', '.join(runs[-5:]) or 'none yet'}")
+    runs = {p.parent.name for folder in (RESULTS, PUBLISHED) for p in folder.glob("*/run.json")}
+    raise unknown("run", name, sorted(filter(str.isprintable, runs)), f"ls {RESULTS} {PUBLISHED}")
 
 
 def in_results(name: str) -> Path:

@@ -30,9 +30,13 @@ TWO_REFS = "BENCH_REFS"
 
 @dataclass
 class Request:
-    """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list or commands."""
+    """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list, commands or names.
+
+    `names`: what the names are listed of.
+    """
 
     verb: str = "plan"
+    names: str = ""
     selection: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
     own: dict[str, str] = field(default_factory=dict)
@@ -53,6 +57,9 @@ def main(argv: list[str]) -> int:
         need_results(ROOT / "results")
     if not request.set_up:
         set_up()
+    if request.verb == "names":
+        print(bench(ROOT, "names", request.names, *request.selection), end="")
+        return 0
     machines = check_machines(request)
     with ExitStack() as files:
         folder, bases = repeat(request) if request.again else ("", "")
@@ -89,6 +96,8 @@ def read_request(argv: Sequence[str]) -> Request:
             os.environ["BENCH_QUIET"] = "1"
         elif word in ("--list", "--dry-run"):
             request.verb = "list" if word == "--list" else "commands"
+            if word == "--list" and value and not value.startswith("-"):
+                request.verb, request.names, taken = "names", value, 2
         elif word in MACHINES:
             request.machines[word] = _needed(value, f"{word} needs a value")
             taken = 2

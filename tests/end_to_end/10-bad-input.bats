@@ -18,7 +18,7 @@ refused() {
 	[[ -z $(compgen -G "results/2*") ]]
 }
 
-@test "unknown preset" { refused "there are: quick" scripts/matrix.sh --preset nope; }
+@test "unknown preset" { refused "did you mean quick" scripts/matrix.sh --preset quik; }
 
 @test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
 

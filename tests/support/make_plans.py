@@ -43,7 +43,7 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
     try:
         made = wanted()
     except UserError as error:
-        return [f"error: {re.sub(r'; (there are|closest of|servers that have it|those that do).*', '', str(error))}"]
+        return [f"error: {re.sub(r'; (there are|did you|scripts/|servers that|those that).*', '', str(error))}"]
     preset = made.preset
     rounds = f"{made.solo_rounds} rounds alone, at most {made.turn_rounds} in turns"
     published = f", published as {preset.published}" if preset.published else ""

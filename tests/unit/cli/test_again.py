@@ -148,7 +148,7 @@ def test_what_cannot_be_repeated_is_one_line(
     assert main(["again", str(tmp_path)]) == 2
     assert words in capsys.readouterr().err
     assert main(["again", str(tmp_path / "nowhere")]) == 2
-    assert "is not a results folder" in capsys.readouterr().err
+    assert "unknown run " in capsys.readouterr().err
 
 
 def test_compose_measures_no_run_again(

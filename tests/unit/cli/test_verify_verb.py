@@ -123,7 +123,7 @@ FAULTS = {
     "--routes json --base-url http://x:y": "http://HOST:PORT",
     "--routes json --timeout 0": "argument --timeout: 0 is not between 0 and 3600",
     "--routes json --timeout x": "argument --timeout: invalid",
-    "--routes json --nonsense": "unrecognized",
+    "--routes json --nonsense": "unknown option '--nonsense'",
     "--routes db-raw --database-host h:x --database-password-file {password}": "HOST[:PORT]",
     "--routes db-raw --database-host h --database-password-file /nowhere": "--database-password-file",
     "--routes db-raw --database-host 127.0.0.1:9 --database-password-file {password}": "is PostgreSQL running",

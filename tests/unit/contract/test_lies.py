@@ -13,7 +13,7 @@ from golden import same_as
 from simulated_clock import SimulatedClient
 
 from bench.contract import checks
-from bench.contract.answers import ROUTES
+from bench.contract.answers import ROUTES, Mismatch, Template, check_rendered, find_template
 from bench.contract.checks import CHECKS, Check, Target
 from bench.contract.verify import Result, verify
 
@@ -155,7 +155,9 @@ RANDOM = (
 
 def verified(service: FakeService, *routes: str, concurrent: bool = True) -> Result:
     client = SimulatedClient(service.url, 30, service.clock)
-    target = Target(client, service.database, service.upstream, concurrent, FORTUNES_TEMPLATE)
+    target = Target(
+        client, service.database, service.upstream, concurrent, Template("fortunes.html", FORTUNES_TEMPLATE)
+    )
     return verify(target, list(routes or ROUTES), {}, lambda _: None)
 
 
@@ -232,3 +234,23 @@ def test_other_verifiers_are_kept_out_once_for_all_checks_that_count() -> None:
         assert service.database.locks.index(True) == len(service.database.locks) - 2  # Date comes last
         with pytest.raises(AssertionError):
             service.database.statements()
+
+
+def test_the_template_is_found_by_either_name_and_what_is_there_instead_is_named(tmp_path: Path) -> None:
+    app = tmp_path / "mine"
+    (app / "views").mkdir(parents=True)
+    for name in ("app.py", "fortunes.py", "views/cookies.html"):
+        (app / name).write_text("{% for one in all %}")
+    with pytest.raises(Mismatch) as missing:
+        check_rendered(b"", find_template("mine", tmp_path))
+    assert str(missing.value) == (
+        "expected a template called fortunes.* or fortune.* in the app's folder, "
+        "got none among its files: app.py, fortunes.py, views/cookies.html"
+    )
+    (app / "views/fortune.html").write_text("<p>")
+    with pytest.raises(Mismatch, match=r"a loop in the template, views/fortune.html, got no statement"):
+        check_rendered(b"<p>", find_template("mine", tmp_path))
+    (app / "views/fortune.html").write_text("<p>{% for one in all %}</p>")
+    check_rendered(b"<p>1</p>", find_template("mine", tmp_path))
+    (app / "fortunes.tpl").write_text("<ul>\n% for one in all:\n</ul>")
+    assert find_template("mine", tmp_path).name == "fortunes.tpl"

@@ -44,6 +44,8 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
     assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
     assert read_request(["--dry-run"]).verb == "commands"
+    names = read_request(["--list", "stacks", "--quiet"])
+    assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
 
 
 @pytest.mark.parametrize(

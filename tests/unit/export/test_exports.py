@@ -282,7 +282,7 @@ def test_the_documented_columns_are_complete() -> None:
     [
         (["xml", "a-run"], "unknown format 'xml'; there are: csv, parquet, gobench"),
         (["csv"], "export takes a format (csv, parquet, gobench) and a run"),
-        (["csv", "no-run"], "'no-run' is not a results folder"),
+        (["csv", "no-run"], "unknown run 'no-run'; ls results"),
     ],
 )
 def test_what_cannot_be_exported_is_a_one_line_error(

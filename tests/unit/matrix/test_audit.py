@@ -98,7 +98,7 @@ def test_a_service_that_is_not_reached_is_one_line(answers: Any, capsys: Capture
 
 def test_a_name_without_a_lock(answers: Any) -> None:
     answers({})
-    with pytest.raises(UserError, match="no lock of flsk"):
+    with pytest.raises(UserError, match="unknown lock 'flsk'; did you mean flask"):
         audit_verb(["flsk", "flask"])
 
 

@@ -44,13 +44,13 @@ def test_levels_that_search_a_knee(text: str, name: str, limit_s: float, share: 
     ["knee", "knee:p99=0ms", "knee:p99=2001ms", "knee:p95=50ms", "knee:p99=50", "knee100:p99=50ms", "kneep99=5ms"],
 )
 def test_knees_that_are_none(text: str) -> None:
-    with pytest.raises(UserError, match="give knee:p99=50ms"):
+    with pytest.raises(UserError, match=r"unknown level|1 to 2000 ms"):
         parse_level(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
 def test_levels_that_are_none(text: str) -> None:
-    with pytest.raises(UserError, match="is not a level"):
+    with pytest.raises(UserError, match="unknown level"):
         parse_level(text)
 
 

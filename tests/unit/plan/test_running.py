@@ -17,6 +17,7 @@ from make_plans import MATRIX, told
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
 from bench.drive.step_file import host_step, loads_of
+from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app
 from bench.own_app.targets import Target
@@ -160,6 +161,32 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
     assert {(line.scenario, line.requests, line.targets, line.url) for line in lines} == {
         ("mix", "app/load/mix", 2, HERE)
     }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "title"),
+    [
+        ({}, "Which server for shop (a:b)?"),
+        ({"pythons": ("3.13", "3.14")}, "Which server and Python for shop (a:b)?"),
+        ({"servers": ("waitress",), "vary": (parse_knob("THREADS=2,4"),)}, "Which THREADS for shop (a:b) on waitress?"),
+        ({"servers": ("waitress",), "running": (parse_running(HERE, owned=False),)}, "Which server for shop (a:b)?"),
+        ({"servers": ("waitress",)}, "shop (a:b) on waitress"),
+    ],
+)
+def test_the_title_of_ones_own_app_is_its_question(wanted: dict[str, Any], title: str) -> None:
+    app = OwnApp(
+        name="shop",
+        label="0",
+        folder="/home/me/shop",
+        app="a:b",
+        interface="wsgi",
+        targets=(Target("one", path="/1"),),
+        pythons=("3.13",),
+    )
+    made = make_plan(
+        replace(PROJECT, matrix=with_own_app(MATRIX, app)), Selection(**{"frameworks": ("shop",), **wanted})
+    )
+    assert made.preset.title == title
 
 
 def test_the_options_take_several_and_one_word_for_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,7 @@ NOT_RUNS = (
 def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, f"--run={name}" if verb == "resume" else name]) == 2
     told = capsys.readouterr()
-    assert told.out == "" and told.err.endswith("is not a results folder; there are: a-run\n")
+    assert told.out == "" and told.err.endswith(" ls results results/published lists all\n")
     assert told.err[:-1].isprintable() and len(told.err) < 1020
 
 
@@ -86,8 +86,8 @@ def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: pytest.Captur
         assert main([verb, f"results/{name}"]) == 2
         told = capsys.readouterr().err
         assert told.endswith(" has a name that cannot be shown: rename it\n") and told[:-1].isprintable()
-    with pytest.raises(UserError, match=r"there are: a-run$"):
-        find_run("nope")
+    with pytest.raises(UserError, match=r"unknown run 'b-run'; did you mean a-run\? ls"):
+        find_run("b-run")
 
 
 @pytest.mark.parametrize("name", ["my run", "-x", "a'b", "$(id)", "A", "שלום", "a\u202eb", "a.b"])

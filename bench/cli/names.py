@@ -1,0 +1,135 @@
+"""`names WHAT`: the names that a selection takes, for `scripts/matrix.sh --list WHAT`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from bench.core.errors import UserError, unknown
+from bench.core.formats import joined
+from bench.core.groups import grouped
+from bench.matrix.catalogue import INTERFACES, versions
+from bench.matrix.knobs import ALLOWED, INTERPRETER, LIBC, reader
+from bench.matrix.load import load_matrix
+from bench.matrix.model import BARE, Matrix
+from bench.plan.levels import FORMS, parse_level, refusal
+from bench.tools import TOOLS
+from bench.words.names import wait_words
+
+Named = Iterable[tuple[str, str]]
+"""Names, each with what it means."""
+
+
+def names_verb(argv: Sequence[str]) -> int:
+    """`names WHAT`: print the names, a line each with a few words on it."""
+    what, *others = argv or [""]
+    if what not in LISTS:
+        raise unknown("list", what, LISTS)
+    if others:
+        raise UserError(f"--list {what} prints all names and takes no other option ({others[0]})")
+    named = list(LISTS[what](load_matrix()))
+    width = max(len(name) for name, _ in named)
+    for name, words in named:
+        print(f"{name:<{width}}  {words}".rstrip())
+    return 0
+
+
+def _presets(matrix: Matrix) -> Named:
+    return ((name, preset.title) for name, preset in matrix.presets.items())
+
+
+def _stacks(matrix: Matrix) -> Named:
+    """The worker model of its server; of one that never runs the cause."""
+    for stack, of_stack in grouped(matrix.services, lambda service: service.stack).items():
+        causes = {service.skip for service in of_stack}
+        yield stack, of_stack[0].server.model if None in causes else f"left out: {'; '.join(map(str, causes))}"
+
+
+def _servers(matrix: Matrix) -> Named:
+    for name, server in matrix.servers.items():
+        yield name, f"{server.model}; hosts {joined([INTERFACES.get(one, f'{one} apps') for one in server.serves])}"
+
+
+def _frameworks(matrix: Matrix) -> Named:
+    """What it runs on, and its packages with their versions on the default Python."""
+    for name, framework in matrix.frameworks.items():
+        own = [server.name for server in matrix.servers.values() if {*server.serves} & {*framework.interfaces}]
+        interfaces = [INTERFACES[one] for one in framework.interfaces if one in INTERFACES]
+        packages = "" if name in BARE else f"; {versions(matrix, 'framework', name)}"
+        yield name, f"on {joined(interfaces) + ' servers' if interfaces else joined(own)}{packages}"
+
+
+def _pythons(matrix: Matrix) -> Named:
+    return ((name, _default(name, matrix.default_python)) for name in matrix.pythons)
+
+
+def _bases(matrix: Matrix) -> Named:
+    return ((name, _default(name, matrix.default_base)) for name in matrix.bases)
+
+
+def _default(name: str, default: str) -> str:
+    return "the default" if name == default else ""
+
+
+def _services(matrix: Matrix) -> Named:
+    return ((one.name, f"left out: {one.skip}" if one.skip else one.server.model) for one in matrix.services)
+
+
+def _scenarios(matrix: Matrix) -> Named:
+    """The request, and what it waits for; N is any number."""
+    example = "20"
+    for route in matrix.routes.values():
+        if route.selftest:
+            continue
+        waits = wait_words(route.scenario.replace("{n}", example))
+        words = [f"{route.method} {route.path.replace('{n}', 'N')}", *([route.body] if route.body else [])]
+        after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
+        yield route.scenario.replace("{n}", "N"), " ".join(words) + after
+
+
+def _tools(matrix: Matrix) -> Named:
+    return ((name, f"levels such as {joined(_levels_of(name))}") for name in TOOLS)
+
+
+def _levels(matrix: Matrix) -> Named:
+    for form, words in FORMS.items():
+        yield form, f"{words}; by {joined([name for name in TOOLS if form in _levels_of(name)])}"
+
+
+def _levels_of(tool: str) -> list[str]:
+    return [form for form in FORMS if refusal(tool, parse_level(form), "GET") is None]
+
+
+def _knobs(matrix: Matrix) -> Named:
+    """What it may be set to, and the servers that read it."""
+    reads = reader()
+    every = {one.server.name for one in matrix.usual}
+    for name, (_, allowed) in ALLOWED.items():
+        by = {one.server.name for one in matrix.usual if reads(one, name) is None}
+        others = sorted(every - by)
+        most = f"every server{' but ' if others else ''}{joined(others)}"
+        yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
+    globs: dict[str, list[str]] = {}
+    for server in matrix.servers.values():
+        for glob in server.reads:
+            globs.setdefault(glob, []).append(server.name)
+    for glob, names in globs.items():
+        yield glob, f"variables that {joined(names)} read"
+    yield INTERPRETER, "variables that Python reads"
+    for glob in LIBC:
+        yield glob, "variables that glibc reads, on Debian"
+
+
+LISTS: Mapping[str, Callable[[Matrix], Named]] = {
+    "presets": _presets,
+    "stacks": _stacks,
+    "servers": _servers,
+    "frameworks": _frameworks,
+    "pythons": _pythons,
+    "bases": _bases,
+    "services": _services,
+    "scenarios": _scenarios,
+    "tools": _tools,
+    "levels": _levels,
+    "knobs": _knobs,
+}
+"""By what `--list` takes: of each of `bench.core.errors.LISTED` the plural."""

@@ -1,0 +1,82 @@
+"""`names`: what `scripts/matrix.sh --list WHAT` prints."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.__main__ import main
+from bench.cli.names import LISTS
+from bench.core.errors import LISTED, list_of
+from bench.matrix.load import load_matrix
+from bench.plan.levels import parse_level
+
+
+def listed(what: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """What is said of each name."""
+    assert main(["names", what]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return dict(re.fullmatch(r"(\S+) *(.*)", line).groups() for line in lines)  # type: ignore[union-attr]
+
+
+def test_every_name_that_may_be_wrong_has_a_list() -> None:
+    assert [f"scripts/matrix.sh --list {what}" for what in LISTS] == [list_of(what) for what in LISTED]
+
+
+def test_all_names_are_those_of_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    matrix = load_matrix()
+    known = {"presets": matrix.presets, "servers": matrix.servers, "frameworks": matrix.frameworks}
+    known |= {"pythons": matrix.pythons, "bases": matrix.bases}
+    for what, names in known.items():
+        assert list(listed(what, capsys)) == list(names)
+    assert list(listed("stacks", capsys)) == matrix.stacks
+    assert list(listed("services", capsys)) == [one.name for one in matrix.services]
+    for scenario in listed("scenarios", capsys):
+        assert not matrix.route_of(scenario.replace("N", "3"))[0].selftest
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "words"),
+    [
+        ("presets", "four-tools", "One cell, four tools"),
+        ("stacks", "aiohttp", "processes, event loop (asyncio)"),
+        (
+            "stacks",
+            "gunicorn-asgi-quart",
+            "left out: the 17th request with a body on one connection never gets a response",
+        ),
+        ("servers", "bjoern", "processes, C event loop (libev), one request each; hosts WSGI"),
+        ("frameworks", "tornado", r"on tornado; tornado \d.*"),
+        ("frameworks", "wsgi", "on WSGI servers"),
+        ("pythons", "3.13", "the default"),
+        ("pythons", "3.9", ""),
+        ("scenarios", "delay-N", "GET /?duration=N: every response waits for N ms"),
+        ("scenarios", "json", "GET /json"),
+        ("scenarios", "updates-N-orm", "GET /orm/updates/N: every response waits for the database"),
+        ("scenarios", "echo", 'POST /echo {"message":"Hello, World!"}'),
+        ("tools", "vegeta", "levels such as r500, knee:p99=50ms and knee70:p99=50ms"),
+        ("levels", "c100r8000", "100 connections, at most 8,000 requests/s in all (closed loop); by hey"),
+        ("knobs", "WORKERS", "a whole number above 0; every server"),
+        ("knobs", "UVICORN_*", "variables that uvicorn and uvicorn-h11 read"),
+    ],
+)
+def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = listed(what, capsys)[name]
+    assert said == words or re.fullmatch(words, said)
+
+
+def test_each_level_listed_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["stack"], "unknown list 'stack'; did you mean stacks? there are: presets, stacks, "),
+        (["stacks", "--server", "aiohttp"], "--list stacks prints all names and takes no other option (--server)"),
+    ],
+)
+def test_nothing_else_is_taken(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["names", *argv]) == 2
+    assert words in capsys.readouterr().err
