@@ -10,7 +10,7 @@
 # (scripts/compare-runs.sh --check).
 #
 #   --fail-on POLICY  exit status 1 if the policy is broken; may be given more than once:
-#       slower:5%         a verdict is slower by more than that (slower alone: by any amount)
+#       slower:5%         a verdict is slower, by over 5 % more CPU or fewer requests/s (slower alone: any)
 #       invalid           base or proposed version has no figure; of two runs: a cell has no valid round
 #       not-enough-data   a comparison has no verdict
 #       not-comparable    two runs that are not comparable

@@ -83,10 +83,11 @@ def bisect_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--whole", type=float)
     options = parser.parse_args(argv)
     row = _only_comparison(options.run)
+    metric = row.ranking.metric
     if options.whole is None:
-        print(whole_difference(row.contrast, row.invalid), contrast_words(row.contrast))
+        print(whole_difference(metric, row.contrast, row.invalid), contrast_words(metric, row.contrast))
     else:
-        print(commit_words(row.contrast, row.invalid, options.whole, row.base.service in row.failed))
+        print(commit_words(metric, row.contrast, row.invalid, options.whole, row.base.service in row.failed))
     return 0
 
 

@@ -34,11 +34,6 @@ def percent(ratio: float, form: str = "+") -> str:
     return f"{(ratio - 1) * 100:{form}.1f} %"
 
 
-def percent_range(low: float, high: float) -> str:
-    """The same of both ends: `-1.0 to +7.2 %`."""
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
-
-
 def share(part: float) -> str:
     """A share in percent, rounded down so that only 1 prints as 100 %: 0.9994 is `99.94 %`."""
     return f"{math.floor(part * 10000 + 1e-9) / 100:.2f} %"
@@ -51,7 +46,7 @@ def size(part: float) -> str:
 
 def size_number(part: float) -> str:
     """The same without its sign, for the first of a range."""
-    return f"{100 * part:.{1 if abs(part) < 0.0995 else 0}f}"
+    return f"{100 * part:,.{1 if abs(part) < 0.0995 else 0}f}"
 
 
 def times(ratio: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,13 +15,14 @@ from bench.analysis.runs.differences import CellFigure
 from bench.analysis.services import Places, own_app_of, price_of, service_of, worker_count
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.planned import wait_of
-from bench.analysis.tables.ranking import Bounds, Contrast, Figure, Metric, RankedRow, Ranking
-from bench.core.formats import NOTHING, megabytes, number, percent, percent_range, plural, size
+from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
+from bench.core.formats import NOTHING, megabytes, number, plural, size
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.words.changes import change, change_of, column_name
 from bench.words.names import scenario_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS
@@ -36,8 +38,8 @@ def ranking_table(told: ToldRanking) -> Table:
     columns: list[Column[RankedRow]] = [
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
         Column("service", lambda row: told.name(row.service), left=True),
-        Column("difference", _from_the_best),
-        Column("called from", lambda row: seen_words(row) or NOTHING, optional=True),
+        Column(column_name(ranking.metric, "the best"), partial(_from_the_best, ranking)),
+        Column("detectable from", lambda row: seen_words(row) or NOTHING, optional=True),
         Column("requests/s", lambda row: _figure(row.goodput)),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
@@ -52,16 +54,10 @@ def _load(ranking: Ranking) -> str:
     return f"{scenario_words(ranking.scenario)} {ranking.tool} {ranking.level}"
 
 
-def _from_the_best(row: RankedRow) -> str:
+def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
     if row.difference is None or row.rank == 1:
         return NOTHING if row.difference is None else "best"
-    return _percent_words(row.difference, row.interval)
-
-
-def _percent_words(difference: float, interval: Bounds | None) -> str:
-    """`-3.0 % (-4.1 to -1.9 %)`."""
-    words = percent(1 + difference)
-    return f"{words} ({percent_range(1 + interval[0], 1 + interval[1])})" if interval else words
+    return change(ranking.metric, row.difference, row.interval).column()
 
 
 def _figure(found: Figure | None) -> str:
@@ -81,7 +77,7 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
         words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
         seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
         if len(seen) == len(unclear):
-            words += f"; one of {size(max(seen))} or more would most likely have had one"
+            words += f"; differences above {size(max(seen))} would probably have been detected"
         yield f"{words}."
 
 
@@ -113,20 +109,19 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
         releases.append(_Release(version, rows[service], step))
         before = service if ranked else before
 
-    def difference(step: Contrast) -> str:
-        return _percent_words(step.difference, step.interval)
+    def changed(step: Contrast) -> str:
+        return change_of(ranking.metric, step).column()
 
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[_Release]] = [
         Column("release", lambda one: one.version, left=True),
         Column("requests/s", lambda one: _figure(one.row.goodput)),
         Column("CPU per request", lambda one: written(one.row.cpu_us, _microseconds)),
-        Column("step", lambda one: written(one.step, difference)),
+        Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
         Column("remarks", lambda one: told.notes[one.row.service] or NOTHING, left=True, optional=True),
     ]
-    note = "A step is the release as a speed against the one above it in the table, with its simultaneous interval."
-    return table_of(title, columns, releases, [note]), _ladder_picture(title, ranking, releases)
+    return table_of(title, columns, releases), _ladder_picture(title, ranking, releases)
 
 
 def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> TrendPicture:
@@ -148,7 +143,7 @@ def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) 
     ]
     numbers = ", ".join(f"{place} is {one.version}" for place, (one, _) in enumerate(known, 1))
     what = "CPU µs per request" if cpu else "requests/s"
-    words = f"{what}; {numbers}. The thick line is the level between steps that are real."
+    words = f"{what}; {numbers}. Thick line: average between confirmed changes."
     return trend_picture(title, words, points, changes)
 
 
@@ -177,13 +172,13 @@ def published_table(
         Column("published", lambda row: f"{row[2].published:.3f}"),
         Column("here, requests/s", lambda row: written(row[2].here, "{:.3f}".format)),
         Column("here, by the table's metric", lambda row: written(row[2].gap, by_metric)),
-        Column("sign", lambda row: SIGNS[row[2].sign], left=True),
+        Column("direction", lambda row: SIGNS[row[2].sign], left=True),
     ]
     when = f" ({reference.date})" if reference.date else ""
     notes = (
         f"Published: {reference.source}{when}; {reference.setting}. Other machines and versions, so only ratios"
         f" compare. Its flaw, avoided here: {reference.fixed}.",
-        "The sign is that of the verdict here, by the metric of the ranking above.",
+        "The direction here is that of the verdict, by the metric of the ranking above.",
     )
     return [table_of("Published and here", columns, rows, notes)]
 
@@ -224,9 +219,9 @@ def own_app_tables(
         Column("memory under load", lambda row: written(row.memory_peak_bytes, megabytes)),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
     ]
-    notes = ["A million requests take as many CPU seconds as one takes microseconds."]
+    notes = []
     if any(starts.values()):
-        notes.append("Start-up is from the container's start to the first answer, looked for ten times a second.")
+        notes.append("Start-up: time from the container's start to the first response (polled every 100 ms).")
     if priced:
 
         def price(row: RankedRow) -> str:
@@ -248,7 +243,7 @@ WHY_NOTE = (
     "CPU time by function (self time), of the service's own container: its share of py-spy's samples of running"
     " threads, in a window of its own after the table, which is not judged, times the CPU time per request in the"
     " table's rounds. C code counts for the Python function that called it. Only differences beyond chance are listed:"
-    " their intervals hold at once (95 %), and include how well the rounds know how far both services are apart."
+    " their 95 % intervals are corrected for multiple comparisons, and include the error of the rounds' CPU time."
 )
 WAITS = "This table ranks requests/s: time that a service waits is in no profile of its CPU time."
 FIRST = 3

@@ -19,9 +19,9 @@ from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.planned import tables_of
-from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.errors import UserError
-from bench.core.formats import NOTHING, percent, plural
+from bench.core.formats import NOTHING, plural, size
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.table import Column, Row
@@ -31,6 +31,7 @@ from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
+from bench.words.changes import change_of, change_words
 from bench.words.remarks import note_of
 from bench.words.runs import discrepancy_words
 
@@ -105,8 +106,12 @@ class Comparison:
 
     @property
     def slower_percent(self) -> float:
-        """By how many percent the head is slower than the base; negative if it is faster."""
-        return -100 * self.contrast.difference if self.contrast else 0.0
+        """How many percent more CPU per request the head needs, or fewer requests/s it served; negative if faster."""
+        if not self.contrast:
+            return 0.0
+        found = change_of(self.ranking.metric, self.contrast)
+        more = found.ratio - 1 if found.metric is Metric.CPU else 1 - found.ratio
+        return round(100 * more, 6)  # what a policy says is decimal
 
     def remarks(self) -> Iterator[str]:
         """What is missing for a verdict, and what is noted of either."""
@@ -117,9 +122,9 @@ class Comparison:
         if ranking.look is None:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
-            yield f"a difference of {100 * one.smallest_visible:.1f} % would most likely have been called"
+            yield f"differences above {size(one.smallest_visible)} would probably have been detected"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
-            yield f"{plural(one.more_rounds, 'round')} more would most likely decide it"
+            yield f"{plural(one.more_rounds, 'more round')} would probably decide it"
         yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
 
 
@@ -202,15 +207,9 @@ def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
-def _difference(row: Comparison) -> str:
-    return percent(1 + row.contrast.difference) if row.contrast and not row.invalid else NOTHING
-
-
-def _interval(row: Comparison) -> str:
-    if row.invalid or not row.contrast or not row.contrast.interval:
-        return NOTHING
-    low, high = row.contrast.interval
-    return f"{percent(1 + low)} to {percent(1 + high)}"
+def _change(row: Comparison) -> str:
+    """`needs 93 % more CPU per request (85 to 101 %)`; what is not called is a change with its sign."""
+    return NOTHING if row.invalid or not row.contrast else change_words(row.ranking.metric, row.contrast)
 
 
 COLUMNS: tuple[Column[Comparison], ...] = (
@@ -218,9 +217,7 @@ COLUMNS: tuple[Column[Comparison], ...] = (
     Column("base", lambda row: code(row.base.service)),
     Column("load", lambda row: code(" ".join(row.ranking.table))),
     Column("verdict", lambda row: row.kind),
-    Column("difference", _difference),
-    Column("interval", _interval),
-    Column("metric", lambda row: str(row.ranking.metric)),
+    Column("head against base", _change),
     Column("rounds", lambda row: str(row.ranking.rounds)),
     Column("remarks", lambda row: code("; ".join(row.remarks()))),
 )

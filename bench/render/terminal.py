@@ -16,7 +16,7 @@ from bench.core.groups import grouped
 from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
-from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
+from bench.words.changes import change, column_name
 from bench.words.names import scenario_words
 from bench.words.told import ToldRanking
 
@@ -80,7 +80,12 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("tier", no_wrap=True)
     table.add_column("service", overflow="fold")
-    for name in ("% of the best", "requests/s", "CPU/request", "memory"):
+    for name in (
+        f"{column_name(ranking.metric, 'best, %')}".replace(" ", "\n", 1),
+        "requests/s",
+        "CPU/request",
+        "memory",
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(_text, _cells(told, row)), style="bold" if row.tier == 1 else "")
@@ -110,12 +115,11 @@ def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`44 (35 to 55)`; `tied` if the data bound the difference, `open` if they are too few for a verdict."""
+    """`-56 (-65 to -45)`, in percent; `tied` if it is not told apart from the best."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
         return "best"
-    found = ranking.ahead(row.service, ranking.rows[0].service)
-    words = {NO_DIFFERENCE: "tied", NOT_ENOUGH: "open"}.get(found.verdict if found else "")
-    mean = words or f"{100 * (1 + row.difference):.0f}"
-    return f"{mean} ({100 * (1 + row.interval[0]):.0f} to {100 * (1 + row.interval[1]):.0f})" if row.interval else mean
+    found = change(ranking.metric, row.difference, row.interval)
+    words = found.column() if ranking.apart(row.service, ranking.rows[0].service) else f"tied {found.span()}"
+    return words.replace(" %", "").rstrip()

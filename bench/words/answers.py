@@ -15,9 +15,10 @@ from bench.analysis.services import Coordinates, Places, differing, ref_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
-from bench.core.formats import listed
+from bench.core.formats import listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.measurement import Pair, settings_of
+from bench.words.changes import change_of
 from bench.words.names import (
     BARE,
     Question,
@@ -64,7 +65,7 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
     first = _capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "."
     kept = _most_important(found)
     left = len(found) - len(kept)
-    more = (f"The answers to {left} more questions of this kind are in verdicts.jsonl.",) if left > 0 else ()
+    more = (f"{plural(left, 'more comparison')} in verdicts.jsonl.",) if left > 0 else ()
     return (first + left_out, *(one.sentence for one in kept), *more)
 
 
@@ -146,7 +147,7 @@ def _workers(ranking: Ranking, services: Sequence[str], places: Places, context:
 def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
     """The conditions on which the order of gunicorn's worker models depends, as the end of a sentence."""
     waits, kept = wait_words(ranking.scenario), ranking.connections_kept
-    found = [f"with {waits} to wait for"] if waits else []
+    found = [f"waiting for {waits}"] if waits else []
     if kept is not None:
         closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
         found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
@@ -230,21 +231,28 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
     found = []
     for pair in own:
         base, head = (places[name] for name in pair)
-        against = f"{ref_of(head)} against {ref_of(base)}"
-        if base.stack != head.stack:
-            against += f" ({head.stack} against {base.stack})"
-        elif several:
-            against = f"{base.stack}, {against}"
+        # The question above has the refs.
+        which = f"{head.stack} against {base.stack}: " if base.stack != head.stack else f"{base.stack}: "
         # If one has no figure, it goes without saying that the other one has nothing to be compared with.
         lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
         why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
         names = {name: _ref_name(places[name], several) for name in pair}
-        words = "; ".join(why) or order_words(ranking, [name for name in rows if name in pair], names)
+        words = "; ".join(why) or _head_words(ranking, pair, names)
         if not why and base.server != head.server and only_gunicorn((base, head)):
             words += under(ranking, (base, head))
-        found.append(f"{against}: {words}.")
-    more = (f"{len(found) - MOST_PAIRS} more are in verdicts.jsonl.",) if len(found) > MOST_PAIRS else ()
+        found.append(f"{which if several else ''}{words}.")
+    left = len(found) - MOST_PAIRS
+    more = (f"{plural(left, 'more comparison')} in verdicts.jsonl.",) if left > 0 else ()
     return (*found[:MOST_PAIRS], *more)
+
+
+def _head_words(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:
+    """What the head needs or served relative to the base, whichever is better: as the comment says it."""
+    base, head = pair
+    gap = ranking.ahead(head, base)
+    if ranking.look is None or gap is None or not gap.called or gap.interval is None:
+        return order_words(ranking, [row.service for row in ranking.rows if row.service in pair], names)
+    return f"{names[head]} {change_of(ranking.metric, gap).verb(names[base])}"
 
 
 def _why_lost(ref: str, row: RankedRow) -> str:

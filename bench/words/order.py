@@ -1,7 +1,7 @@
 """The order of a table's services in words, from the verdicts on every two of them; releases and varied settings too.
 
-A difference of half as much again or more is a factor (`1.9 times`), else percent. Services that the verdicts do not
-tell apart are said to be so, with how far they may be apart. Sentences have no full stop.
+Services that the verdicts do not tell apart are said to be tied, with how far they may be apart. Sentences have no full
+stop.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from itertools import combinations, pairwise
 
 from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
-from bench.core.formats import listed, plural, size, size_number
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+from bench.core.formats import listed, plural, size
+from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
+from bench.words.changes import CPU, Change, change_of, change_words
 
-FACTOR = 1.5
-"""A ratio from this on is told as a factor."""
-CPU, REQUESTS = "CPU per request", "requests per second"
-"""What there is more of: of CPU time with the worse service, of requests with the better one."""
 PLURAL = " workers"
 
 
@@ -47,7 +44,7 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
     if gap is None:
         return f"{names[one]} and {names[other]} cannot be compared"
     if not gap.called:
-        return f"{names[one]} and {names[other]} cannot be told apart{_apart(ranking, [(one, other)])}"
+        return f"{names[one]} and {names[other]} are tied{_apart(ranking, [(one, other)])}"
     if gap.difference < 0:
         return pair_words(ranking, other, one, names)
     return _gap_words(ranking, gap, names[one], names[other])
@@ -58,7 +55,7 @@ def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, st
     gap = ranking.ahead(one, other)
     if gap is None or not gap.called:
         both = f"gunicorn's {models[one]} and {models[other]} workers"
-        return f"{both} cannot be told apart{_apart(ranking, [(one, other)])}"
+        return f"{both} are tied{_apart(ranking, [(one, other)])}"
     better, worse = (one, other) if gap.difference > 0 else (other, one)
     begins = worse if ranking.metric is Metric.CPU else better
     whose = {begins: "gunicorn's"}
@@ -72,18 +69,18 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
     if len(front) == 1:
         gap = ranking.ahead(best, services[1])
         assert gap is not None
+        more = _more(ranking, gap)
         if ranking.metric is Metric.CPU:
-            more = f"{names[services[1]]}, the next, needs {_much_cpu(gap)} ({interval_words(gap)})"
-            return f"{names[best]} is fastest, with the least {CPU}: {more}"
-        ahead = f"{_much(gap, REQUESTS)} {names[services[1]]}, the next ({interval_words(gap)})"
-        return f"{names[best]} is fastest: {ahead}"
+            behind = f"{names[services[1]]}, the next, needs {more.much()} ({more.interval()})"
+            return f"{names[best]} is fastest, with the least {CPU}: {behind}"
+        return f"{names[best]} is fastest: {more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
     if not ranking.alike(front, services):
         also = _apart(ranking, ((best, other) for other in front[1:]))
-        return f"{names[best]} leads, but {listed(every[1:])} cannot be told apart from it{also}"
+        return f"{names[best]} leads, tied with {listed(every[1:])}{also}"
     also = _apart(ranking, combinations(front, 2))
     if len(front) < len(services):
-        return f"{listed(every)} are fastest and cannot be told apart{also}"
-    return f"{listed(every) if len(every) <= 4 else f'these {len(every)} services'} cannot be told apart{also}"
+        return f"{listed(every)} are fastest, and tied{also}"
+    return f"{listed(every) if len(every) <= 4 else f'these {len(every)} services'} are tied{also}"
 
 
 def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
@@ -94,13 +91,14 @@ def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names:
         return ""
     last = [name for name in services if name not in front and (name == worst or not ranking.apart(name, worst))]
     if ranking.alike(last, services):
-        ends = f"{listed([names[name] for name in last])} come{'s' * (len(last) == 1)} last"
+        ends = f"{listed([names[name] for name in last])} {'is last' if len(last) == 1 else 'are last, and tied'}"
     else:
         tied = [names[name] for name in services if name != worst and not ranking.apart(name, worst)]
-        ends = f"{names[worst]} comes last, though {listed(tied)} cannot be told apart from it"
+        ends = f"{names[worst]} is last, tied with {listed(tied)}"
     it = "it" if len(last) == 1 else names[worst]
     if ranking.metric is Metric.CPU and len(front) == 1:
-        return f"; {ends}: {it} needs {_much_cpu(gap)} ({interval_words(gap)})"
+        more = _more(ranking, gap)
+        return f"; {ends}: {it} needs {more.much()} ({more.interval()})"
     return f"; {ends}: {_gap_words(ranking, gap, names[best], it)}"
 
 
@@ -110,56 +108,22 @@ def _gap_words(ranking: Ranking, gap: Contrast, better: str, worse: str, who: st
     `who` has the settings that `better` and `worse` are.
     """
     begins = " ".join(filter(None, (worse if ranking.metric is Metric.CPU else better, who)))
+    more = _more(ranking, gap)
     if ranking.metric is not Metric.CPU:
-        return f"{begins} served {_much(gap, REQUESTS)} {worse} ({interval_words(gap)})"
+        return f"{begins} served {more.much_of_it()} {worse} ({more.interval()})"
     verb = "need" if begins.endswith(PLURAL) and " with " not in begins else "needs"
-    return f"{begins} {verb} {_much(gap, CPU)} {better} ({interval_words(gap)})"
+    return f"{begins} {verb} {more.much_of_it()} {better} ({more.interval()})"
+
+
+def _more(ranking: Ranking, gap: Contrast) -> Change:
+    """How much more there is: of CPU time with the worse of two, of requests with the better one, `b` of the gap."""
+    return change_of(ranking.metric, gap.turned if ranking.metric is Metric.CPU else gap)
 
 
 def _apart(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> str:
     """` (at most 2.1 % apart)`: the farthest end of the intervals of pairs that are not told apart."""
     most = ranking.farthest(pairs)
     return "" if most is None else f" (at most {size(most)} apart)"
-
-
-def is_factor(gap: Contrast) -> bool:
-    """Whether it is told as a factor."""
-    return 1 + gap.difference >= FACTOR
-
-
-def interval_words(gap: Contrast) -> str:
-    """`10 to 14 %`, or `1.8 to 2.0` of a factor."""
-    if gap.interval is None:
-        return "unknown"
-    low, high = gap.interval
-    if is_factor(gap):
-        digits = _digits(1 + gap.difference, high - low)
-        return f"{1 + low:.{digits}f} to {1 + high:.{digits}f}"
-    return f"{size_number(low)} to {size(high)}"
-
-
-def factor_words(gap: Contrast) -> str:
-    """`1.9 times`."""
-    low, high = gap.interval or (0.0, 1.0)
-    return f"{1 + gap.difference:.{_digits(1 + gap.difference, high - low)}f} times"
-
-
-def _digits(factor: float, width: float) -> int:
-    """As many decimals as the interval has a use for."""
-    if factor >= 9.95:
-        return 0 if width >= 1 else 1
-    return 1 if width >= 0.1 else 2
-
-
-def _much(gap: Contrast, what: str) -> str:
-    """`1.9 times as much CPU per request as`, `as many requests per second as`, or `12 % more .. than`."""
-    many = "as many" if what == REQUESTS else "as much"
-    return f"{factor_words(gap)} {many} {what} as" if is_factor(gap) else f"{size(gap.difference)} more {what} than"
-
-
-def _much_cpu(gap: Contrast) -> str:
-    """`1.9 times as much`, or `12 % more`, where CPU per request was named before."""
-    return f"{factor_words(gap)} as much" if is_factor(gap) else f"{size(gap.difference)} more"
 
 
 def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
@@ -185,7 +149,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
         parts.append(f"of {plural(open_, 'step')} there is {NOT_ENOUGH}")
     first, *_, last = ladder.versions
     oldest, newest = ladder.versions[first], ladder.versions[last]
-    whole = _step(ranking, ladder, first, last) or f"{newest} and {oldest} cannot be told apart"
+    whole = _step(ranking, ladder, first, last) or f"{newest} and {oldest} are tied"
     return f"{ladder.package} from {oldest} to {newest}: {'; '.join([*parts, f'in all, {whole}'])}"
 
 
@@ -194,14 +158,8 @@ def _step(ranking: Ranking, ladder: Ladder, old: str, new: str) -> str:
     found = ranking.ahead(new, old)
     if found is None or not found.called:
         return ""
-    gap = found if found.verdict == FASTER else found.turned
-    if ranking.metric is Metric.CPU:
-        more, subject = f"needs {_much_cpu(gap)} {CPU} ({interval_words(gap)})", SLOWER
-    else:
-        requests = _much(gap, REQUESTS).removesuffix(" than").removesuffix(" as")
-        more, subject = f"served {requests} ({interval_words(gap)})", FASTER
-    who = ": it" if found.verdict == subject else ", which"
-    return f"{ladder.versions[new]} is {found.verdict} than {ladder.versions[old]}{who} {more}"
+    changed = change_words(ranking.metric, found)
+    return f"{ladder.versions[new]} is {found.verdict} than {ladder.versions[old]}: it {changed}"
 
 
 def by_value(services: Sequence[str], knob: str, settings: Mapping[str, Mapping[str, str]]) -> list[str] | None:
@@ -243,13 +201,13 @@ def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
         else:
             parts.append(f"{words[best]} {who} is faster than with a value between that and the smallest")
     if not above:
-        return parts[0] + "; more were not measured" if parts else ""
+        return parts[0] + "; higher values were not tested" if parts else ""
     more = [name for name in above if not lead(best, name)]
     if more:
         most = [found.interval[1] for name in more if (found := ranking.ahead(name, best)) and found.interval]
         at_most = f" (at most {size(max(0.0, *most))} faster)" if len(most) == len(more) else ""
         subject = "it" if parts else who
-        parts.append(f"{listed([words[name] for name in more])} {subject} is not shown to be faster{at_most}")
+        parts.append(f"{listed([words[name] for name in more])} {subject} is not measurably faster{at_most}")
     for name in above:
         if gap := lead(best, name):
             parts.append(_gap_words(ranking, gap, words[best], words[name], "it" if parts else who))

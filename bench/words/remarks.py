@@ -83,17 +83,19 @@ def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, An
         return
     if cpus == 1 and any(len({own.get(knob) for own in every}) > 1 for knob in ("WORKERS", "THREADS")):
         yield (
-            "The server has one CPU here, which all workers and threads of a service share: more of them can help where"
-            " requests wait, and cannot show what they would do on more CPUs."
+            "The server has one CPU here, shared by all workers and threads: more of them can only help where requests"
+            " wait; on more CPUs the result may differ."
         )
     quotas = [float(own[CPU_QUOTA]) for own in every if CPU_QUOTA in own]
     if any(quota >= cpus for quota in quotas):
-        yield f"The server has {plural(cpus, 'CPU')} here: a quota of as much or more limits nothing."
+        yield f"The server has {plural(cpus, 'CPU')} here: a quota of that or more has no effect."
 
 
+FAR = 1.5
+"""From here on it is said by how much published ratios differ from those here: a direction alone would hide it."""
 SIGNS = {
-    Sign.SAME: "the same sign",
-    Sign.OPPOSITE: "the opposite sign",
+    Sign.SAME: "same direction",
+    Sign.OPPOSITE: "opposite direction",
     Sign.NOT_SHOWN: "no difference shown here",
     Sign.NONE_THERE: "about equal there",
 }
@@ -104,7 +106,15 @@ def published_sentence(found: Published, labels: Mapping[str, str]) -> str:
     there = listed([f"{labels[row.service]} {_ratio(row.published)}" for row in found.rows])
     here = listed([_ratio(row.here) for row in found.rows])
     base, signs = labels[found.base], _signs(found, labels)
-    return f"Published, relative to {base} in requests/s: {there}; here {here}: {signs}."
+    return f"Published, requests/s relative to {base}: {there}; here {here}: {signs}{_far(found)}."
+
+
+def _far(found: Published) -> str:
+    """By how much the ratios differ at most, there and here, from FAR on."""
+    apart = [max(row.published / row.here, row.here / row.published) for row in found.rows if row.here]
+    return (
+        f" (up to {max(apart):.{1 if max(apart) < 9.95 else 0}f} times apart)" if max(apart, default=0) >= FAR else ""
+    )
 
 
 def _signs(found: Published, labels: Mapping[str, str]) -> str:
@@ -113,8 +123,8 @@ def _signs(found: Published, labels: Mapping[str, str]) -> str:
     same = sum(row.sign is Sign.SAME for row in found.rows)
     others = [f"{SIGNS[row.sign]} for {labels[row.service]}" for row in found.rows if row.sign is not Sign.SAME]
     if not others:
-        return f"the same sign for all {same}"
-    return f"the same sign for {same} of {len(found.rows)}, {', '.join(others)}"
+        return f"same direction for all {same}"
+    return f"same direction for {same} of {len(found.rows)}, {', '.join(others)}"
 
 
 def along_sentence(found: Along) -> str:
@@ -138,7 +148,6 @@ def _ratio(ratio: float | None) -> str:
 
 MOST_UNDECIDED = 6
 """Pairs that have a line each."""
-CALLED = "or more would have been called nine times in ten"
 
 
 def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
@@ -148,12 +157,13 @@ def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
     best = {row.service for row in ranking.rows if row.rank == 1}
     open_ones = [one for one in ranking.contrasts if _is_open(one) and not best & {one.a, one.b}]
     for one in open_ones[:MOST_UNDECIDED]:
-        yield f"{name(one.b)} beside {name(one.a)}: {one.verdict}; {size(_seen(one))} {CALLED}."
+        yield f"{name(one.b)} against {name(one.a)}: {one.verdict}; detectable from {size(_seen(one))}."
     later = open_ones[MOST_UNDECIDED:]
     if later:
         least, most = (size(choose(map(_seen, later))) for choose in (min, max))
         between = least if least == most else f"{least} to {most}"
-        yield f"{len(later)} more pairs have no called difference: {between} {CALLED} (verdicts.jsonl has each)."
+        more = plural(len(later), "more pair")
+        yield f"{more} without a difference: detectable from {between} (each in verdicts.jsonl)."
 
 
 def _is_open(one: Contrast) -> bool:

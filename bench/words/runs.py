@@ -9,14 +9,15 @@ from typing import Any
 
 from bench.analysis.runs.bisection import Commit, commit_verdict
 from bench.analysis.runs.compatibility import Compatibility, Discrepancy, RunFacts, conditions
-from bench.analysis.tables.ranking import Contrast
+from bench.analysis.tables.ranking import Contrast, Metric
 from bench.core.errors import UserError
 from bench.core.files import items, mapping
-from bench.core.formats import first_of, percent
+from bench.core.formats import first_of
 from bench.matrix.packages import Pins
 from bench.plan.running import UNKNOWN
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
+from bench.words.changes import change, change_words
 
 
 def discrepancy_words(found: Discrepancy) -> str:
@@ -165,7 +166,7 @@ def _listed(words: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{words}: {first_of(names, SHOWN)}"
 
 
-def whole_difference(contrast: Contrast | None, cause: str) -> float:
+def whole_difference(metric: Metric, contrast: Contrast | None, cause: str) -> float:
     """The bad commit's difference from the good one; UserError where it was not shown to be slower.
 
     `cause` is why one of them has no figure; empty if both have.
@@ -173,22 +174,21 @@ def whole_difference(contrast: Contrast | None, cause: str) -> float:
     if cause:
         raise UserError(f"good and bad cannot be compared: {cause}")
     if contrast is None or contrast.verdict != SLOWER:
-        raise UserError(f"nothing to bisect: bad is not shown to be slower than good: {contrast_words(contrast)}")
+        raise UserError(
+            f"nothing to bisect: bad is not shown to be slower than good: {contrast_words(metric, contrast)}"
+        )
     return contrast.difference
 
 
-def commit_words(contrast: Contrast | None, cause: str, whole: float, good_failed: bool = False) -> str:
-    """`bad: slower, -4.8 %`: the verdict on a commit, and the figures that say so; `cause` as above."""
+def commit_words(metric: Metric, contrast: Contrast | None, cause: str, whole: float, good_failed: bool = False) -> str:
+    """`bad: slower: needs 5.0 % more CPU per request (..)`: the verdict on a commit, and why; `cause` as above."""
     word = commit_verdict(contrast, bool(cause), whole, good_failed)
-    why = cause or contrast_words(contrast)
+    why = cause or contrast_words(metric, contrast)
     if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NOT_ENOUGH:
-        why += f", less than half of {percent(1 + whole)}"
+        why += f", less than half of {change(metric, whole, None).signed()}"
     return f"{word}: {why}"
 
 
-def contrast_words(contrast: Contrast | None) -> str:
-    """The verdict with its difference and interval."""
-    if contrast is None:
-        return NOT_ENOUGH
-    within = " ({} to {})".format(*(percent(1 + end) for end in contrast.interval)) if contrast.interval else ""
-    return f"{contrast.verdict}, {percent(1 + contrast.difference)}{within}"
+def contrast_words(metric: Metric, contrast: Contrast | None) -> str:
+    """The verdict with what changed and its interval."""
+    return NOT_ENOUGH if contrast is None else f"{contrast.verdict}: {change_words(metric, contrast)}"

@@ -28,8 +28,8 @@ from bench.words.remarks import along_sentence, beside_words, limits_words, note
 LEAST_CREDIT = 0.01
 """From here on it is said that services may have lost requests to other programs."""
 LATE = (
-    "This run was made by a version that counted responses from after the services' turns: requests/s are 1.5 to 9 %"
-    " too high, and not equally. Measure it again before you rely on a difference of that size."
+    "This run is from a version that counted responses after the services' turns: requests/s are 1.5 to 9 % too high,"
+    " differently for each. Measure again before you rely on a difference of that size."
 )
 
 
@@ -77,7 +77,7 @@ def told_ranking(
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
     told += rest
     if ranking.unknown_cpu:
-        told.append(f"CPU per request is not known ({ranking.unknown_cpu}): requests/s are compared.")
+        told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
     told += [LATE] if ranking.late else []
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [published_sentence(beside, labels)] if beside else []
@@ -110,8 +110,8 @@ def credit_words(credit: float) -> str:
     """What services that idle may have lost to other programs; empty where that is next to nothing."""
     if credit < LEAST_CREDIT:
         return ""
-    most = f"Without other programs, services that idle may have served up to {100 * credit:.0f} % more requests/s"
-    return f"{most}; their intervals include it."
+    most = f"Without other programs, idle services might have served up to {100 * credit:.0f} % more requests/s"
+    return f"{most}; their intervals include that."
 
 
 def bias_words(bias: TurnBias | None) -> str:
@@ -120,7 +120,7 @@ def bias_words(bias: TurnBias | None) -> str:
         return ""
     where = "a machine with this CPU" if bias.here else f"another machine, {bias.cpu}"
     share = f"{100 * bias.share:.0f} % (measured on {where})"
-    return f"Taking turns can bias ratios of unlike servers by up to {share}; their intervals include it."
+    return f"Taking turns can bias ratios by up to {share}; the intervals include that."
 
 
 MOST_QUESTIONS = 6

@@ -14,12 +14,11 @@ from itertools import accumulate, groupby
 from bench.analysis.tables.ranking import Metric, RankedRow
 from bench.core.formats import NOTHING, number
 from bench.render.table import Column, Table, table_of, written
+from bench.words.changes import Change, change, column_name
 from bench.words.picture import (
-    against_words,
     caption_words,
     certainty_words,
     estimate_words,
-    factor_span_words,
     load_words,
     question_words,
     requests_words,
@@ -52,8 +51,7 @@ class Answer:
 
     def __init__(self, place: int, told: ToldRanking, most: int) -> None:
         ranking = told.ranking
-        cpu = ranking.metric is Metric.CPU
-        ranked = [_ranked(row, cpu) for row in ranking.rows if row.rank is not None]
+        ranked = [_ranked(row, ranking.metric) for row in ranking.rows if row.rank is not None]
         unranked = [row for row in ranking.rows if row.rank is None]
         scale = _scale(ranked)
         tiers = [
@@ -67,7 +65,7 @@ class Answer:
             self.question, self.asked = told.question, ""
         self.sentences, self.more = told.sentences[:most], told.sentences[most:]
         self.caption = caption_words(ranking)
-        self.against = "CPU against the best" if cpu else "against the best"
+        self.against = column_name(ranking.metric, "the best")
         self.logarithmic = scale.logarithmic
         self.ticks = _ticks(scale)
         lines = (f"linear-gradient(var(--line), var(--line)) {tick.at}% 0 / 1px 100% no-repeat" for tick in self.ticks)
@@ -92,7 +90,7 @@ class Unranked:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Services that cannot be told apart from the first of them."""
+    """Services that are tied with the first of them."""
 
     name: str
     rows: list[Place]
@@ -119,7 +117,8 @@ class Place:
         self.against, self.of = row.against
         self.interval = row.interval
         self.rate = requests_words(row.given)
-        self.seen = seen_words(row.given, " would have been called")
+        seen = seen_words(row.given)
+        self.seen = f"detectable from {seen}" if seen else ""
         self.note = told.notes[row.given.service]
         self.at, self.left = scale.at(row.factor), scale.at(low)
         self.width = round(scale.at(high) - self.left, 2)
@@ -138,21 +137,17 @@ class _Ranked:
     interval: str
 
 
-def _ranked(row: RankedRow, cpu: bool) -> _Ranked:
-    """A row with its factor: a difference is that of a speed, as a ratio - 1, so -0.5 is twice the CPU time."""
-
-    def factor_of(difference: float) -> float | None:
-        ratio = 1 + difference
-        if not (0 < ratio < math.inf):
-            return None
-        return 1 / ratio if cpu else ratio
-
-    ends = sorted(end for end in map(factor_of, row.interval or ()) if end is not None)
-    low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
-    factor = factor_of(row.difference or 0) or 1.0
+def _ranked(row: RankedRow, metric: Metric) -> _Ranked:
+    found = change(metric, row.difference or 0.0, row.interval)
+    if not 0 < found.ratio < math.inf:
+        found = Change(metric, 1.0, found.bounds)
+    low, high = found.bounds or (None, None)
+    if low is None or high is None or not 0 < low <= high < math.inf:
+        low = high = None
     if row.rank == 1:
-        return _Ranked(row, factor, low, high, ("the best", ""), "")
-    return _Ranked(row, factor, low, high, against_words(factor, cpu), factor_span_words(factor, low, high, cpu))
+        return _Ranked(row, found.ratio, low, high, ("the best", ""), "")
+    of = "CPU" if metric is Metric.CPU else "requests/s"
+    return _Ranked(row, found.ratio, low, high, (found.signed(), of), found.span() if low else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +212,11 @@ def _shown(tiers: Sequence[Tier]) -> int:
 def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:
     """Every figure of the table, as text: the picture's other form, with the pairs that it has no column for."""
     against = {row.given.service: " ".join(filter(None, (row.against[0], row.interval))) for row in ranked}
-    metric = "CPU" if told.ranking.metric is Metric.CPU else "requests/s"
     columns: list[Column[RankedRow]] = [
         Column("service", lambda row: told.labels[row.service], left=True),
         Column("tier", lambda row: written(row.tier, str)),
-        Column(f"{metric} against the best", lambda row: against.get(row.service, NOTHING)),
-        Column("called from", lambda row: seen_words(row) or NOTHING),
+        Column(column_name(told.ranking.metric, "the best"), lambda row: against.get(row.service, NOTHING)),
+        Column("detectable from", lambda row: seen_words(row) or NOTHING),
         Column("requests/s", lambda row: estimate_words(row.goodput)[0] or NOTHING),
         Column("requests/s, interval", lambda row: estimate_words(row.goodput)[1] or NOTHING),
         Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),

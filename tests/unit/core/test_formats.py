@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.core.formats import first_of, joined, listed, percent, percent_range, plural, share, size
+from bench.core.formats import first_of, joined, listed, percent, plural, share, size
 
 
 def test_a_list_names_the_first_ones_and_how_many_more() -> None:
@@ -14,7 +14,7 @@ def test_a_list_names_the_first_ones_and_how_many_more() -> None:
 
 
 def test_percents_say_a_difference_a_share_or_a_size() -> None:
-    assert percent(1.2) == "+20.0 %" and percent_range(0.99, 1.072) == "-1.0 to +7.2 %"
+    assert percent(1.2) == "+20.0 %"
     assert share(0.99999) == "99.99 %" and share(1) == "100.00 %"
     assert size(0.041) == "4.1 %" and size(0.0996) == "10 %" and size(-0.2) == "-20 %"
 

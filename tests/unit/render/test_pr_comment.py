@@ -100,8 +100,9 @@ def test_a_comment_of_all_kinds() -> None:
     [
         ("slower", "slower", -0.021, 1),
         ("slower:5%", "slower", -0.03, 0),
-        ("slower:5%", "slower", -0.05, 0),
-        ("slower:5%", "slower", -0.0501, 1),
+        # 5 % more CPU per request.
+        ("slower:5%", "slower", 1 / 1.05 - 1, 0),
+        ("slower:5%", "slower", 1 / 1.0501 - 1, 1),
         ("slower:0.5%", "slower", -0.021, 1),
         # However large the estimate is: the data does not support a verdict.
         ("slower", "faster", -0.5, 0),
@@ -179,7 +180,7 @@ def test_hostile_words_are_spans_of_code() -> None:
         assert word not in outside
     assert not set("\u202e\x1b\n") & set(code(HOSTILE))
     for row in rows:
-        assert row.count("|") == 10
+        assert row.count("|") == 8
 
 
 def test_a_comment_always_fits() -> None:
@@ -206,7 +207,7 @@ def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200})
     text, status = told(folder, capsys, "slower:10%", "invalid")
     assert status == 1 and text.startswith("### 1 comparison: 1 slower\n")
-    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | -19." in text
+    assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | needs 2" in text
     assert "`--fail-on slower:10%`: violated by 1." in text and "`--fail-on invalid`: passed." in text
     assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), (), ("not-comparable",))] == [0, 0, 2]
 

@@ -29,8 +29,9 @@ from bench.analysis.tables.ranking import (
 )
 from bench.records.record import Cause, Record
 from bench.words.answers import against, ref_question, ref_sentences
+from bench.words.changes import change, change_of, change_words
 from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
-from bench.words.order import factor_words, interval_words, is_factor, pair_words
+from bench.words.order import pair_words
 from bench.words.remarks import (
     MOST_UNDECIDED,
     along_sentence,
@@ -416,9 +417,29 @@ def test_the_brackets_hold_the_interval_of_the_figure_before_them() -> None:
         (gap,) = ranking({"a": 1000, "b": 1000 * factor}).contrasts
         assert gap.turned.turned.difference == pytest.approx(gap.difference)
         assert gap.turned.turned.interval == pytest.approx(gap.interval)
-        low, high = (float(word) for word in interval_words(gap).removesuffix(" %").split(" to "))
-        value = float(factor_words(gap).split()[0]) if is_factor(gap) else 100 * gap.difference
-        assert low < value < high
+        for metric, one in ((GOODPUT, gap), (GOODPUT, gap.turned), (CPU, gap), (CPU, gap.turned)):
+            found = change_of(metric, one)
+            low, high = (float(word.replace(",", "")) for word in found.interval().removesuffix(" %").split(" to "))
+            value = found.ratio if found.is_factor() else abs(100 * (found.ratio - 1))
+            assert low - 0.5 < value < high + 0.5
+
+
+def test_a_change_has_one_direction_and_one_size_in_every_text() -> None:
+    """That of what changed: CPU per request rises with a slower service, and requests/s fall."""
+    (gap,) = ranking({"a": 1930, "b": 1000}).contrasts
+    said = {metric: (change_words(metric, gap), change_of(metric, gap).signed()) for metric in (CPU, GOODPUT)}
+    more, fewer = said[CPU], said[GOODPUT]
+    assert gap.verdict == "slower"
+    assert more[0].startswith("needs 93 % more CPU per request (") and more[1] == "+93 %"
+    assert fewer[0].startswith("served 48 % fewer requests per second (") and fewer[1] == "-48 %"
+
+
+@pytest.mark.parametrize(
+    ("difference", "signed"),
+    [(0.0, "0 %"), (-0.00004, "0 %"), (0.004, "+0.4 %"), (0.0996, "+10 %"), (11.34, "+1,134 %"), (-0.9934, "-99.3 %")],
+)
+def test_signs_and_digits_of_a_change(difference: float, signed: str) -> None:
+    assert change(GOODPUT, difference, None).column() == signed
 
 
 def test_undecided_pairs_are_those_that_no_row_has() -> None:

@@ -9,9 +9,10 @@ from compared_runs import build_failed, in_turns
 
 from bench.__main__ import main
 from bench.analysis.runs.bisection import commit_verdict
-from bench.analysis.tables.ranking import Contrast
+from bench.analysis.tables.ranking import Contrast, Metric
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
+from bench.words.changes import change_words
 from bench.words.runs import commit_words, whole_difference
 
 WHOLE = -0.36  # half of it is -0.2, as differences multiply: 0.8 * 0.8 = 0.64
@@ -42,26 +43,26 @@ def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
 ) -> None:
     found = contrast(verdict, difference, low)
     assert commit_verdict(found, False, WHOLE) == word
-    figures = f"{100 * difference:+.1f} % ({100 * low:+.1f} % to +50.0 %)"
-    assert commit_words(found, "", WHOLE).startswith(f"{word}: {verdict}, {figures}")
+    figures = change_words(Metric.GOODPUT, found)
+    assert commit_words(Metric.GOODPUT, found, "", WHOLE).startswith(f"{word}: {verdict}: {figures}")
 
 
 def test_without_a_figure_a_commit_is_skipped_unless_it_is_the_good_one_that_has_none() -> None:
-    assert commit_words(None, "head: build failed", WHOLE) == "skip: head: build failed"
-    assert commit_words(contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
-    assert commit_words(None, "good: build failed", WHOLE, good_failed=True) == "abort: good: build failed"
-    assert commit_words(None, "", WHOLE) == "skip: not enough data"
+    assert commit_words(Metric.CPU, None, "head: build failed", WHOLE) == "skip: head: build failed"
+    assert commit_words(Metric.CPU, contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
+    assert commit_words(Metric.CPU, None, "good: build failed", WHOLE, good_failed=True) == "abort: good: build failed"
+    assert commit_words(Metric.CPU, None, "", WHOLE) == "skip: not enough data"
 
 
 @pytest.mark.parametrize("verdict", ["faster", "no difference shown", "not enough data"])
 def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
-    assert whole_difference(contrast("slower", -0.4), "") == -0.4
-    with pytest.raises(UserError, match=rf"nothing to bisect: .*: {verdict}, -1.0 % \(-50.0 % to \+50.0 %\)"):
-        whole_difference(contrast(verdict, -0.01), "")
+    assert whole_difference(Metric.CPU, contrast("slower", -0.4), "") == -0.4
+    with pytest.raises(UserError, match=rf"nothing to bisect: .*: {verdict}: .*1.0 %"):
+        whole_difference(Metric.CPU, contrast(verdict, -0.01), "")
     with pytest.raises(UserError, match="cannot be compared: bad: build failed"):
-        whole_difference(contrast("slower", -0.4), "bad: build failed")
+        whole_difference(Metric.CPU, contrast("slower", -0.4), "bad: build failed")
     with pytest.raises(UserError, match=r"nothing to bisect: .*: not enough data$"):
-        whole_difference(None, "")
+        whole_difference(Metric.CPU, None, "")
 
 
 def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +72,7 @@ def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bisect", str(folder)]) == 0
     whole, words = capsys.readouterr().out.split(" ", 1)
     assert -0.2 < float(whole) < -0.19
-    assert words.startswith("slower, -19.")
+    assert words.startswith("slower: needs 24 % more CPU per request (")
     assert main(["bisect", str(folder), f"--whole={whole}"]) == 0
     assert capsys.readouterr().out == f"bad: {words}"
     assert main(["bisect", str(folder), "--whole=-0.5"]) == 0

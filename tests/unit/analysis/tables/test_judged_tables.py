@@ -144,8 +144,8 @@ def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes:
     assert (str(found.metric), found.rows[-1].service) == ("goodput", service_of("gunicorn-sync-flask"))
     assert all(row.rank and row.goodput for row in found.rows)
     # That they wait needs no excuse.
-    why = ["CPU per request is not known (not in this test): requests/s are compared."]
-    assert [words for words in told.sentences if "not known" in words] == ([] if "waits" in changes else why)
+    why = ["CPU per request is unknown (not in this test), so requests/s are compared."]
+    assert [words for words in told.sentences if "unknown" in words] == ([] if "waits" in changes else why)
 
 
 @pytest.mark.parametrize(("level", "successes"), [("c8", 29), ("c64", 127)])

@@ -1,0 +1,122 @@
+"""A difference between two services in words: in the direction and the unit of what it is a difference of.
+
+Verdicts compare speeds. Readers see figures: with a slower service CPU per request rises, and requests/s fall. Every
+text says a change by these functions, so that no two of them give it another sign or another size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bench.analysis.tables.ranking import Bounds, Contrast, Metric
+from bench.core.formats import size_number
+
+FACTOR = 2.0
+"""A change to so many times as much or more is told as a factor in sentences; in columns all are percent."""
+CPU, REQUESTS = "CPU per request", "requests per second"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a metric counts, as a ratio to what it is compared with: 1.93 of CPU per request is 93 % more of it."""
+
+    metric: Metric
+    ratio: float
+    bounds: Bounds | None
+
+    @property
+    def of(self) -> str:
+        """`CPU per request` or `requests per second`."""
+        return CPU if self.metric is Metric.CPU else REQUESTS
+
+    def signed(self) -> str:
+        """For a column: `+93 %`."""
+        return f"{_signed(self.ratio)} %"
+
+    def span(self) -> str:
+        """For a column: `(+85 to +101 %)`; empty where the interval is not known."""
+        return "({} to {} %)".format(*map(_signed, self.bounds)) if self.bounds else ""
+
+    def column(self) -> str:
+        """For a column: `+93 % (+85 to +101 %)`."""
+        return f"{self.signed()} {self.span()}".rstrip()
+
+    def is_factor(self) -> bool:
+        """Whether a sentence tells it as a factor."""
+        return self.ratio >= FACTOR
+
+    def interval(self) -> str:
+        """For a sentence: `10 to 14 %`, or `1.8 to 2.0` of a factor; `unknown` where it is not."""
+        if self.bounds is None:
+            return "unknown"
+        low, high = self.bounds
+        if self.is_factor():
+            digits = self._digits()
+            return f"{low:.{digits}f} to {high:.{digits}f}"
+        return "{} to {} %".format(*map(_part, (low, high) if self.ratio >= 1 else (high, low)))
+
+    def much(self) -> str:
+        """`1.9 times as much`, `12 % more`, `11 % less` (or `fewer`)."""
+        requests = self.metric is not Metric.CPU
+        if self.is_factor():
+            return f"{self.ratio:.{self._digits()}f} times as {'many' if requests else 'much'}"
+        less = "fewer" if requests else "less"
+        return f"{_part(self.ratio)} % {'more' if self.ratio >= 1 else less}"
+
+    def much_of_it(self) -> str:
+        """`1.9 times as much CPU per request as`, `12 % more requests per second than`."""
+        return f"{self.much()} {self.of} {'as' if self.is_factor() else 'than'}"
+
+    def verb(self, than: str = "") -> str:
+        """`needs 93 % more CPU per request (85 to 101 %)`, or than whom."""
+        much = f"{self.much_of_it()} {than}" if than else f"{self.much()} {self.of}"
+        return f"{'needs' if self.metric is Metric.CPU else 'served'} {much} ({self.interval()})"
+
+    def _digits(self) -> int:
+        """As many decimals of a factor as its interval has a use for."""
+        low, high = self.bounds or (0.0, 1.0)
+        if self.ratio >= 9.95:
+            return 0 if high - low >= 1 else 1
+        return 1 if high - low >= 0.1 else 2
+
+
+def change(metric: Metric, difference: float, interval: Bounds | None) -> Change:
+    """The change of what a metric counts, from a difference of speeds (a ratio - 1) and its interval."""
+    ratio, bounds = 1 + difference, interval and (1 + interval[0], 1 + interval[1])
+    if metric is not Metric.CPU:
+        return Change(metric, ratio, bounds)
+    return Change(metric, _inverse(ratio), bounds and (_inverse(bounds[1]), _inverse(bounds[0])))
+
+
+def change_of(metric: Metric, gap: Contrast) -> Change:
+    """The change from A to B."""
+    return change(metric, gap.difference, gap.interval)
+
+
+def column_name(metric: Metric, against: str) -> str:
+    """The name of a column of changes: `CPU against the best`."""
+    return f"{'CPU' if metric is Metric.CPU else 'requests/s'} against {against}"
+
+
+def change_words(metric: Metric, gap: Contrast) -> str:
+    """B against A: `needs 93 % more CPU per request (85 to 101 %)`; else `CPU per request +0.6 % (..)`."""
+    found = change_of(metric, gap)
+    return found.verb() if gap.called and found.bounds else f"{found.of} {found.column()}"
+
+
+def _inverse(ratio: float) -> float:
+    return 1 / ratio if ratio > 0 else math.inf
+
+
+def _part(ratio: float) -> str:
+    """How much more or less: `93`; of next to nothing left with as many digits as tell that: `99.3`."""
+    if 0 < ratio < 0.01:
+        return f"{100 * (1 - ratio):.{-math.floor(math.log10(ratio)) - 2}f}"
+    return size_number(abs(ratio - 1))
+
+
+def _signed(ratio: float) -> str:
+    """`+93`, `-48`; what rounds to nothing is `0`."""
+    part = _part(ratio)
+    return "0" if part == "0.0" else f"{'-' if ratio < 1 else '+'}{part}"
