@@ -4,9 +4,9 @@
 #
 # Says what this project has left on this machine, with sizes, and removes it with --yes: containers, networks and volumes of
 # runs that have ended, images that a newer build has replaced, images of services (a run builds them again), and
-# temporary folders of scripts that were killed. What is ours is told by labels and, of images, by name and label. Never removed:
-# results, images that an interrupted run of this clone goes on with, and what has no label of ours. Exit status 2 with --yes while
-# a run is under way.
+# temporary folders of scripts that were killed, and unpacked copies of published runs (results/.published). What is ours is told by
+# labels and, of images, by name and label. Never removed: results, images that an interrupted run of this clone goes on with, and
+# what has no label of ours. Exit status 2 with --yes while a run is under way.
 #
 #   --yes                        remove it
 #   --keep-images                only those that a newer build has replaced

@@ -10,8 +10,8 @@
 #   --check   print only the differences that matter to a comparison of two runs, one a line; exit status 1
 #             if they are not comparable
 #
-# RUN and OTHER are folders under results/, by name or path, the oldest first. Needs only the load
-# generator's image.
+# RUN and OTHER are folders under results/, by name or path, or names of published runs, the oldest first.
+# Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

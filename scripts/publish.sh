@@ -16,17 +16,12 @@ trap_errors
 
 # rebuild NAME
 rebuild() {
-	local published=$root/results/published/$1 run file
-	[[ -s $published/raw.tar.xz ]] || fail 2 "$1 is not a published run"
-	run=$(mktemp -d -p "$root/results" rebuild-XXXXXX)
-	chmod 755 "$run"
-	tar --extract --xz --directory "$run" --file "$published/raw.tar.xz"
-	cp "$published/run.json" "$run/"
-	for file in selftest.md nodes-ever.tsv; do [[ ! -s $published/$file ]] || cp "$published/$file" "$run/"; done
-	in_tools python3 -m bench build "results/${run##*/}" >/dev/null
-	rm -rf "$published"
-	"$root/scripts/publish.sh" "$run" "$1"
-	rm -rf "$run"
+	local run
+	[[ -s $root/results/published/$1/raw.tar.xz ]] || fail 2 "$1 is not a published run"
+	run=results/$(in_tools python3 -m bench find "results/published/$1")
+	in_tools python3 -m bench build --quiet "$run"
+	rm -rf "$root/results/published/$1"
+	"$root/scripts/publish.sh" "$root/$run" "$1"
 }
 
 case ${1:-} in

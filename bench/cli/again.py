@@ -17,7 +17,7 @@ from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
 from bench.plan.running import OWNED
-from bench.run.folder import find_run, in_results
+from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
 from bench.run.writer import host_json
@@ -42,6 +42,8 @@ def again_verb(argv: Sequence[str]) -> int:
     `selection`, `bases` (its base images), `folder`, and of a user's own app `own_options` and `own_app`.
     """
     then = read_then(argv[0] if argv else "")
+    if then.facts.get("refs"):
+        raise UserError(f"{then.name} is of two refs: scripts/compare.sh measures them again")
     own = mapping(then.facts.get("own_app"))
     seed = then.facts.get("seed")
     if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
@@ -90,7 +92,7 @@ def read_then(name: str) -> Then:
     facts = as_object(read_bytes(f"{folder}/run.json") or b"")
     if facts is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
-    plan = read_bytes(f"{folder}/plan.jsonl")
+    plan = read_bytes(f"{folder}/plan.jsonl") or b""
     services = mapping(facts.get("services"))
     layers: dict[str, Sequence[str]] = {}
     for service, entry in services.items():
@@ -100,7 +102,7 @@ def read_then(name: str) -> Then:
     return Then(
         name=folder.name,
         facts=facts,
-        plan=None if plan is None else [as_object(line) or {} for line in plan.splitlines() if line.strip()],
+        plan=[as_object(line) or {} for line in plan.splitlines() if line.strip()],
         services={one: read_service(str(folder), one) for one in services},
         layers=layers,
     )
@@ -157,8 +159,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def find_verb(argv: Sequence[str]) -> int:
-    """`find RUN`: print the name of a run given by name or path; UserError where it is not one in results/."""
-    print(in_results(argv[0] if argv else "").name)
+    """`find RUN`: print where in results/ a run given by name or path is; UserError where it is elsewhere."""
+    print(in_results(argv[0] if argv else "").relative_to(RESULTS))
     return 0
 
 
@@ -173,6 +175,8 @@ def resume_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--max-time", type=minutes_as_seconds)
     options = parser.parse_args(argv)
     folder = in_results(options.run)
+    if folder.parent == UNPACKED:
+        raise UserError(f"{folder.name} is a published run and does not go on: repeat it with --again {folder.name}")
     if not NAME.fullmatch(folder.name):
         raise UserError(f"'{folder.name}' cannot go on: rename it, with a-z, 0-9, '-' and '_' only")
     source = read_run(str(folder))

@@ -11,10 +11,11 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.export.judged_run import find_judged
 from bench.records.file import read_records
 from bench.render import comparison
 from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, rows_of
-from bench.run.folder import RESULTS, find_run
+from bench.run.folder import RESULTS
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import service_names
 from bench.words.runs import commit_words, compatibility_lines, contrast_words, whole_difference
@@ -24,7 +25,7 @@ def comparable_verb(argv: Sequence[str]) -> int:
     """`comparable A B`: print what differs in their conditions; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
-    verdict = compatibility_of(*(read_facts(str(find_run(name))) for name in argv))
+    verdict = compatibility_of(*(read_facts(str(find_judged(name))) for name in argv))
     print(*compatibility_lines(verdict), sep="\n")
     return 0 if verdict.comparable else 1
 
@@ -33,7 +34,7 @@ def compare_verb(argv: Sequence[str]) -> int:
     """`compare A B [C...]`: write and print the comparison; 0 if all are compatible with the first run, else 1."""
     if len(argv) < 2:
         raise UserError("a comparison takes two runs or more, such as: scripts/compare-runs.sh RUN OTHER")
-    found = compare_runs([find_run(name) for name in argv])
+    found = compare_runs([find_judged(name) for name in argv])
     folder = RESULTS / "comparisons" / found.title
     text = comparison.markdown(found)
     files = {"comparison.md": text, "index.html": comparison.page(found)}
@@ -67,7 +68,7 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     policies = [parse_policy(text) for text in options.fail_on]
     if options.check:
         return 0
-    folders = [find_run(name) for name in options.runs]
+    folders = [find_judged(name) for name in options.runs]
     made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
     print(made.text, end="")
     return int(made.violations > 0)
@@ -92,7 +93,7 @@ def bisect_verb(argv: Sequence[str]) -> int:
 
 
 def _only_comparison(run: str) -> Comparison:
-    folder = find_run(run)
+    folder = find_judged(run)
     source = read_run(str(folder))
     failed = {name: read_service(source.path, name).failure for name in service_names(source)}
     absent = {name: ": ".join(cause) for name, cause in failed.items() if cause}

@@ -14,7 +14,7 @@ from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
-from bench.export.judged_run import judge_run
+from bench.export.judged_run import find_judged, judge_run
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
@@ -86,7 +86,7 @@ def export_verb(argv: Sequence[str]) -> int:
         raise unknown("format", form, FORMATS)
     if form in BINARY and sys.stdout.isatty():
         raise UserError(f"{form} is binary: write it to a file, such as: scripts/export.sh {form} RUN > FILE")
-    folder = find_run(name)
+    folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
     module, _, function = FORMATS[form].partition(":")

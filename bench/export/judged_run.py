@@ -11,6 +11,7 @@ from typing import Any
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.records.record import Record, dump
+from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
 from bench.words.told import ToldRanking, tell
@@ -29,6 +30,14 @@ def judge_run(
     lines = (line for ranking in rankings for line in verdict_lines(ranking))
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return source, services, records, rankings
+
+
+def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
+    """`find_run` for what reads records or verdicts: a published run has them by the rules of this version."""
+    folder = find_run(name, needs)
+    if folder.parent == UNPACKED:
+        judge_run(folder)
+    return folder
 
 
 def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:

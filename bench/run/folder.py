@@ -12,9 +12,12 @@ from pathlib import Path
 
 from bench.core.errors import UserError, unknown
 from bench.core.files import read_bytes
+from bench.run.published import is_packed, unpacked
 
 RESULTS = Path("results")
 PUBLISHED = RESULTS / "published"
+UNPACKED = RESULTS / ".published"
+"""Published runs that somebody has asked for; scripts/clean.sh removes it."""
 NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Control characters, lone surrogates (bytes that are no UTF-8), and separators of lines."""
 
@@ -44,24 +47,33 @@ def whole_or_gone(folder: Path) -> Iterator[None]:
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
     """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`.
 
-    Names with control characters or bytes that are no UTF-8 are refused: the scripts read a name as a line.
+    A published run is unpacked; a run of the same name in results/ goes before. Names with control characters or bytes
+    that are no UTF-8 are refused: the scripts read a name as a line.
     """
     given = Path(os.path.normpath(name))
-    for folder in (given, RESULTS / given.name):
-        if name and os.path.isfile(folder / "run.json") and os.path.isfile(folder / needs):
+    for folder in (given, RESULTS / given.name, PUBLISHED / given.name) if name else ():
+        packed = os.path.isdir(folder) and is_packed(folder)
+        if packed or (os.path.isfile(folder / "run.json") and os.path.isfile(folder / needs)):
             if any(unicodedata.category(mark) in NO_LINE for mark in folder.name):
                 raise UserError(f"results folder {folder.name!a} has a name that cannot be shown: rename it")
-            return folder
+            return unpacked(folder, UNPACKED) if packed else folder
     runs = {p.parent.name for folder in (RESULTS, PUBLISHED) for p in folder.glob("*/run.json")}
     raise unknown("run", name, sorted(filter(str.isprintable, runs)), f"ls {RESULTS} {PUBLISHED}")
 
 
+def published_runs() -> list[str]:
+    """The names of the published runs."""
+    return sorted(folder.name for folder in PUBLISHED.glob("[!.]*") if is_packed(folder))
+
+
 def in_results(name: str) -> Path:
-    """`find_run` for the scripts, which know a run by its name in results/; UserError where it is elsewhere."""
+    """`find_run` for the scripts, which know a run by its place in results/; UserError where it is elsewhere."""
     folder = find_run(name)
+    if folder.parent == UNPACKED:
+        return folder
     if not (RESULTS / folder.name).is_dir() or not folder.samefile(RESULTS / folder.name):
         raise UserError(f"{folder} is not in {RESULTS}/: move it there")
-    return folder
+    return RESULTS / folder.name
 
 
 LANES = "lanes"

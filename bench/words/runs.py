@@ -41,13 +41,12 @@ SHOWN = 4
 class Then:
     """A run that is repeated: run.json, the plan's lines and what its services were made of.
 
-    `plan` is None, and `services` is empty, where the folder does not have them: a published run's files are packed.
     `layers`: those of an image that was built on each base, by the base's name.
     """
 
     name: str
     facts: Mapping[str, Any]
-    plan: Sequence[Mapping[str, Any]] | None = None
+    plan: Sequence[Mapping[str, Any]]
     services: Mapping[str, ServiceFacts] = field(default_factory=dict)
     layers: Layers = field(default_factory=dict)
 
@@ -75,7 +74,7 @@ def since_then(then: Then, now: Now) -> list[str]:
     count = f"{len(now.plan)} measurements, seed {now.facts.get('seed')}"
     if not found:
         return [f"again {then.name}: {count}, as then; nothing differs that is known"]
-    same = "in the same order" if then.plan is not None and _same(then.plan, now.plan) else "with these differences"
+    same = "in the same order" if _same(then.plan, now.plan) else "with these differences"
     return [f"again {then.name}: {count}, {same}", *(f"differs: {line}" for line in found)]
 
 
@@ -141,9 +140,7 @@ def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
 
 
 def _plan(then: Then, now: Now) -> Iterator[str]:
-    if then.plan is None:
-        yield "the plan is packed with the raw files, so that the order of measurements is not compared"
-    elif len(then.plan) != len(now.plan):
+    if len(then.plan) != len(now.plan):
         yield _line("measurements", len(then.plan), len(now.plan))
     elif not _same(then.plan, now.plan):
         one, other = (Counter(map(_what, plan)) for plan in (then.plan, now.plan))

@@ -20,6 +20,8 @@ from driver.run import PROJECT, ROOT
 
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
 """The Compose project of a run (driver/run.py)."""
+UNPACKED = ".published"
+"""In results/: published runs that somebody has asked for (bench/run/folder.py)."""
 LEFT_S = 86400
 """Seconds: a folder that was touched since may be in use."""
 ROWS = "{{range .Images}}{{.ID}} {{.Repository}}:{{.Tag}} {{.UniqueSize}} {{.CreatedAt}}\n{{end}}"
@@ -69,7 +71,7 @@ def main(argv: list[str]) -> int:
     print(f"containers of runs that have ended: {len(left.containers)}")
     print(f"networks: {len(left.networks)}\nvolumes: {len(left.volumes)}")
     print(*images_lines(images), sep="\n")
-    print(f"temporary folders of killed scripts: {len(folders) + len(trees)}", flush=True)
+    print(f"temporary folders of killed scripts, and published runs unpacked: {len(folders) + len(trees)}", flush=True)
     for path in (*folders, *trees):
         print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
     if not options.yes:
@@ -122,10 +124,11 @@ def find_left() -> Left:
 
 
 def find_folders(root: Path) -> list[Path]:
-    """Temporary folders of killed scripts, untouched for a day."""
+    """Temporary folders of killed scripts, untouched for a day, and published runs unpacked."""
     results = root / "results"
     found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
-    return sorted(filter(_is_left, [*found, *results.glob("published/.??????")]))
+    found = [*filter(_is_left, [*found, *results.glob("published/.??????")])]
+    return sorted([*found, *filter(Path.is_dir, [results / UNPACKED])])
 
 
 def find_trees(root: Path) -> list[Path]:

@@ -197,8 +197,6 @@ def check_machines(request: Request) -> list[str]:
 
 def repeat(request: Request) -> tuple[str, str]:
     """Takes over what a run was asked for, except for what is given; its folder, and the base images that are here."""
-    if _is_of_two_refs(request.again):
-        raise Failure(USER, f"{request.again} is of two refs: scripts/compare.sh measures them again")
     then = json.loads(bench(ROOT, "again", request.again, *request.selection))
     was: dict[str, str] = {}
     words = then["own_options"]

@@ -245,11 +245,11 @@ def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(dock
 
 def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:
     old = time.time() - 2 * 86400
-    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app"):
+    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app", ".published"):
         (clone / "results" / name).mkdir()
-        if name != ".app-fresh1":
+        if name not in (".app-fresh1", ".published"):
             os.utime(clone / "results" / name, (old, old))
-    assert find_folders(clone) == [clone / "results/.app-abcdef"]
+    assert find_folders(clone) == [clone / "results/.app-abcdef", clone / "results/.published"]
 
 
 def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:

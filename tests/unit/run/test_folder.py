@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,60 @@ def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.Capture
     for name in ("elsewhere/a-run", "elsewhere/other"):
         assert main(["find", name]) == 2
         assert capsys.readouterr().err == f"bench: {name} is not in results/: move it there\n"
+
+
+def publish(name: str, source: str = "a-run") -> Path:
+    """A published run, as scripts/publish.sh leaves it."""
+    folder = Path("results/published", name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "run.json").write_bytes(Path("results", source, "run.json").read_bytes())
+    (folder / "report.md").touch()
+    with tarfile.open(folder / "raw.tar.xz", "w:xz") as files:
+        for part in ("raw", "plan.jsonl"):
+            files.add(Path("results", source, part), part)
+    return folder
+
+
+def test_a_published_run_is_opened_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    published = publish("told")
+    for name in ("told", "results/published/told", str(published.resolve()), "results/.published/told"):
+        assert main(["find", name]) == 0
+        assert capsys.readouterr().out == ".published/told\n"
+    for verb in (["build", "--quiet"], ["export", "csv"], ["again"], ["comparable", "a-run"]):
+        assert main([*verb, "told"]) == 0, verb
+    capsys.readouterr()
+    assert sorted(path.name for path in published.iterdir()) == ["raw.tar.xz", "report.md", "run.json"]
+    # Without a report, as in a clean clone.
+    shutil.rmtree("results/.published")
+    assert main(["export", "csv", "told"]) == 0 and "aiohttp" in capsys.readouterr().out
+    assert main(["resume", "--run=told"]) == 2
+    assert "told is a published run and does not go on: repeat it with --again told" in capsys.readouterr().err
+
+
+def test_a_published_run_is_unpacked_again_where_its_archive_has_changed() -> None:
+    publish("told")
+    folder = find_run("told")
+    (folder / "kept").touch()
+    assert find_run("told") == folder and (folder / "kept").exists()
+    made("results/b-run")
+    (Path("results/b-run/raw") / "new").touch()
+    publish("told", "b-run")
+    assert find_run("told") == folder and (folder / "raw/new").exists() and not (folder / "kept").exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["told"]
+
+
+def test_a_run_goes_before_a_published_one_of_its_name() -> None:
+    publish("a-run")
+    assert find_run("a-run") == Path("results/a-run")
+    assert find_run("results/published/a-run") == Path("results/.published/a-run")
+
+
+def test_an_archive_that_is_cut_is_one_line_and_leaves_nothing() -> None:
+    folder = publish("told")
+    (folder / "raw.tar.xz").write_bytes((folder / "raw.tar.xz").read_bytes()[:60])
+    with pytest.raises(UserError, match=r"raw\.tar\.xz cannot be unpacked"):
+        find_run("told")
+    assert list(Path("results/.published").iterdir()) == []
 
 
 @pytest.mark.parametrize("file", ["plan.jsonl", "host.json", "run.json"])

@@ -272,7 +272,7 @@ def repeated(folder: Path) -> Said:
     crowd = replace(then, facts=many, services={n: ServiceFacts(name=n, packages=had) for n in names})
     crowd_now = replace(now, facts=many, pins=dict.fromkeys(names, Pins({"flask": "4", "click": "8.1"}, whole=True)))
     return {case: since_then(then, one) for case, one in found.items()} | {
-        "a packed run": since_then(replace(then, plan=None, services={}, layers={}), now),
+        "packages then are not known": since_then(replace(then, services={}, layers={}), now),
         "many services": since_then(crowd, crowd_now),
     }
 

@@ -1,0 +1,65 @@
+"""A published run: its raw files are in an archive, and verbs read it unpacked, like any other run."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from bench.core.errors import UserError
+
+PACKED = "raw.tar.xz"
+MARK = ".archive.sha256"
+"""In the unpacked folder: what it was made of."""
+
+
+def is_packed(folder: Path) -> bool:
+    """Whether this is a published run as it is committed."""
+    return (folder / PACKED).is_file() and (folder / "run.json").is_file() and not (folder / "raw").exists()
+
+
+def unpacked(published: Path, cache: Path) -> Path:
+    """The folder of this run in `cache`, made again where the archive has changed; UserError where it cannot be."""
+    folder, content = cache / published.name, _content(published)
+    if _is_of(folder, content):
+        return folder
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".", dir=cache))
+        made.chmod(0o755)
+        try:
+            with tarfile.open(published / PACKED) as files:
+                files.extractall(made, filter="data")
+            for file in published.iterdir():
+                if file.name != PACKED:
+                    shutil.copy(file, made)
+            (made / MARK).write_text(content)
+            shutil.rmtree(folder, ignore_errors=True)
+            made.rename(folder)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            # Another process may have unpacked the same.
+            if not _is_of(folder, content):
+                raise
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        raise UserError(f"{published / PACKED} cannot be unpacked: {error}; check it out again") from error
+    except OSError as error:
+        words = f"cannot unpack {published} into {cache}: {error.strerror}; free some space or fix its owner"
+        raise UserError(words) from error
+    return folder
+
+
+def _content(published: Path) -> str:
+    """A hash of the files that the run is rebuilt from."""
+    files = (hashlib.sha256((published / name).read_bytes()).hexdigest() for name in (PACKED, "run.json"))
+    return "\n".join(files)
+
+
+def _is_of(folder: Path, content: str) -> bool:
+    try:
+        return (folder / MARK).read_text() == content
+    except OSError:
+        return False
