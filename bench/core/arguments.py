@@ -19,8 +19,10 @@ class Parser(argparse.ArgumentParser):
         self.help_command = help_command or f"scripts/{prog.split(maxsplit=1)[0]} --help"
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
-        if found := re.match(r"unrecognized arguments: (--?[^\s=]+)", message):
-            raise unknown("option", found[1], self._options(), self.help_command)
+        found = re.match(r"unrecognized arguments: (--?[^\s=]+)", message)
+        # One that the script has may still be wrong where it stands, as --preset is beside --resume.
+        if found and found[1] not in (options := self._options()):
+            raise unknown("option", found[1], options, self.help_command)
         raise UserError(f"{message}; see {self.help_command}")
 
     def _options(self) -> list[str]:

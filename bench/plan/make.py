@@ -96,9 +96,9 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
 
 
 def _question_of(app: Framework, services: Sequence[Service]) -> str:
-    """What is asked of a user's own app: `Which server for shop (main:app)?`."""
+    """What is asked of a user's own app: `Which server for ./shop (main:app)?`."""
     assert app.own
-    name = f"{Path(app.own.source).name} ({app.environment['APP']})"
+    name = f"./{Path(app.own.source).name} ({app.environment['APP']})"
     servers = {service.server.name for service in services}
     pythons = {service.python for service in services if not service.url}
     knobs = dict.fromkeys(knob for service in services for knob, _ in service.settings)

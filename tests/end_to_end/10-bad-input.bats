@@ -28,14 +28,14 @@ refused() {
 }
 
 @test "a results folder that is not one" {
-	refused "is not a results folder" scripts/report.sh /tmp
-	refused "is not a results folder" scripts/matrix.sh --resume nope
+	refused "unknown run " scripts/report.sh /tmp
+	refused "unknown run " scripts/matrix.sh --resume nope
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume ""
 	refused "unrecognized arguments: --preset quick" scripts/matrix.sh --resume nope --preset quick
-	refused "is not a results folder" scripts/compare-runs.sh --check nope /tmp
+	refused "unknown run " scripts/compare-runs.sh --check nope /tmp
 	refused "takes two runs" scripts/compare-runs.sh --check nope
-	refused "is not a results folder" scripts/compare-runs.sh nope /tmp
+	refused "unknown run " scripts/compare-runs.sh nope /tmp
 }
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }

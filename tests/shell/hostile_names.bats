@@ -53,9 +53,9 @@ refused() {
 	local name
 	# shellcheck disable=SC2016
 	for name in -y ../.. '' '$(touch pwned)' $'x\ny'; do
-		[[ ! $name ]] || refused "is not a results folder" "$clone/scripts/matrix.sh" --resume "$name"
-		[[ $name == -* || ! $name ]] || refused "is not a results folder" "$clone/scripts/report.sh" "$name"
-		refused "is not a results folder" "$clone/scripts/export.sh" csv "$name"
+		[[ ! $name ]] || refused "unknown run " "$clone/scripts/matrix.sh" --resume "$name"
+		[[ $name == -* || ! $name ]] || refused "unknown run " "$clone/scripts/report.sh" "$name"
+		refused "unknown run " "$clone/scripts/export.sh" csv "$name"
 	done
 	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume "$named"
 	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume results/-x

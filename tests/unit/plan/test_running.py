@@ -166,11 +166,14 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
 @pytest.mark.parametrize(
     ("wanted", "title"),
     [
-        ({}, "Which server for shop (a:b)?"),
-        ({"pythons": ("3.13", "3.14")}, "Which server and Python for shop (a:b)?"),
-        ({"servers": ("waitress",), "vary": (parse_knob("THREADS=2,4"),)}, "Which THREADS for shop (a:b) on waitress?"),
-        ({"servers": ("waitress",), "running": (parse_running(HERE, owned=False),)}, "Which server for shop (a:b)?"),
-        ({"servers": ("waitress",)}, "shop (a:b) on waitress"),
+        ({}, "Which server for ./shop (a:b)?"),
+        ({"pythons": ("3.13", "3.14")}, "Which server and Python for ./shop (a:b)?"),
+        (
+            {"servers": ("waitress",), "vary": (parse_knob("THREADS=2,4"),)},
+            "Which THREADS for ./shop (a:b) on waitress?",
+        ),
+        ({"servers": ("waitress",), "running": (parse_running(HERE, owned=False),)}, "Which server for ./shop (a:b)?"),
+        ({"servers": ("waitress",)}, "./shop (a:b) on waitress"),
     ],
 )
 def test_the_title_of_ones_own_app_is_its_question(wanted: dict[str, Any], title: str) -> None:

@@ -160,8 +160,8 @@ def test_policies_are_checked_without_a_run(capsys: pytest.CaptureFixture[str]) 
         (["--check", "a"], "give one run with a table in turns, or two runs"),
         (["a", "b", "c"], "give one run with a table in turns, or two runs"),
         (["a", "--fail-on"], "expected one argument"),
-        (["a", "--fail"], "unrecognized arguments"),
-        (["a"], "'a' is not a results folder"),
+        (["a", "--fail"], "unknown option '--fail'"),
+        (["a"], "unknown run 'a'"),
     ],
 )
 def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from make_run import entry, write_run
+from places import ROOT
 
 from bench.__main__ import main
 from bench.cli import again
@@ -79,6 +80,12 @@ def test_a_run_is_found_by_its_name_and_by_any_path_to_it(name: str, capsys: pyt
     assert capsys.readouterr().out == "a-run\n"
     assert main(["resume", f"--run={name}", "--max-time", "2"]) == 0
     assert capsys.readouterr().out == "a-run 120\n"
+
+
+def test_a_run_that_goes_on_takes_no_option_of_a_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scripts").symlink_to(ROOT / "scripts")
+    assert main(["resume", "--run=a-run", "--preset", "quick"]) == 2
+    assert capsys.readouterr().err == "bench: unrecognized arguments: --preset quick; see scripts/matrix.sh --help\n"
 
 
 @pytest.mark.parametrize("name", ["x\ny", "a\u2028b", "a\x1b[31m", "\x85a", os.fsdecode(b"a\xff")])
