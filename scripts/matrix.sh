@@ -13,7 +13,8 @@
 #                         bases, scenarios, tools, levels, knobs, services
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without
-#                         --python and --base the default ones ('*': all)
+#                         --python and --base the default ones ('*': all). Development servers (docs/catalogue.md)
+#                         are left out behind a glob: name them (--server werkzeug)
 #   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate that holds), ... (--list levels)
 #   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with

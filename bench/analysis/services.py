@@ -98,6 +98,11 @@ def service_of(facts: Facts, service: str) -> Facts:
     return mapping(mapping(facts.get("services")).get(service))
 
 
+def development_servers(facts: Facts) -> set[str]:
+    """The services of a run on servers that are not meant for production."""
+    return {name for name, entry in mapping(facts.get("services")).items() if mapping(entry).get("development")}
+
+
 def worker_count(facts: Facts) -> str:
     """The number of worker processes of every service."""
     return str(mapping(facts.get("knobs")).get("WORKERS") or "?")

@@ -46,7 +46,9 @@ def _stacks(matrix: Matrix) -> Named:
 
 def _servers(matrix: Matrix) -> Named:
     for name, server in matrix.servers.items():
-        yield name, f"{server.model}; hosts {joined([INTERFACES.get(one, f'{one} apps') for one in server.serves])}"
+        mark = "; a development server" if server.development else ""
+        hosts = joined([INTERFACES.get(one, f"{one} apps") for one in server.serves])
+        yield name, f"{server.model}; hosts {hosts}{mark}"
 
 
 def _frameworks(matrix: Matrix) -> Named:

@@ -18,6 +18,7 @@ from bench.cli.again import again_lines, check_services, settings_then
 from bench.cli.arguments import parse_selection
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
+from bench.core.formats import joined
 from bench.drive.step_file import loads_of
 from bench.drive.steps import read_steps
 from bench.load.task import task_of
@@ -40,7 +41,7 @@ from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.refs import CHANGED, MINUTES, SIDES, Refs, read_refs
-from bench.plan.selection import Selection, select_pythons
+from bench.plan.selection import DEVELOPMENT, Selection, select_pythons
 from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
@@ -107,7 +108,7 @@ def plan_verb(argv: Sequence[str]) -> int:
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
-    left_out = _left_out(facts) if options.vary or options.sides or options.wheels else []
+    left_out = _left_out(facts, every=bool(options.vary or options.sides or options.wheels))
     notes = [*facts["again"]["words"], *facts.get("refs", {}).get("notes", [])]
     for line in [] if options.quiet else [*notes, *left_out, *facts["expected"]]:
         print(line, file=sys.stderr)
@@ -115,11 +116,14 @@ def plan_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each service that is not measured at all."""
-    for skip in facts["skipped"]:
-        if skip["scenario"] is None and skip["tool"] is None:
+def _left_out(facts: Mapping[str, Any], *, every: bool) -> Iterator[str]:
+    """A line for each service that is not measured at all, and one for all development servers (alone: not `every`)."""
+    skips = [skip for skip in facts["skipped"] if skip["scenario"] is None and skip["tool"] is None]
+    for skip in skips if every else []:
+        if skip["cause"] != DEVELOPMENT:
             yield f"left out: {skip['service']}: {skip['cause']}"
+    if servers := [skip["service"] for skip in skips if skip["cause"] == DEVELOPMENT]:
+        yield f"left out: {joined(servers)}: {DEVELOPMENT}"
 
 
 def contract_verb(argv: Sequence[str]) -> int:

@@ -57,7 +57,8 @@ def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
     for server in matrix.servers.values():
         own = versions(matrix, "server", server.name)
         hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
-        yield f"`{server.name}`", hosts, server.model, own or versions(matrix, "framework", server.name)
+        model = f"{server.model}; development server: {server.development}" if server.development else server.model
+        yield f"`{server.name}`", hosts, model, own or versions(matrix, "framework", server.name)
 
 
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:

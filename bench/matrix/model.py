@@ -56,6 +56,8 @@ class Server:
     model: str
     reads: tuple[str, ...] = ()
     """Globs of environment variables that its program reads, besides those that its `start` names."""
+    development: str | None = None
+    """What its own documentation says, where that is that it is not meant for production."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ from bench.tools import TOOLS
 MODES = ("turns", "solo")
 """Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
 
+DEVELOPMENT = "not meant for production (docs/catalogue.md): to measure one, name it (--server NAME)"
+"""Why a development server is left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -102,6 +105,13 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
     if preset.packages:
         return [with_package(matrix, s, package) for s in services for package in preset.packages]
     return services
+
+
+def left_out(matrices: Iterable[Matrix], preset: Preset, wanted: Selection) -> set[str]:
+    """The development servers of these matrices that neither the command line nor the preset names."""
+    named = (*wanted.servers, *wanted.stacks, *preset.stacks)
+    servers = {one.name for matrix in matrices for one in matrix.servers.values() if one.development}
+    return {name for name in servers if not any(one.startswith(name) for one in named)}
 
 
 def select_pythons(matrix: Matrix, preset: Preset, patterns: Sequence[str], *, narrow: bool) -> list[str]:

@@ -19,7 +19,7 @@ from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
 from bench.plan.cells import PlannedCell, SkippedCell
 from bench.plan.measurement import Pair
-from bench.plan.selection import Selection, any_match, select_services, with_settings
+from bench.plan.selection import DEVELOPMENT, Selection, any_match, left_out, select_services, with_settings
 
 CLASS = "WORKER_CLASS"
 TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
@@ -66,7 +66,12 @@ class Variant:
         own, found = (self._known(one, others) for one in (preset, wanted))
         if own is None or found is None:
             return
-        services = select_services(self.matrix, own, found, self.settings)
+        # Of two refs, one may not know yet that it is a development server.
+        development = left_out((self.matrix, *(other.matrix for other in others)), own, found)
+        services = [
+            replace(one, skip=DEVELOPMENT) if one.server.name in development else one
+            for one in select_services(self.matrix, own, found, self.settings)
+        ]
         if wanted.wheels is not None:
             services = self._with_versions(services, wanted.wheels)
         services = [
@@ -180,7 +185,8 @@ def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Ch
         for service in variant.services(preset, wanted, others):
             here = variant.named(service)
             if here.skip:
-                skips.append(SkippedCell(here.name, here.skip))
+                # A server that is left out is so with every app.
+                skips.append(SkippedCell(here.server.name if here.skip == DEVELOPMENT else here.name, here.skip))
             else:
                 place = variant.place_of(service, wanted.stacks or preset.stacks)
                 places.setdefault(place, {})[variant.label, here.name] = here

@@ -14,7 +14,7 @@ from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.published import reference_results
-from bench.analysis.services import places_of
+from bench.analysis.services import own_app_of, places_of, service_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
@@ -92,8 +92,10 @@ class Report:
             *network_cost(source, records),
             *side_by_side(source),
             *_jit(facts, services),
+            *(("start commands", f"unknown: {why}") for why in _unknown_commands(services)),
         ]
         self.services = _services(facts, services, records)
+        self.commands = _commands(facts, services)
         self.planned = len(records)
         self.measured = sum(record.outcome == MEASURED for record in records)
         self.valid = sum(record.valid for record in records)
@@ -209,6 +211,28 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
         Column("image", image, left=True),
     ]
     return table_of("Services", columns, services)
+
+
+def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Table | None:
+    """What each service was started with, and its app; None in a run that did not save it."""
+    known = [name for name, service in services.items() if service.command]
+    own = own_app_of(facts)
+
+    def app(name: str) -> str:
+        return str(service_of(facts, name).get("app") or own.get("app") or NOTHING)
+
+    columns: list[Column[str]] = [
+        Column("service", str, left=True),
+        Column("start command", lambda name: services[name].command or NOTHING, left=True),
+        Column("app", app, left=True),
+    ]
+    notes = ["As in the containers: /app/server is services/servers/SERVER, whose start says why each flag is there."]
+    return table_of("Start commands", columns, known, notes) if known else None
+
+
+def _unknown_commands(services: Mapping[str, ServiceFacts]) -> Iterable[str]:
+    """Why there are none, each reason once."""
+    return dict.fromkeys(why for service in services.values() if (why := service.missing.get("command")))
 
 
 def _causes(records: Iterable[Record]) -> Table | None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.analysis.tables.ranking import RankedRow, Ranking
-from bench.core.formats import NOTHING, megabytes, number, plural
+from bench.core.formats import NOTHING, listed, megabytes, number, plural
 from bench.core.groups import grouped
 from bench.render.report import Report
 from bench.render.table import written
@@ -96,6 +96,8 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     missing = [row for row in rows if row.goodput is None or row.rank is None]
     for row in missing[:MOST_NOTES]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
+    if marked := [told.name(row.service) for row in rows if row.service in told.development]:
+        yield Padding(_text(f"Development servers, not for production: {listed(marked)}", "dim"), (0, 0, 0, 2))
     said = Table.grid(padding=(0, 1, 0, 0))
     for words in told.sentences[:MOST_SENTENCES]:
         said.add_row("-", _text(words))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, mapping, read_bytes
+from bench.core.files import as_object, items, mapping, read_bytes
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run import earlier_runs
@@ -82,6 +83,8 @@ class ServiceFacts:
     """The container's counters when the service was ready and idle."""
     start_s: float | None = None
     """From its container's start to its first answer, while nothing else ran (of a user's own app only)."""
+    command: str | None = None
+    """What it was started with, as a shell takes it; an earlier run has neither this nor a reason in `missing`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +212,12 @@ def read_service(run: str, name: str) -> ServiceFacts:
     limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else _counters(text)
     if not limits or "null" in limits:
         missing["limits"] = (limits or {}).get("null") or f"{folder}/limits.txt is missing or empty"
+    command, unknown = _command(as_object(read_bytes(f"{run}/{folder}/command.json") or b""))
+    missing |= {"command": unknown} if unknown else {}
     failed = read_bytes(f"{run}/{folder}/failure.json")
     return ServiceFacts(
         name=name,
+        command=command,
         image_id=image_id,
         base_label=base_label,
         python_build=python_build or None,
@@ -281,6 +287,25 @@ def _packages(frozen: bytes) -> dict[str, str]:
     """The `name==version` lines of pip freeze, by normalised name."""
     lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
     return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
+
+
+START = "/app/server/start"
+
+
+def _command(value: Mapping[str, Any] | None) -> tuple[str | None, str | None]:
+    """(command line, why it is unknown), from command.json; neither where that was not saved."""
+    argv = [str(word) for word in items(mapping(value).get("argv"))]
+    if not argv:
+        unknown = mapping(value).get("missing")
+        return None, unknown if isinstance(unknown, str) else None
+    # A program in Python, and one with a file of settings, read the knobs that others have in their arguments.
+    reads = START in argv or "--config" in argv
+    environment = mapping(mapping(value).get("environment")) if reads else {}
+    if len(argv) > 1 and "/bin/" in argv[1]:
+        # Of a script, the interpreter that its first line names.
+        argv = [Path(argv[1]).name, *argv[2:]]
+    argv[0] = argv[0] if argv[0] == START else Path(argv[0]).name
+    return " ".join([*(f"{key}={shlex.quote(str(own))}" for key, own in environment.items()), shlex.join(argv)]), None
 
 
 def _failure(value: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -118,6 +118,8 @@ def service_facts(
             "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
+            **({} if s.framework.own else {"app": f"services/frameworks/{s.framework.folder}/app.py"}),
+            **({"development": s.server.development} if s.server.development else {}),
             **({"model": s.server.model, "built_as": s.built_as} if s.framework.own else {}),
         }
         for s in services

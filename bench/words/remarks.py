@@ -26,10 +26,12 @@ from bench.plan.cpus import server_cpus
 from bench.plan.measurement import settings_of
 from bench.records.record import Cause
 
+DEVELOPMENT = "development server"
 
-def note_of(row: RankedRow) -> str:
-    """All remarks on a service in one line; empty without any."""
-    return "; ".join(map(remark_words, row.remarks))
+
+def note_of(row: RankedRow, *, development: bool = False) -> str:
+    """All remarks on a service in one line; empty without any. `development`: its server is not for production."""
+    return "; ".join([*([DEVELOPMENT] if development else []), *map(remark_words, row.remarks)])
 
 
 def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each kind

@@ -6,13 +6,13 @@ conclusion. report.md and the page print the same sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
-from bench.analysis.services import Places, coordinates_of, pairs_of, places_of
+from bench.analysis.services import Places, coordinates_of, development_servers, pairs_of, places_of
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
@@ -47,6 +47,8 @@ class ToldRanking:
     labels: Mapping[str, str]
     notes: Mapping[str, str]
     beside: tuple[str, ...] = ()
+    development: frozenset[str] = frozenset()
+    """Services on servers that are not meant for production."""
 
     def name(self, service: str) -> str:
         """The label of a service, or its name where that is one word instead of several."""
@@ -58,7 +60,8 @@ def tell(rankings: Iterable[Ranking], facts: Mapping[str, Any], records: Iterabl
     """The rankings of a run in words; pure."""
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
-    return tuple(told_ranking(one, places, reference, knobs, pairs) for one in rankings)
+    development = development_servers(facts)
+    return tuple(told_ranking(one, places, reference, knobs, pairs, development=development) for one in rankings)
 
 
 def told_ranking(
@@ -67,6 +70,8 @@ def told_ranking(
     reference: ReferenceComparison | None = None,
     knobs: Mapping[str, Any] | None = None,
     pairs: Sequence[Pair] = (),
+    *,
+    development: Collection[str] = (),
 ) -> ToldRanking:
     """One ranking in words: `places` has what its services are made of, `pairs` those of two refs."""
     services = [row.service for row in ranking.rows]
@@ -87,7 +92,8 @@ def told_ranking(
         question=ref_question(pairs, places) or table_question(services, places),
         sentences=tuple(told),
         labels=labels,
-        notes={row.service: note_of(row) for row in ranking.rows},
+        notes={row.service: note_of(row, development=row.service in development) for row in ranking.rows},
+        development=frozenset(development).intersection(services),
     )
     return replace(made, beside=tuple(beside_words(ranking, made.name)))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from driver.docker import Done, run
 from driver.engines.engine import Engine, Started, State
@@ -33,6 +34,9 @@ class Composed(Engine):
 
     def limits(self, service: str) -> str:
         return NO_SOCKET.format("limits")
+
+    def command(self, service: str) -> Mapping[str, Any]:
+        return {"missing": NO_SOCKET.format("processes").removeprefix("null ").strip()}
 
     def log(self, service: str) -> str:
         return f"see: docker-compose logs {service}\n"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from driver.docker import Done
 from driver.nodes.node import NODES
@@ -94,6 +95,10 @@ class Engine(ABC):
     @abstractmethod
     def limits(self, service: str) -> str:
         """The limits in effect inside the container, as lines."""
+
+    @abstractmethod
+    def command(self, service: str) -> Mapping[str, Any]:
+        """command.json: the `argv` that serves and its `environment` of knobs, or why they are `missing`."""
 
     def file_memory(self, service: str) -> str:
         """A line with the size of the container's page cache; empty if unknown."""

@@ -42,6 +42,16 @@ FACTS = "|".join(
 TARGET_STATE = "null no counters: not a container of this project\n"
 """The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
+COMMAND = """case $(tr '\\0' ' ' </proc/1/cmdline) in
+*' -- '*) read -r pid _ </proc/1/task/1/children ;;
+*) pid=1 ;;
+esac
+cat "/proc/$pid/cmdline" || exit
+for name in "$0" "$@"; do value=$(printenv "$name") && printf '\\f%s' "$name=$value"; done
+exit 0"""
+"""The arguments of the process that serves, which may be the child of an init, and these variables of it."""
+KNOBS = ("PORT", "WORKERS", "BACKLOG")
+"""What every server gets in its environment, besides what --vary gives it."""
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 
@@ -178,6 +188,17 @@ class LocalDocker(Engine):
         container, context = self.run.container(service), self.context_of(service)
         done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False)
         return done.out + ("null the container ended\n" if done.status else "")
+
+    def command(self, service: str) -> Mapping[str, Any]:
+        container, context = self.run.container(service), self.context_of(service)
+        varied = [setting.partition("=")[0] for setting in self.run.services[service].settings.split()]
+        names = dict.fromkeys([*KNOBS, *varied])
+        done = docker("exec", container, "sh", "-c", COMMAND, *names, context=context, check=False)
+        words, *settings = done.out.split("\f")
+        if done.status or not words:
+            return {"missing": "the arguments of its process cannot be read"}
+        environment = dict(setting.split("=", 1) for setting in settings)
+        return {"argv": words.removesuffix("\0").split("\0"), "environment": environment}
 
     def file_memory(self, service: str) -> str:
         return self.read("file-memory", service)

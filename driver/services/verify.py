@@ -114,6 +114,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))
+            save_json(folder / "command.json", engine.command(service))
         if run.host.own_app:
             check_own_answers(engine, service)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from make_run import entry, output_of, sent_on_time, write_measurement, write_run
 from places import SAMPLES
@@ -47,6 +48,18 @@ def proxy_py(folder: Path) -> None:
         entry(stack, "http-route-example", "hey", "c100r8000", number=number) for number, stack in enumerate(rates, 1)
     ]
     write_run(folder, lines, preset="proxy-py", published="proxy-py", tables=["tldr"])
+    environment = {"PORT": "8080", "WORKERS": "1", "BACKLOG": "4096"}
+    python, flags = "/opt/venv/bin/python3", ["--port", "8080", "--workers", "1"]
+    started: dict[str, dict[str, Any]] = {
+        "proxy-py": {"argv": [python, "/app/server/start"], "environment": environment},
+        "uvicorn-blacksheep": {
+            "argv": [python, "/opt/venv/bin/uvicorn", "app:app", *flags],
+            "environment": environment,
+        },
+        "tornado": {"missing": "no Docker socket is mounted"},
+    }
+    for stack, command in started.items():
+        (folder / f"raw/services/{stack}-py313-debian/command.json").write_text(json.dumps(command))
     for line, rps in zip(lines, rates.values(), strict=True):
         # Flask's own server answers one in a hundred with a 500.
         write_measurement(folder, line, output_of(line, rps, 30 if rps == 600 else 0))

@@ -120,8 +120,11 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, Any]:
     listed = mapping(mapping(source.facts.get("services")).get(name))
     known: dict[str, Any] = {"package": listed.get("package")}
+    # Runs of earlier versions do not have these.
+    known |= {key: listed[key] for key in ("app", "development") if listed.get(key)}
     if facts is not None:
         known |= {
+            **({"command": facts.command} if facts.command else {}),
             "image": facts.image_id,
             "base_made": facts.base_label,
             "python_build": facts.python_build,

@@ -52,6 +52,9 @@ SELECTIONS: dict[str, dict[str, Any]] = {
         "tools": ("wrk", "hey", "ab", "vegeta"),
         "levels": ("c8", "c8n80", "c8r50", "r50"),
     },
+    "development servers behind a glob are left out": {"stacks": ("*-flask",), "servers": ("bjoern", "w*", "gevent-*")},
+    "a development server that is named": {"stacks": ("bjoern-flask", "werkzeug-flask")},
+    "another one, of several": {"frameworks": ("flask",), "servers": ("bjoern", "gevent-pywsgi")},
     "one service is no table": {"stacks": ("aiohttp",), "tools": ("wrk",)},
     "each service alone": {"stacks": ("aiohttp", "tornado"), "mode": "solo", "rounds": 2, "controls": "none"},
 }
@@ -66,6 +69,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "an unknown scenario": {"scenarios": ("nope",)},
     "an unknown level": {"levels": ("many",)},
     "a tool that cannot keep to a rate": {"stacks": ("aiohttp",), "tools": ("wrk",), "levels": ("r5",)},
+    "a development server alone behind a glob": {"servers": ("werk*",)},
     "a fraction of a second": {"duration": 0.5},
     "no duration": {"duration": float("nan")},
     "no round": {"rounds": 0},
@@ -86,7 +90,7 @@ def test_plans_of_selections(name: str, wanted: dict[str, dict[str, Any]]) -> No
 
 def test_without_a_preset_a_selection_is_of_the_whole_matrix() -> None:
     made = plan(frameworks=("flask",), pythons=("3.1[13]",))
-    servers = [s.name for s in MATRIX.servers.values() if "wsgi" in s.serves]
+    servers = [s.name for s in MATRIX.servers.values() if "wsgi" in s.serves and not s.development]
     assert {s.name for s in made.services} == {
         f"{server}-flask-py{python}-debian" for server in servers for python in ("311", "313")
     }

@@ -309,6 +309,7 @@ def remarks() -> Said:
     row = replace(ranking({"a": 1}).rows[0], remarks=(Unranked.ALONE, Throttled(0.0)))
     return {case: remark_words(remark) for case, remark in found.items()} | {
         "two remarks": note_of(row),
+        "and of a development server": note_of(row, development=True),
         "the cheapest": cheapest_words(Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
         "two that are cheapest": cheapest_words(Cheapest(("a", "b"), 12.5, 13.1), {"a": "granian", "b": "uvicorn"}),
         "the bias of turns on this CPU": bias_words(TurnBias(0.13, "A CPU", here=True)),

@@ -42,6 +42,9 @@ function cellDetails(cell) {
     make("h3", {}, cell.id),
     facts([
       ["settings", cell.settings],
+      ["start command", service.command && make("code", {}, service.command)],
+      ["app", service.app],
+      ["not for production", service.development],
       ["Python", service.python_build ?? service.missing?.python_build],
       ["base", service.base_made ?? service.missing?.base_label],
       ["image", service.image ?? service.missing?.image_id],
