@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 from bench.core.formats import NOTHING
 from bench.render.text import escape
 
+MANY = 4
+"""From so many rows on, what all of them have alike is said once."""
 Row = TypeVar("Row")
 V = TypeVar("V")
 
@@ -32,6 +34,25 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     left: tuple[bool, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def said_once(self) -> Table:
+        """Without empty columns; what MANY or more rows have alike is a note in place of a column."""
+        kept, alike = [0], []
+        for place in range(1, len(self.columns)):
+            texts = {row[place] for row in self.rows}
+            if len(self.rows) < MANY or len(texts) > 1:
+                kept.append(place)
+            elif not texts <= {"", NOTHING}:
+                alike.append(f"{self.columns[place]}: {texts.pop()}")
+        notes = [f"The same in all {len(self.rows)} rows: {'; '.join(alike)}."] if alike else []
+        return Table(
+            self.title,
+            tuple(self.columns[place] for place in kept),
+            tuple(tuple(row[place] for place in kept) for row in self.rows),
+            tuple(self.left[place] for place in kept),
+            (*notes, *self.notes),
+        )
 
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline."""

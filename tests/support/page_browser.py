@@ -30,3 +30,13 @@ def rows(page: Page) -> Locator:
 def column(page: Page, name: str) -> list[str]:
     names = [text.strip() for text in page.locator("#rows > thead th").all_inner_texts()]
     return rows(page).locator(f"td:nth-child({names.index(name) + 1})").all_inner_texts()
+
+
+def choose(page: Page, filter: str, *values: str) -> None:
+    """Chooses values of a filter, beside those that are chosen."""
+    choice = page.locator(f"#filter-{filter}")
+    if choice.get_attribute("open") is None:
+        choice.locator("summary").click()
+    for value in values:
+        choice.get_by_role("checkbox", name=value, exact=True).check()
+    choice.locator("summary").press("Escape")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any
 
@@ -16,7 +17,7 @@ from bench.analysis.cells.cell import Cell, confirmed, natural
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
-from bench.analysis.tables.ranking import RankedRow
+from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.core.groups import grouped
@@ -27,6 +28,7 @@ from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
 from bench.run.reader import Run, ServiceFacts
 from bench.stats.estimates import t_quantile
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
 from bench.words.told import ToldRanking
@@ -37,6 +39,9 @@ LEAST_SHARE = 0.001
 """In a flame graph, functions with a smaller share of the samples, with what they call, are too narrow to be seen."""
 DEEPEST = 200
 COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
+
+
+_VERDICTS = {FASTER: "c", SLOWER: "c", NO_DIFFERENCE: "n", NOT_ENOUGH: "?"}
 
 
 Columns = dict[str, list[Any]]
@@ -77,7 +82,6 @@ def page_data(
         "measurements": _measurements(cells, records, windows, limits, words),
         "curves": _curves(cells, latencies),
     }
-    load = ("scenario", "tool", "level", "metric")
     facts = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
@@ -87,13 +91,51 @@ def page_data(
         "services": {
             name: _service(source, name, services.get(name)) for name in dict.fromkeys(r.service for r in records)
         },
-        # That there are answers, and which load comes first.
-        "rankings": [{name: str(getattr(told.ranking, name)) for name in load} for told in rankings],
+        "rankings": [*map(_ranking, rankings)],
         "words": [*words.places],
     }
     if flames := [_flame(one) for one in profiles if not one.missing]:
         columns["flames"] = rounded(flames)
     return rounded(facts) | columns  # type: ignore[no-any-return]
+
+
+def _ranking(told: ToldRanking) -> dict[str, Any]:
+    """A table in turns: its load, and its services from the best to those without a rank; `ranked` have one."""
+    ranking = told.ranking
+    services = [row.service for row in ranking.rows]
+    return {
+        **{name: str(getattr(ranking, name)) for name in ("scenario", "tool", "level", "metric")},
+        "services": services,
+        "labels": [told.labels[name] for name in services],
+        "ranked": sum(row.rank is not None for row in ranking.rows),
+    }
+
+
+def pairs_data(rankings: Iterable[ToldRanking]) -> list[dict[str, Any]]:
+    """The verdicts on every two ranked services of each table, in the order of the rows: first with second, third, ...
+
+    `ratio`: the speed of the earlier one to the later one, with its interval. `verdicts`: c for one that calls a
+    difference, n for none shown, ? for not enough data, - for no comparison.
+    """
+    return [_pairs(told.ranking) for told in rankings]
+
+
+def _pairs(ranking: Ranking) -> dict[str, Any]:
+    names = [row.service for row in ranking.rows if row.rank is not None]
+    found = [ranking.ahead(a, b) for a, b in combinations(names, 2)]
+    ends = [(None, None) if one is None or one.interval is None else one.interval for one in found]
+    return {
+        "count": len(names),
+        "verdicts": "".join("-" if one is None else _VERDICTS[one.verdict] for one in found),
+        "ratio": [None if one is None else _ratio(one.difference) for one in found],
+        "low": [_ratio(low) for low, _ in ends],
+        "high": [_ratio(high) for _, high in ends],
+    }
+
+
+def _ratio(difference: float | None) -> float | None:
+    """With as many digits as percents need."""
+    return None if difference is None or not math.isfinite(difference) else float(f"{1 + difference:.4g}")
 
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:

@@ -22,9 +22,9 @@ from bench.analysis.profiles.sampled import Profile
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
-from bench.render.page.data import page_data
+from bench.render.page.data import page_data, pairs_data
 from bench.render.page.rankings import rankings_of
-from bench.render.page.windows import WindowDetails, parts
+from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
 from bench.render.text import short
 from bench.run.reader import Run, ServiceFacts
@@ -69,6 +69,7 @@ def html(
         flames=flames,
         run=data["name"],
         data=json_block(data),
+        pairs=compressed(json.dumps(pairs_data(tables), separators=(",", ":"))) if tables else "",
         style=Markup("".join((HERE / name).read_text("utf-8") for name in styles)),  # the project's own files
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),

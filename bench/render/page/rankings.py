@@ -28,6 +28,8 @@ from bench.words.told import ToldRanking
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again of an only table; the others open below them."""
+MOST_CHARACTERS = 450
+"""Fewer of them if they are long, so that the picture begins on the first screen of a phone."""
 MOST_ROWS = 32
 """Rows that are shown at once: of a longer ranking, whole tiers up to FIRST_ROWS, and the others open below them."""
 FIRST_ROWS = 20
@@ -63,6 +65,8 @@ class Answer:
         self.question, self.asked = question_words(ranking), told.question
         if ranking.scenario in told.question:
             self.question, self.asked = told.question, ""
+        lengths = [*accumulate(map(len, told.sentences))]
+        most = max(1, sum(length <= MOST_CHARACTERS for length in lengths[:most]))
         self.sentences, self.more = told.sentences[:most], told.sentences[most:]
         self.caption = caption_words(ranking)
         self.against = column_name(ranking.metric, "the best")
@@ -73,7 +77,8 @@ class Answer:
         self.tiers, self.later = tiers[:shown], tiers[shown:]
         self.later_rows = sum(len(tier.rows) for tier in self.later)
         self.unranked = [
-            Unranked(told.labels[row.service], requests_words(row)[0], told.notes[row.service]) for row in unranked
+            Unranked(row.service, told.labels[row.service], requests_words(row)[0], told.notes[row.service])
+            for row in unranked
         ]
         self.certainty = certainty_words(told)
         self.figures = _figures(told, ranked, unranked)
@@ -83,6 +88,7 @@ class Answer:
 class Unranked:
     """A service without a place, and why."""
 
+    service: str
     name: str
     rate: str
     note: str
@@ -113,7 +119,8 @@ class Place:
 
     def __init__(self, told: ToldRanking, scale: _Scale, row: _Ranked) -> None:
         low, high = row.low or row.factor, row.high or row.factor
-        self.name = told.labels[row.given.service]
+        self.service = row.given.service
+        self.name = told.labels[self.service]
         self.against, self.of = row.against
         self.interval = row.interval
         self.rate = requests_words(row.given)

@@ -144,9 +144,12 @@ def _parts(facts: Sequence[str], windows: Sequence[WindowDetails], most: int, st
             f'{{"raw":{_dumps(window.output and window.output.cut(most))},{entry[1:]}'
             for entry, window in zip(facts[group], windows[group], strict=True)
         )
-        # Lone surrogates cannot be encoded.
-        data = f"[{','.join(entries)}]".encode("utf-8", "replace")
-        yield base64.b64encode(zlib.compress(data, 6)).decode()
+        yield compressed(f"[{','.join(entries)}]")
+
+
+def compressed(text: str) -> str:
+    """Base64 that the page's scripts inflate; lone surrogates cannot be encoded."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 6)).decode()
 
 
 def _facts(record: Record) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from golden_runs import aiohttp_versions, latency, proxy_py
 from make_run import entry, output_of, write_measurement, write_run
-from page_browser import CHARTS, Opened, built, column, draw_all, rows
+from page_browser import CHARTS, Opened, built, choose, column, draw_all, rows
 from profiled_run import STACKS_OF, write_profiled
 
 pytest_plugins = ["page_fixtures"]
@@ -129,7 +129,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_settings_are_a_column_and_a_filter(varied: Path, opened: Opened) -> None:
     page = opened(varied)
     assert sorted(column(page, "Settings")) == ["WORKERS=1", "WORKERS=8"]
-    page.select_option("#filter-settings", "WORKERS=8")
+    choose(page, "settings", "WORKERS=8")
     assert column(page, "Settings") == ["WORKERS=8"]
     assert page.evaluate("location.hash") == "#settings=WORKERS%3D8"
     assert page.locator("#tables td:visible", has_text=re.compile("-workers1$")).count() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from page_browser import Opened, column, draw_all, rows
+from page_browser import Opened, choose, column, draw_all, rows
 
 pytest_plugins = ["page_fixtures"]
 
@@ -15,9 +15,9 @@ pytest_plugins = ["page_fixtures"]
 def test_filters_apply_to_rows_charts_and_tables_and_a_link_reproduces_them(made: Path, opened: Opened) -> None:
     page = opened(made)
     before = page.locator("table.report:visible").count()
-    page.select_option("#filter-framework", "flask")
-    page.select_option("#filter-python", "3.13")
-    page.select_option("#filter-scenario", "json")
+    choose(page, "framework", "flask")
+    choose(page, "python", "3.13")
+    choose(page, "scenario", "json")
     draw_all(page)
     assert set(column(page, "Framework")) == {"flask"} and set(column(page, "Scenario")) == {"json"}
     assert "aiohttp" not in (page.locator("#chart-ranked .plot > *").get_attribute("aria-label") or "")
@@ -32,7 +32,38 @@ def test_filters_apply_to_rows_charts_and_tables_and_a_link_reproduces_them(made
     other = opened(made, fragment)
     assert rows(other).all_inner_texts() == told
     other.get_by_role("button", name="Clear filters").click()
-    assert rows(other).count() == 50 and other.evaluate("location.hash") == ""
+    assert rows(other).count() == 20 and other.evaluate("location.hash") == ""
+
+
+def test_a_filter_takes_several_values_and_searches_every_word(made: Path, opened: Opened) -> None:
+    page = opened(made, "#scenario=json")
+    choose(page, "framework", "flask", "wsgi")
+    assert set(column(page, "Framework")) == {"flask", "wsgi"}
+    assert page.locator("#filter-framework summary").inner_text().startswith("Framework: 2 of ")
+    assert page.evaluate("location.hash") == "#framework=flask&framework=wsgi&scenario=json"
+    page.fill("#find", "c64 SYNC")
+    assert set(column(page, "Level")) == {"c64"} and set(column(page, "Framework")) == {"flask", "wsgi"}
+    assert all("gunicorn-sync" in text for text in column(page, "Server"))
+    page.locator("#filter-framework summary").click()
+    page.locator("#filter-framework").get_by_role("checkbox", name="flask").uncheck()
+    assert set(column(page, "Framework")) == {"wsgi"}
+
+
+def test_two_services_measured_alone_stand_side_by_side_without_a_verdict(made: Path, opened: Opened) -> None:
+    page = opened(made, "#tool=wrk&python=3.13&scenario=json&find=c64")
+    for name in ("aiohttp", "tornado"):
+        page.locator("#rows .pick").and_(page.locator(f"[value='{name}-py313-debian']")).check()
+    pair = page.locator("#pair")
+    pair.locator("h2").wait_for()
+    told = pair.inner_text()
+    assert "No verdict: the two were not measured in turns" in told
+    assert re.search(r"requests/s\s+4,\d{3} \(.*\)\s+2,\d{3} \(.*\)\s+-\d+ %", told)
+    assert "pick=aiohttp-py313-debian&pick=tornado-py313-debian" in page.evaluate("location.hash")
+    again = opened(made, page.evaluate("location.hash"))
+    again.locator("#pair h2").wait_for()
+    assert again.locator("#pair").inner_text() == told
+    again.get_by_role("button", name="Clear picks").click()
+    assert not again.locator("#pair").is_visible() and again.locator(".pick:checked").count() == 0
 
 
 def test_rows_sort_by_any_column_and_missing_values_come_last(made: Path, opened: Opened) -> None:
@@ -112,17 +143,18 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(made: Path, opene
     page = opened(made)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "conclusions"
     reached = []
     for _ in range(60):
         page.keyboard.press("Tab")
         style = "getComputedStyle(document.activeElement).outlineStyle"
         assert page.evaluate(style) != "none", page.evaluate("document.activeElement.outerHTML.slice(0, 80)")
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
-    for wanted in ("filter-server", "filter-load", "find", "csv", "Show this chart's data as a table"):
+    for wanted in ("Server: all", "filter-load", "find", "csv", "Show this chart's data as a table"):
         assert wanted in reached
     assert any(text.startswith("Framework") for text in reached)
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "conclusions"
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -130,6 +162,10 @@ def test_axe_finds_nothing(made: Path, opened: Opened, dark: bool) -> None:
     page = opened(made, "#framework=flask&python=3.13&scenario=json", dark=dark)
     draw_all(page)
     page.locator("#chart-ranked > details > summary").click()
+    page.locator("#rows .pick").first.check()
+    page.locator("#rows .pick").last.check()
+    page.locator("#pair h2").wait_for()
+    page.locator("#filter-server summary").click()
     rows(page).first.get_by_role("button").click()
     page.locator("details.round > summary").first.click()
     page.locator("pre.raw").first.wait_for()

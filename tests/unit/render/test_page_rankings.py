@@ -16,7 +16,7 @@ from page_browser import Opened, draw_all
 from playwright.sync_api import Locator, Page
 from ranking_run import ERRORS, SENTENCES, WAITING, changed, many_services, page, ranking, two_tables
 
-from bench.render.page.rankings import MOST_SENTENCES, Answer, Place, Unranked, rankings_of
+from bench.render.page.rankings import MOST_CHARACTERS, MOST_SENTENCES, Answer, Place, Unranked, rankings_of
 from bench.words.picture import level_words
 
 pytest_plugins = ["page_fixtures"]
@@ -99,14 +99,17 @@ def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
     assert found.question == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
     assert places(found)[0].rate == ("–", "", "") and found.ticks
     (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
-    assert none.unranked == [Unranked("a", "–", ERRORS)]
+    assert none.unranked == [Unranked("a-py313-debian", "a", "–", ERRORS)]
 
 
 def test_a_long_ranking_opens_its_later_tiers() -> None:
     (found,) = rankings_of(many_services())
     shown = sum(len(tier.rows) for tier in found.tiers)
     assert shown <= 20 and shown + found.later_rows == 58 and len(found.unranked) == 2
-    assert len(found.sentences) == MOST_SENTENCES + 2 and len(found.more) == 3
+    # Long sentences fold away first, so that the picture begins on the first screen of a phone.
+    assert sum(map(len, found.sentences)) <= MOST_CHARACTERS and (len(found.sentences), len(found.more)) == (4, 5)
+    (brief,) = rankings_of([replace(many_services()[0], sentences=("Short.",) * 9)])
+    assert len(brief.sentences) == MOST_SENTENCES + 2 and len(brief.more) == 3
     assert len(found.figures.rows) == 60
 
 
@@ -162,7 +165,7 @@ def test_the_first_screen_names_the_fastest_the_ties_and_what_gevent_costs(
 def test_what_comes_after_the_answers(two: Path, opened: Opened) -> None:
     made = opened(two)
     order = made.locator("main > section").evaluate_all("all => all.map(one => one.id)")
-    assert order == ["answers", "filters", "charts", "measurements", "tables", "missing", "run"]
+    assert order == ["pair", "answers", "charts", "measurements", "tables", "missing", "run"]
     draw_all(made)
     charts = made.locator("#charts figure.chart:not(.missing) h3").all_inner_texts()
     assert charts[0] == "Requests/s" and "Cost per request" in charts and "Noise over the run" not in charts

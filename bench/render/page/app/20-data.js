@@ -19,7 +19,10 @@ const word = (index) => (index === null ? null : DATA.words[index]);
 const inBrackets = (text) => (text ? ` (${text})` : "");
 
 const CELLS = rowsOf(DATA.cells);
-for (const cell of CELLS) {
+CELLS.forEach(nameCell);
+
+/** Gives a cell its words: coordinates, load, and what it is called. */
+function nameCell(cell) {
   for (const name of [...COORDINATES, "service", "mode", "state"]) cell[name] = word(cell[name]);
   cell.load = [cell.scenario, cell.tool, cell.level, ...(cell.mode === "turns" ? ["turns"] : [])].join(" ");
   cell.id = `${cell.service} ${cell.load}`;
@@ -27,6 +30,7 @@ for (const cell of CELLS) {
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
   cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
   cell.stack += inBrackets(cell.settings);
+  cell.words = `${cell.id} ${cell.stack} ${cell.package}`.toLowerCase();
   if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
 }
 
@@ -57,6 +61,30 @@ async function inflate(text) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
+
+/** The load of a ranking, as its cells have it. */
+const rankedLoad = ({ scenario, tool, level }) => [scenario, tool, level, "turns"].join(" ");
+
+let pairs = null;
+
+/** The verdicts on every two services of each ranking, or null where this browser cannot decompress them. */
+async function loadPairs() {
+  const text = document.getElementById("pairs")?.textContent;
+  if (text) pairs ??= await inflate(text).catch(() => null);
+  return pairs;
+}
+
+/** The verdict on two services of a ranking, by their places in it; null where there is none. */
+function pairOf(ranking, one, other) {
+  const found = pairs?.[DATA.rankings.indexOf(ranking)];
+  if (!found || one === other) return null;
+  const [i, j] = one < other ? [one, other] : [other, one];
+  const at = i * found.count - (i * (i + 1)) / 2 + j - i - 1;
+  if (j >= found.count || found.verdicts[at] === "-") return null;
+  return { verdict: found.verdicts[at], first: i, ...ratiosOf(found, at) };
+}
+
+const ratiosOf = ({ ratio, low, high }, at) => ({ ratio: ratio[at], low: low[at], high: high[at] });
 
 /** Gives a function that labels these cells: the Python version and base only where they differ. */
 function labelsOf(cells) {

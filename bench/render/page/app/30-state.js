@@ -1,20 +1,29 @@
-/* Keeps the filters, the sort order and the open row in the URL fragment, so that a link reproduces the view. */
+/* Keeps the filters, the picked services, the sort order and the open row in the URL fragment: a link reproduces the view. */
 
 const FILTERS = ["server", "framework", "python", "base", "settings", "scenario", "tool"];
-const KEYS = [...FILTERS, "load", "valid", "find", "sort", "open"];
+/** What leaves rows out; of each filter several values may be chosen. */
+const SELECTION = [...FILTERS, "find"];
+const SEVERAL = new Set([...FILTERS, "pick"]);
+const KEYS = [...SELECTION, "load", "valid", "sort", "open", "pick"];
 const listeners = [];
 let state = read();
 
 function read() {
   const given = new URLSearchParams(location.hash.slice(1));
-  return Object.fromEntries(KEYS.filter((key) => given.get(key)).map((key) => [key, given.get(key)]));
+  return Object.fromEntries(
+    KEYS.filter((key) => given.get(key)).map((key) => [
+      key,
+      SEVERAL.has(key) ? given.getAll(key).filter(Boolean) : given.get(key),
+    ]),
+  );
 }
 
 /** Changes some keys (an empty value removes the key) and notifies every listener. */
 function change(changes) {
   const next = { ...state, ...changes };
-  state = Object.fromEntries(KEYS.filter((key) => next[key]).map((key) => [key, next[key]]));
-  const text = new URLSearchParams(state).toString();
+  state = Object.fromEntries(KEYS.filter((key) => next[key]?.length).map((key) => [key, next[key]]));
+  const given = Object.entries(state).flatMap(([key, value]) => [value].flat().map((one) => [key, one]));
+  const text = new URLSearchParams(given).toString();
   history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   for (const listener of listeners) listener(Object.keys(changes));
 }
@@ -28,13 +37,33 @@ addEventListener("hashchange", () => {
   for (const listener of listeners) listener(KEYS);
 });
 
-/** Whether the cell passes the filters. */
-const passesFilters = (cell) => FILTERS.every((key) => !state[key] || cell[key] === state[key]);
+const isSelection = (keys) => keys.some((key) => SELECTION.includes(key));
+const isFiltered = () => SELECTION.some((key) => state[key]);
 
-/** Whether the cell's row is listed: filters, validity and search text. */
+/** Whether the cell passes the filters, and has every word of the search. */
+function passesFilters(cell) {
+  if (!FILTERS.every((key) => !state[key] || state[key].includes(cell[key]))) return false;
+  return (
+    !state.find ||
+    state.find
+      .toLowerCase()
+      .split(/\s+/)
+      .every((one) => cell.words.includes(one))
+  );
+}
+
+/** Whether the cell's row is listed: filters, search text and validity. */
 function isListed(cell) {
   if (!passesFilters(cell)) return false;
   if (state.valid === "yes" && !cell.valid) return false;
-  if (state.valid === "no" && cell.valid === cell.rounds) return false;
-  return !state.find || cell.id.toLowerCase().includes(state.find.toLowerCase());
+  return state.valid !== "no" || cell.valid < cell.rounds;
+}
+
+/** The services of which something passes the filters. */
+const passingServices = () => new Set(CELLS.filter(passesFilters).map((cell) => cell.service));
+
+/** Picks a service to compare, in place of the one that was picked first if there are two; or no longer. */
+function pick(service, picked) {
+  const others = (state.pick ?? []).filter((name) => name !== service);
+  change({ pick: picked ? [...others.slice(-1), service] : others });
 }

@@ -16,8 +16,11 @@ function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-/** A table; columns are [name, whether it is numeric], rows are arrays of strings or nodes. */
-function tableOf(caption, columns, rows) {
+/** A table; columns are [name, whether it is numeric], rows are arrays of strings or nodes. Empty columns are left out. */
+function tableOf(caption, every, all, captioned = false) {
+  const kept = every.map((_, index) => !all.length || all.some((row) => row[index] !== NOTHING));
+  const columns = every.filter((_, index) => kept[index]);
+  const rows = all.map((row) => row.filter((_, index) => kept[index]));
   const cell = (row, index) => make("td", { class: columns[index][1] ? "figure" : null }, row[index]);
   return make(
     "div",
@@ -25,7 +28,7 @@ function tableOf(caption, columns, rows) {
     make(
       "table",
       {},
-      make("caption", { class: "visually-hidden" }, caption),
+      make("caption", { class: captioned ? null : "visually-hidden" }, caption),
       make(
         "thead",
         {},

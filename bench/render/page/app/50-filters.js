@@ -1,4 +1,4 @@
-/* Draws the filter bar, which applies to the charts, the list of measurements and the report's tables. */
+/* Draws the filter bar, which applies to rankings, charts, the list of measurements and the report's tables alike. */
 
 const FILTER_NAMES = {
   server: "Server",
@@ -24,7 +24,7 @@ function loads() {
 /** The charted load: the selected one if it passes the filters, else the first ranking's, else that with the most valid cells. */
 function chartedLoad(groups) {
   if (groups.has(state.load)) return state.load;
-  const names = DATA.rankings.map(({ scenario, tool, level }) => [scenario, tool, level, "turns"].join(" "));
+  const names = DATA.rankings.map(rankedLoad);
   const first = names.find((load) => groups.has(load));
   if (first) return first;
   const closed = (cells) => (cells[0].rate === null ? 1 : 0);
@@ -42,47 +42,115 @@ function fillSelect(select, options, chosen) {
   select.value = chosen;
 }
 
+/** A filter that opens to its values; `show` writes which are chosen. */
+function choices(key, values) {
+  const summary = make("summary", {});
+  const boxes = values.map((value) => make("input", { type: "checkbox", value }));
+  const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  for (const box of boxes) box.addEventListener("change", () => change({ [key]: chosen() }));
+  const list = make(
+    "div",
+    { class: "values", role: "group", "aria-label": FILTER_NAMES[key] },
+    ...boxes.map((box) => make("label", {}, box, box.value)),
+  );
+  const show = () => {
+    const wanted = state[key] ?? [];
+    for (const box of boxes) box.checked = wanted.includes(box.value);
+    const told = wanted.length > 1 ? `${wanted.length} of ${values.length}` : (wanted[0] ?? "all");
+    summary.textContent = `${FILTER_NAMES[key]}: ${told}`;
+  };
+  return { element: make("details", { id: `filter-${key}`, class: "choice" }, summary, list), show };
+}
+
+/** An open list of values closes when something else is used. */
+function closeElsewhere(section) {
+  const close = (target) => {
+    for (const one of section.querySelectorAll(".choice[open]")) if (!one.contains(target)) one.open = false;
+  };
+  document.addEventListener("pointerdown", (event) => close(event.target));
+  section.addEventListener("focusin", (event) => close(event.target));
+  section.addEventListener("keydown", (event) => {
+    const open = section.querySelector(".choice[open]");
+    if (event.key !== "Escape" || !open) return;
+    open.open = false;
+    open.firstChild.focus();
+  });
+}
+
 function filters() {
   const section = document.getElementById("filters");
   const fields = make("div", { class: "fields" });
-  const selects = {};
-  const field = (name, control) => fields.append(make("label", {}, name, control));
+  const search = make("input", {
+    type: "search",
+    id: "find",
+    size: 18,
+    placeholder: "Search",
+    "aria-label": "Search",
+    oninput: (event) => change({ find: event.target.value.trim() }),
+  });
+  fields.append(search);
+  const shown = [];
   for (const key of FILTERS) {
     const values = [...new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key]))]
       .filter(Boolean)
       .sort(natural);
     if (values.length < 2) continue;
-    selects[key] = make("select", { id: `filter-${key}`, onchange: (event) => change({ [key]: event.target.value }) });
-    fillSelect(selects[key], [["", "all"], ...values.map((value) => [value, value])], state[key] ?? "");
-    field(FILTER_NAMES[key], selects[key]);
+    const { element, show } = choices(key, values);
+    fields.append(element);
+    shown.push(show);
   }
+  const every = [...SELECTION, "valid"];
+  const reset = make(
+    "button",
+    { type: "button", onclick: () => change(Object.fromEntries(every.map((key) => [key, ""]))) },
+    "Clear filters",
+  );
+  const picked = make("p", { id: "picked" });
+  fields.append(reset);
+  const show = () => {
+    for (const one of shown) one();
+    if (search.value.trim() !== (state.find ?? "")) search.value = state.find ?? "";
+    reset.hidden = !every.some((key) => state[key]);
+    showPicked(picked);
+  };
+  show();
+  onChange(show);
+  closeElsewhere(section);
+  const folded = make(
+    "details",
+    { open: innerWidth > 640 || isFiltered() },
+    make("summary", {}, "Search and filter"),
+    fields,
+  );
+  section.append(make("h2", { class: "visually-hidden" }, "Filters"), folded, picked);
+  section.hidden = false;
+}
+
+/** In the bar: what was picked, with a link to the comparison when it is two. */
+function showPicked(place) {
+  const names = state.pick ?? [];
+  const clear = make("button", { type: "button", onclick: () => change({ pick: [] }) }, "Clear picks");
+  const compare = make("button", { type: "button", onclick: toPair }, `Compare ${names.map(nameOf).join(" and ")}`);
+  if (!names.length) place.replaceChildren();
+  else place.replaceChildren(names.length > 1 ? compare : `${nameOf(names[0])}: pick another one to compare `, clear);
+  place.hidden = !names.length;
+}
+
+/** The load that is charted, chosen where there are several. */
+function loadChoice() {
   const load = make("select", {
     id: "filter-load",
     class: "load",
     onchange: (event) => change({ load: event.target.value }),
   });
-  const showLoads = () => {
+  const label = make("label", { class: "bar" }, "Load in the charts ", load);
+  const show = () => {
     const groups = loads();
     const options = [...groups.keys()].sort(natural).map((name) => [name, loadText(groups.get(name)[0])]);
     fillSelect(load, options, chartedLoad(groups) ?? "");
-  };
-  if (ALONE.length) field("Load in the charts", load);
-  const reset = make(
-    "button",
-    {
-      type: "button",
-      onclick: () => change(Object.fromEntries(FILTERS.concat("load", "valid", "find").map((key) => [key, ""]))),
-    },
-    "Clear filters",
-  );
-  fields.append(reset);
-  const show = () => {
-    for (const [key, select] of Object.entries(selects)) select.value = state[key] ?? "";
-    showLoads();
-    reset.disabled = !FILTERS.concat("load", "valid", "find").some((key) => state[key]);
+    label.hidden = options.length < 2;
   };
   show();
   onChange(show);
-  section.append(make("h2", { class: "visually-hidden" }, "Filters"), fields);
-  section.hidden = false;
+  return label;
 }

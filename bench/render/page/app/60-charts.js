@@ -105,7 +105,7 @@ function frame({ id, title, explanation, draw, filtered }) {
   ).observe(figure);
   // Reserves some height for charts that are not drawn yet, so that the page does not jump.
   plot.style.minHeight = "6rem";
-  if (filtered) onChange((keys) => keys.some((key) => FILTERS.includes(key) || key === "load") && refresh());
+  if (filtered) onChange((keys) => (isSelection(keys) || keys.includes("load")) && refresh());
   return { figure, refresh, render: () => stale && render() };
 }
 

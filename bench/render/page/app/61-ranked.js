@@ -1,6 +1,6 @@
 /* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server. */
 
-const MOST_ROWS = 60;
+const MOST_ROWS = answered(20, 60);
 
 chart(
   "ranked",
@@ -67,7 +67,7 @@ chart(
 
 /** At most MOST_ROWS cells, with room for some that are not valid. */
 function rowsToShow(ranked, invalid) {
-  const room = Math.max(MOST_ROWS - Math.min(invalid.length, 10), 20);
+  const room = Math.max(MOST_ROWS - Math.min(invalid.length, MOST_ROWS / 6), MOST_ROWS / 3);
   return [...ranked.slice(0, room), ...invalid.slice(0, MOST_ROWS - Math.min(ranked.length, room))];
 }
 

@@ -1,6 +1,6 @@
 /* Draws the list of measurements: a row per cell, filtered and sorted, that opens to its rounds. */
 
-const PAGE_ROWS = 50;
+const PAGE_ROWS = 20;
 const COLUMNS = [
   { key: "server", name: "Server" },
   { key: "framework", name: "Framework" },
@@ -18,13 +18,11 @@ const COLUMNS = [
   { key: "valid", name: "Valid rounds", figure: true, write: (cell) => `${cell.valid} of ${cell.rounds}` },
 ];
 
-// A coordinate with one value in all rows needs no column.
-const SHOWN_COLUMNS = COLUMNS.filter(
-  ({ key }) =>
-    key === "server" ||
-    !COORDINATES.includes(key) ||
-    new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key])).size > 1,
-);
+// A coordinate with one value in all rows needs no column, nor does a figure that no row has.
+const SHOWN_COLUMNS = COLUMNS.filter(({ key }) => {
+  if (!COORDINATES.includes(key)) return !ALONE.length || ALONE.some((cell) => cell[key] !== null);
+  return key === "server" || new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key])).size > 1;
+});
 
 /** The listed cells in the selected order; cells without a value come last in either direction. */
 function filteredCells() {
@@ -56,12 +54,6 @@ function measurements() {
       make("button", { type: "button", "data-sort": column.key, onclick: sort }, column.name),
     );
   });
-  const search = make("input", {
-    type: "search",
-    id: "find",
-    size: 18,
-    oninput: (event) => change({ find: event.target.value }),
-  });
   const valid = make("select", { id: "filter-valid", onchange: (event) => change({ valid: event.target.value }) });
   fillSelect(
     valid,
@@ -89,7 +81,6 @@ function measurements() {
     more.hidden = cells.length <= limit;
     const left = cells.length - limit;
     more.textContent = left > PAGE_ROWS ? `Show ${PAGE_ROWS} more of ${left}` : `Show ${left} more`;
-    search.value = state.find ?? "";
     valid.value = state.valid ?? "";
     heads.forEach((head, index) => {
       const key = SHOWN_COLUMNS[index].key;
@@ -104,7 +95,7 @@ function measurements() {
       { class: "note" },
       "A row is one service under one load, over all rounds. Open a row for its rounds, and a round for its command line, versions, image, causes and raw output.",
     ),
-    make("div", { class: "bar" }, make("label", {}, "Search ", search), make("label", {}, "Show ", valid), download),
+    make("div", { class: "bar" }, make("label", {}, "Show ", valid), download),
     count,
     make(
       "div",
@@ -121,9 +112,13 @@ function measurements() {
   );
   section.hidden = false;
   show();
+  const showPicks = () => {
+    for (const box of body.querySelectorAll(".pick")) box.checked = Boolean(state.pick?.includes(box.value));
+  };
   onChange((keys) => {
     if (keys.length === 1 && keys[0] === "load") return;
     if (keys.length === 1 && keys[0] === "open") return;
+    if (keys.length === 1 && keys[0] === "pick") return showPicks();
     show();
     announce(count.textContent);
   });
@@ -150,7 +145,8 @@ function cellRows(cell) {
     change({ open: open ? cell.id : "" });
   });
   const contents = SHOWN_COLUMNS.map((column) => {
-    if (column.key === "server") return opener;
+    if (column.key === "server")
+      return make("span", { class: "first" }, isAlone(cell) ? pickBox(cell.service) : null, opener);
     if (column.key === "goodput" && !cell.valid) return make("span", { class: "invalid" }, cell.state || "not valid");
     return column.write ? column.write(cell) : cell[column.key];
   });

@@ -3,14 +3,24 @@
 const COORDINATE_OF = new Map();
 for (const cell of CELLS) for (const key of ["scenario", "tool"]) COORDINATE_OF.set(cell[key], key);
 const CELL_OF = new Map(CELLS.map((cell) => [cell.service, cell]));
-const SERVICE_KEYS = ["server", "framework", "python", "base", "settings"];
+DATA.rankings.forEach(nameServices);
+let passing = passingServices();
+
+/** A ranking's labels name services too; one of two services is the name of neither. */
+function nameServices({ services, labels }) {
+  for (const [place, label] of labels.entries()) {
+    const [cell, before] = [CELL_OF.get(services[place]), CELL_OF.get(label)];
+    if (before && before !== cell) CELL_OF.delete(label);
+    else if (cell) CELL_OF.set(label, cell);
+  }
+}
 
 /** Whether the text names a scenario, tool or service that does not pass the filters. */
 function isFilteredOut(text) {
   const key = COORDINATE_OF.get(text);
-  if (key && state[key] && state[key] !== text) return true;
+  if (key && state[key] && !state[key].includes(text)) return true;
   const cell = CELL_OF.get(text);
-  return Boolean(cell) && SERVICE_KEYS.some((one) => state[one] && cell[one] !== state[one]);
+  return Boolean(cell) && !passing.has(cell.service);
 }
 
 /** The number at the beginning of a cell, by which it sorts; null if there is none. */
@@ -29,10 +39,11 @@ function reportTables() {
   }));
   for (const table of tables) for (const [index, head] of table.heads.entries()) makeSortable(table, head, index);
   const filter = () => {
+    passing = passingServices();
     for (const table of tables) filterTable(table);
   };
-  filter();
-  onChange((keys) => keys.some((key) => FILTERS.includes(key)) && filter());
+  if (isFiltered()) filter();
+  onChange((keys) => isSelection(keys) && filter());
 }
 
 /** Hides rows and columns that do not pass the filters, and the whole table if nothing is left of it. */
@@ -46,6 +57,9 @@ function filterTable({ figure, title, heads, rows }) {
     left += !row.hidden;
     for (const [index, cell] of cells.entries()) if (cell.hidden !== hidden[index]) cell.hidden = hidden[index];
   }
+  // A picture of more services than its table shows.
+  const picture = figure.closest(".ladder")?.querySelector('[role="img"]');
+  if (picture) picture.hidden = left < rows.length;
   figure.hidden = title.split(/[\s,:]+/).some(isFilteredOut) || (rows.length > 0 && !left);
 }
 

@@ -32,13 +32,16 @@ function drawCharts() {
   const section = document.getElementById("charts");
   section.hidden = false;
   const grid = make("div", { class: "grid" });
+  if (ALONE.length) section.append(loadChoice());
   section.append(grid);
-  // Where the page begins with rankings, noise comes last.
   const frames = charts.map(frame);
-  for (const one of frames) {
+  // Where the page begins with rankings, noise comes last, and what is behind them opens on demand.
+  const more = make("details", { class: "fold" }, make("summary", {}, "Latency, cost and other charts"));
+  for (const [place, one] of frames.entries()) {
     if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
-    else grid.append(one.figure);
+    else (answered(place > 0, false) ? more : grid).append(one.figure);
   }
+  if (more.childElementCount > 1) section.append(more);
   performance.mark("before-first-picture");
   for (const one of frames) {
     one.render();
@@ -46,6 +49,7 @@ function drawCharts() {
   }
   performance.mark("first-picture");
   addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll("details.fold")) one.open = true;
     for (const one of frames) one.render();
   });
   let pending = 0;
@@ -71,6 +75,8 @@ function atTheEnd({ figure, refresh }) {
 theme();
 sectionLinks();
 filters();
+rankings();
+pair();
 drawCharts();
 flames();
 measurements();

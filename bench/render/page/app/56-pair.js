@@ -1,0 +1,124 @@
+/* Puts two picked services side by side over all that was measured of them, with the verdicts in words. */
+
+const LABELS = new Map(DATA.rankings.flatMap(({ services, labels }) => services.map((name, at) => [name, labels[at]])));
+const nameOf = (service) => LABELS.get(service) ?? service;
+
+/** The box that picks a service. */
+function pickBox(service, name = nameOf(service)) {
+  return make("input", {
+    type: "checkbox",
+    class: "pick",
+    value: service,
+    title: "Pick two to compare",
+    "aria-label": `Compare ${name}`,
+    checked: Boolean(state.pick?.includes(service)),
+    onchange: (event) => pick(service, event.target.checked),
+  });
+}
+
+function toPair() {
+  const section = document.getElementById("pair");
+  section.scrollIntoView();
+  section.focus({ preventScroll: true });
+}
+
+function pair() {
+  const section = document.getElementById("pair");
+  const show = async () => {
+    const known = (state.pick ?? []).filter((name) => DATA.services[name]);
+    section.hidden = known.length !== 2;
+    if (section.hidden) return;
+    await loadPairs();
+    section.replaceChildren(...pairParts(...known));
+  };
+  show();
+  onChange((keys) => {
+    if (keys.includes("pick")) show();
+  });
+}
+
+function pairParts(a, b) {
+  const verdicts = DATA.rankings.flatMap((ranking) => {
+    const [one, other] = [a, b].map((name) => ranking.services.indexOf(name));
+    if (one < 0 || other < 0) return [];
+    const load = DATA.rankings.length > 1 ? `${ranking.scenario}, ${ranking.tool}, ${levelText(ranking.level)}: ` : "";
+    return [load + (pairWords(ranking, one, other) || "No verdict on these two.")];
+  });
+  if (!verdicts.length) verdicts.push("No verdict: the two were not measured in turns, so a difference may be noise.");
+  const [one, other] = [a, b].map(nameOf);
+  const title = `${one} and ${other}, side by side`;
+  const columns = [["measured"], [one], [other], ["second against first"]];
+  return [
+    make("h2", {}, title),
+    listOf(verdicts),
+    ...pairFigures(a, b).map(([load, rows]) => tableOf(load, columns, rows, true)),
+    listOf(pairFacts(a, b)),
+  ];
+}
+
+const listOf = (texts) => make("ul", { class: "findings" }, ...texts.map((text) => make("li", {}, text)));
+
+const PAIR_FIGURES = [
+  ["requests/s", "goodput", (cell) => number(cell.goodput) + (cell.low === null ? "" : ` (${intervalText(cell)})`)],
+  ["p99", "p99_s", (cell) => milliseconds(cell.p99_s)],
+  ["CPU per request", "cpu_s", (cell) => milliseconds(cell.cpu_s)],
+  ["peak memory", "memory_bytes", (cell) => megabytes(cell.memory_bytes)],
+];
+
+/** For each load, a row for each figure that one of the two has. */
+function pairFigures(a, b) {
+  const own = (service) => new Map(ALONE.filter((cell) => cell.service === service).map((cell) => [cell.load, cell]));
+  const [ofA, ofB] = [own(a), own(b)];
+  return [...new Set([...ofA.keys(), ...ofB.keys()])].sort(natural).map((load) => {
+    const both = [ofA.get(load), ofB.get(load)];
+    const figures = PAIR_FIGURES.filter(([, key]) => both.some((cell) => cell?.valid && cell[key] !== null));
+    const write = (cell, key, text) => {
+      if (!cell) return "not measured";
+      if (!cell.valid) return cell.state || "not valid";
+      return cell[key] === null ? NOTHING : text(cell);
+    };
+    const rows = figures.map(([title, key, text]) => [
+      title,
+      ...both.map((cell) => write(cell, key, text)),
+      judgedChange(load, key, a, b) ?? changeOfMeans(...both.map((cell) => (cell?.valid ? cell[key] : null))),
+    ]);
+    return [loadText(both[0] ?? both[1]), rows];
+  });
+}
+
+/** A change as a column of a table has it, without its unit: +93 or -4.1. */
+function signed(ratio) {
+  const size = percent(Math.abs(ratio - 1));
+  return `${size === "0.0" ? "" : ratio < 1 ? "-" : "+"}${size}`;
+}
+
+/** How much more or less the second one is of what a ranking judges, by its verdict; null where there is none. */
+function judgedChange(load, key, a, b) {
+  const ranking = DATA.rankings.find((one) => rankedLoad(one) === load);
+  const cpu = ranking?.metric === "CPU per request";
+  if (!ranking || key !== (cpu ? "cpu_s" : "goodput")) return null;
+  const [one, other] = [a, b].map((name) => ranking.services.indexOf(name));
+  const found = pairOf(ranking, one, other);
+  if (!found) return null;
+  // A verdict is on the speed of the one ranked first: of the second one, less speed is more CPU time.
+  const { ratio, low, high } = one < other === cpu ? found : inverse(found);
+  return `${signed(ratio)} %${low === null || high === null ? "" : ` (${signed(low)} to ${signed(high)} %)`}`;
+}
+
+const changeOfMeans = (from, to) => (from && to ? `${signed(to / from)} %` : NOTHING);
+
+/** What the two have alike, and the packages that only one of them has, in this version. */
+function pairFacts(a, b) {
+  const [one, other] = [DATA.services[a], DATA.services[b]];
+  const facts = (service) => [service.python_build, service.base_made].filter(Boolean).join("; ");
+  const only = (own, others) => (own.packages ?? []).filter((name) => !others.packages?.includes(name)).join(", ");
+  const told =
+    facts(one) === facts(other)
+      ? [["Both", facts(one)]]
+      : [
+          [nameOf(a), facts(one)],
+          [nameOf(b), facts(other)],
+        ];
+  told.push([`Only ${nameOf(a)}`, only(one, other)], [`Only ${nameOf(b)}`, only(other, one)]);
+  return told.filter(([, text]) => text).map(([who, text]) => `${who}: ${text}.`);
+}

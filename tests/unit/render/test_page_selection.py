@@ -1,0 +1,124 @@
+"""What readers select on the page of a run in turns: rows by filters, and two of them to compare.
+
+The page is that of the largest published run, 177 stacks, which is also what has to fit a few screens.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from page_browser import Opened, built, choose, draw_all
+from playwright.sync_api import Page
+
+from bench.run.published import unpacked
+
+pytest_plugins = ["page_fixtures"]
+
+PUBLISHED = Path(__file__).parents[3] / "results/published/all-py313-json"
+SYNC, GEVENT = "gunicorn-sync-flask-py313-debian", "gunicorn-gevent-flask-py313-debian"
+
+
+@pytest.fixture(scope="module")
+def stacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(unpacked(PUBLISHED, tmp_path_factory.mktemp("published")))
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".place:visible .name").all_inner_texts()
+
+
+def scroll_through(page: Page) -> None:
+    """So that everything is drawn that is drawn when it is seen."""
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for top in range(0, height, 600):
+        page.evaluate(f"scrollTo({{top: {top}, behavior: 'instant'}})")
+        page.evaluate("new Promise(requestAnimationFrame)")
+
+
+def test_177_stacks_fit_six_screens_and_begin_with_a_picture(stacks: Path, opened: Opened) -> None:
+    page = opened(stacks, width=1280)
+    scroll_through(page)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 800
+    for width, height in ((1280, 800), (390, 844)):
+        page = opened(stacks, width=width)
+        bottoms = page.locator(".place").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert sum(0 < bottom <= height for bottom in bottoms) >= 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # The verdicts on 15,576 pairs are a tenth of the page.
+    pairs = page.locator("#pairs").text_content() or ""
+    assert 0 < len(pairs) < 0.12 * stacks.stat().st_size
+
+
+def test_filters_leave_rows_out_and_change_no_tier_and_no_figure(stacks: Path, opened: Opened) -> None:
+    page = opened(stacks, width=1280)
+    tier_of = """all => Object.fromEntries(all.map(one => [one.dataset.service,
+        one.closest('.tier').querySelector('.tier-name').textContent + one.innerText]))"""
+    page.locator(".later > summary").click()
+    before = page.locator(".place").evaluate_all(tier_of)
+    choose(page, "framework", "flask", "falcon")
+    shown = names(page)
+    assert len(shown) == 28 and all(re.search("-(flask|falcon)$", name) for name in shown)
+    after = page.locator(".place:visible").evaluate_all(tier_of)
+    assert after.items() <= before.items()
+    page.locator("#answers li", has_text="Of these, bjoern-falcon leads").wait_for()
+    told = page.locator(".findings:visible").first.inner_text()
+    assert told.startswith("28 of 177 services shown. Tiers and differences are those of the whole table.")
+    assert "Last is gevent-pywsgi-flask: bjoern-falcon served 108 times as many requests per second" in told
+    assert not page.get_by_text("bjoern-wsgi leads").is_visible()
+    draw_all(page)
+    chart = page.locator("#chart-ranked .plot > *").get_attribute("aria-label") or ""
+    assert "bjoern · falcon" in chart and "bjoern · wsgi" not in chart
+    figures = page.locator("figure.ranking .table tbody tr:visible td:first-child").all_inner_texts()
+    assert sorted(figures) == sorted(shown)
+    page.fill("#find", "nothing like this")
+    assert not page.locator("figure.ranking").is_visible()
+    page.get_by_role("button", name="Clear filters").click()
+    assert len(names(page)) < 28 and page.get_by_text("bjoern-wsgi leads").is_visible()
+    assert page.locator(".later > summary").inner_text().startswith("The other ")
+
+
+def test_two_rows_stand_side_by_side_with_their_verdict(stacks: Path, opened: Opened) -> None:
+    page = opened(stacks, fragment="#framework=flask&framework=falcon", width=1280)
+    for service in (SYNC, GEVENT):
+        page.locator(f"#answers .pick[value={service}]").check()
+    pair = page.locator("#pair")
+    pair.locator("h2").wait_for()
+    assert pair.locator("h2").inner_text() == "gunicorn-sync-flask and gunicorn-gevent-flask, side by side"
+    assert (
+        "Whether gunicorn-gevent-flask or gunicorn-sync-flask is faster is open: they may be up to" in pair.inner_text()
+    )
+    rows = [row.split("\t") for row in pair.locator("tbody tr").all_inner_texts()]
+    assert [row[0] for row in rows] == ["requests/s", "CPU per request", "peak memory"]
+    assert rows[0][1].startswith("3,410 (") and rows[0][2].startswith("4,569 (") and rows[0][3].startswith("+")
+    assert rows[1][3] == "-21 %" and "Only gunicorn-gevent-flask: gevent " in pair.inner_text()
+    # A third pick takes the place of the first; a called difference is told with its interval.
+    page.locator("#answers .pick[value=gunicorn-gevent-falcon-py313-debian]").check()
+    pair.get_by_text("gunicorn-gevent-flask and gunicorn-gevent-falcon", exact=False).first.wait_for()
+    told = pair.inner_text()
+    assert re.search(
+        r"gunicorn-gevent-falcon served \d+ % more requests per second than gunicorn-gevent-flask \(", told
+    )
+    assert page.locator("#answers .pick:checked").count() == 2
+
+
+def test_nothing_is_said_of_every_row(stacks: Path, opened: Opened) -> None:
+    page = opened(stacks, width=1280)
+    text = page.evaluate("document.querySelector('main').textContent")
+    assert text.count("the time when its container started was not saved") == 1
+    assert text.count("mmdebstrap, Debian trixie, minbase") == 1
+    assert "p99" not in page.locator("#rows thead").inner_text()
+    for table in page.locator("table.report").all():
+        for column in range(1, table.locator("thead th").count()):
+            texts = table.locator("tbody tr").evaluate_all(f"all => all.map(row => row.cells[{column}].textContent)")
+            assert len(texts) < 4 or set(texts) != {"–"}
+
+
+def test_a_filter_draws_a_few_rows_however_many_there_are(stacks: Path, opened: Opened) -> None:
+    page = opened(stacks, width=1280)
+    elements = "document.querySelectorAll('#charts *, #measurements *').length"
+    every = page.evaluate(elements)
+    choose(page, "server", "gunicorn-sync")
+    assert page.evaluate(elements) <= every
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
