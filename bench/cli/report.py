@@ -1,11 +1,15 @@
-"""Verbs on a run that was measured: its report, its records in other formats, and what a sampled worker did."""
+"""Verbs on runs that were measured: reports, the site of published ones, exports, and what a sampled worker did."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 
 from bench.analysis.cells.latency import merged_latencies
@@ -13,16 +17,20 @@ from bench.analysis.profiles.sampled import profiles_of
 from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
-from bench.core.files import write_file
+from bench.core.files import read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
+from bench.matrix.load import load_matrix
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
+from bench.render.site import PublishedRun, front_page, published_run
 from bench.render.terminal import WIDTH, terminal
-from bench.run.folder import find_run
+from bench.run.folder import PUBLISHED, find_run, published_runs
+from bench.run.published import PACKED
 from bench.run.reader import Run, read_run
+from bench.words.told import ToldRanking
 
 
 def build_verb(argv: Sequence[str]) -> int:
@@ -38,7 +46,14 @@ def build_verb(argv: Sequence[str]) -> int:
     wanted, names = parser.parse_known_args(argv)
     if len(names) != 1:
         raise UserError("usage: python3 -m bench build [--quiet] RUN")
-    folder = find_run(names[0])
+    _, report, rankings = _build(find_run(names[0]))
+    if not wanted.quiet:
+        print(terminal(report, rankings, wanted.width, wanted.colors), end="", file=sys.stderr)
+    return 0
+
+
+def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
+    """Write what is made of a run's raw files."""
     windows: list[WindowDetails] = []
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
@@ -59,9 +74,36 @@ def build_verb(argv: Sequence[str]) -> int:
         write_file(folder / "index.html", made)
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    if not wanted.quiet:
-        print(terminal(report, rankings, wanted.width, wanted.colors), end="", file=sys.stderr)
+    return source, report, rankings
+
+
+def site_verb(argv: Sequence[str]) -> int:
+    """`site FOLDER`: write a front page and, of each published run, its page with its raw files beside it."""
+    parser = Parser("site.sh")
+    parser.add_argument("folder", type=Path)
+    site: Path = parser.parse_args(argv).folder
+    frameworks = load_matrix().frameworks.keys()
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        runs = [*pool.map(partial(_put, site, {*frameworks}), published_runs())]
+    write_file(site / "index.html", front_page(runs))
     return 0
+
+
+def _put(site: Path, frameworks: set[str], name: str) -> PublishedRun:
+    """Build a published run and put it into the site."""
+    published = PUBLISHED / name
+    folder = find_run(str(published))
+    source, report, rankings = _build(folder)
+    place = site / name
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file in (folder / "index.html", published / PACKED, published / "run.json"):
+            shutil.copyfile(file, place / file.name)
+    except OSError as error:
+        raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
+    checked = read_bytes(f"{published}/selftest.md") or b""
+    text = checked.decode(errors="replace")
+    return published_run(name, source.facts, report, rankings, checked=text, frameworks=frameworks)
 
 
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]

@@ -84,7 +84,7 @@ test_static() {
 	for folder in "${harness[@]}" registry; do
 		check "hadolint: $folder" lint_harness "$folder/Dockerfile" || bad=1
 	done
-	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml docs/github-actions-package.yml .github/workflows/tests.yml || bad=1
+	check "actionlint: docs, .github" in_tests actionlint docs/github-actions.yml docs/github-actions-package.yml .github/workflows/pages.yml .github/workflows/tests.yml || bad=1
 	check "action.yml has the form of an action" in_tests check-jsonschema --builtin-schema vendor.github-actions action.yml || bad=1
 	check "ruff check" in_tests ruff check --no-cache . || bad=1
 	check "ruff format" in_tests ruff format --no-cache --check . || bad=1

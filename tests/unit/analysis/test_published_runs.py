@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import ROOT
 
-from bench.export.judged_run import judge_run
+from bench.__main__ import main
 from bench.records.record import load
-from bench.run.folder import find_run
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible
 from calibration.__main__ import judge_verb
@@ -28,29 +28,42 @@ SELFTESTS = [name for name in RUNS if name.startswith("selftest-tables")]
 TRUTHS = [name for name in RUNS if name.startswith("selftest-truths")]
 BIAS = [name for name in RUNS if re.match("bias-(alone|turns)-", name)]
 BESIDE_HOG = [name for name in SELFTESTS if "-hog-" in name]
-AS_PUBLISHED = "verdicts.published.jsonl"
 
 
 @pytest.fixture(scope="module")
-def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The published runs by name, found by their names in a clean clone and evaluated again."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What scripts/site.sh makes in a clean clone: it opens and judges every published run by its name."""
     clone = tmp_path_factory.mktemp("clone")
+    for path in ROOT.iterdir():
+        if path.name != "results":
+            (clone / path.name).symlink_to(path)
     (clone / "results").mkdir()
     (clone / "results/published").symlink_to(PUBLISHED)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(clone)
-        folders = {name: find_run(name).absolute() for name in RUNS}
-    for folder in folders.values():
-        # Verdicts of more than 1 MiB are in the archive.
-        if (folder / "verdicts.jsonl").exists():
-            (folder / "verdicts.jsonl").rename(folder / AS_PUBLISHED)
-        judge_run(folder)
-    return folders
+        assert main(["site", "results/site"]) == 0
+    return clone / "results/site"
 
 
-def verdicts(file: Path) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def rebuilt(site: Path) -> dict[str, Path]:
+    """The published runs by name, unpacked and evaluated again."""
+    return {name: site.parent / ".published" / name for name in RUNS}
+
+
+def as_published(name: str) -> str:
+    """Its verdicts.jsonl; one of more than 1 MiB is in the archive."""
+    if (PUBLISHED / name / "verdicts.jsonl").exists():
+        return (PUBLISHED / name / "verdicts.jsonl").read_text()
+    with tarfile.open(PUBLISHED / name / "raw.tar.xz") as files:
+        found = files.extractfile("verdicts.jsonl")
+        assert found
+        return found.read().decode()
+
+
+def verdicts(text: str) -> list[dict[str, Any]]:
     """Every figure of verdicts.jsonl; reasons and flags are words."""
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = [json.loads(line) for line in text.splitlines()]
     return [{key: value for key, value in line.items() if key not in ("reason", "flags")} for line in lines]
 
 
@@ -66,9 +79,26 @@ def test_every_published_run_is_rebuilt() -> None:
     assert len(IN_TURNS) >= 4 and {*SELFTESTS} <= {*IN_TURNS}
 
 
+def test_every_published_run_has_its_page_and_its_raw_files_in_the_site(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    for name in RUNS:
+        page = (site / name / "index.html").read_text()
+        facts = json.loads((PUBLISHED / name / "run.json").read_text())
+        assert page.rstrip().endswith("</html>") and facts["run"] in page, name
+        assert (site / name / "raw.tar.xz").read_bytes() == (PUBLISHED / name / "raw.tar.xz").read_bytes()
+        assert f'href="{name}/index.html"' in front and f'href="{name}/raw.tar.xz"' in front, name
+    assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "index.html"])
+    # The first question is that with the most services, its newest answer the first; self-tests come last.
+    questions = re.findall(r"<h2>(.*?)</h2>", front)
+    assert questions[0] == "Which server and framework?" and questions[-1].startswith("Self-tests")
+    order = re.findall(r'href="([\w-]+)/index.html"', front)
+    assert order[0] == "all-py313-json" and order.index("quick") < order.index("quick-hog")
+    assert {*SELFTESTS, *TRUTHS} <= {*order[order.index("quick-hog") :]}
+
+
 @pytest.mark.parametrize("name", IN_TURNS)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
-    made, published = (verdicts(rebuilt[name] / file) for file in ("verdicts.jsonl", AS_PUBLISHED))
+    made, published = verdicts((rebuilt[name] / "verdicts.jsonl").read_text()), verdicts(as_published(name))
     # A run may be older than some of the keys.
     kept = [{key: line.get(key) for key in known} for line, known in zip(made, published, strict=True)]
     assert made and kept == [figures(line) for line in published]

@@ -1,0 +1,208 @@
+"""The front page of all published runs: questions in plain words, and the newest answer to each. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Template
+from markupsafe import Markup
+
+from bench.core.files import mapping
+from bench.core.formats import plural
+from bench.core.groups import grouped
+from bench.core.templates import environment
+from bench.render.report import Report
+from bench.render.text import short
+from bench.words.names import wait_words
+from bench.words.picture import level_words
+from bench.words.told import LATE, ToldRanking
+
+STYLES = ("page/style.css", "site.css")
+_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one table of a run says to `question` under the load `load`; `level` tells tables of one load apart.
+
+    `waits` is whether every response waits for something, `late` whether late responses were counted.
+    """
+
+    question: str
+    load: str
+    level: str
+    sentence: str
+    services: int
+    waits: bool
+    late: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRun:
+    """A published run on the front page: `started` is its UTC time as digits, `checked` its selftest.md.
+
+    `aside`: it is a self-test, or of apps that the project does not have any more, and answers no reader's question.
+    """
+
+    name: str
+    title: str
+    started: str
+    machine: str
+    answers: tuple[Answer, ...]
+    aside: bool
+    checked: str
+
+    @property
+    def date(self) -> str:
+        """The day, as ISO 8601 has it; empty if it is not known."""
+        found = _STARTED.match(self.started)
+        return "-".join(found.groups()) if found else ""
+
+    @property
+    def family(self) -> str:
+        """The name without the number of a repetition."""
+        return re.sub(r"-\d+$", "", self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answers of a run to one question under one load."""
+
+    run: PublishedRun
+    answers: Sequence[Answer]
+
+    @property
+    def services(self) -> int:
+        """How many it compared."""
+        return max(one.services for one in self.answers)
+
+    @property
+    def late(self) -> str:
+        """What to beware of."""
+        return LATE if any(one.late for one in self.answers) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A load of a question: its newest answer, and the earlier ones and those about other services."""
+
+    words: str
+    newest: Found
+    others: Sequence[Found]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A question with its loads."""
+
+    id: str
+    words: str
+    loads: Sequence[Load]
+
+
+def published_run(
+    name: str,
+    facts: Mapping[str, Any],
+    report: Report,
+    told: Sequence[ToldRanking],
+    *,
+    checked: str,
+    frameworks: Collection[str],
+) -> PublishedRun:
+    """What the front page needs of a run; `checked` is its selftest.md, or empty, `frameworks` those of the matrix."""
+    own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
+    answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
+    services = [mapping(entry) for entry in mapping(facts.get("services")).values()]
+    known = bool(report.own_app) or all(one.get("url") or one.get("framework") in frameworks for one in services)
+    return PublishedRun(
+        name=name,
+        title=str(report.title),
+        started=str(facts.get("run") or ""),
+        machine=machine_words(mapping(facts.get("host"))),
+        answers=tuple(filter(None, answers)),
+        aside=bool(checked) or not known,
+        checked=checked,
+    )
+
+
+def machine_words(host: Mapping[str, Any]) -> str:
+    """`AMD EPYC, 2 cores`."""
+    cpu = str(host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
+    cores = host.get("cpus")
+    return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
+
+
+def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str) -> Answer | None:
+    """The answer of a table; None where it has no verdict yet."""
+    ranking = told.ranking
+    if ranking.look is None:
+        return None
+    waits = wait_words(ranking.scenario)
+    load = f"every response waits for {waits}" if waits else "instant responses"
+    question, _, _ = told.question.partition(" (")
+    if own:
+        app = "/".join(Path(str(mapping(facts.get("own_app")).get("folder") or "")).parts[-2:])
+        question = f"{question.rstrip('?')} for the app {app}?"
+    return Answer(
+        question=question,
+        load=requests if own else f"{load[0].upper()}{load[1:]} ({ranking.scenario})",
+        level=f"{ranking.tool}, {level_words(ranking.level)}",
+        sentence=f"{own[0].upper()}{own[1:]}" if own else told.sentences[0],
+        services=len(ranking.rows),
+        waits=bool(waits),
+        late=ranking.late,
+    )
+
+
+def front_page(runs: Iterable[PublishedRun]) -> str:
+    """index.html of the site."""
+    every = sorted(runs, key=lambda run: run.started, reverse=True)
+    aside = {run.family for run in every if run.aside or not run.answers}
+    others = grouped((run for run in every if run.family in aside), lambda run: run.family)
+    style = "".join((Path(__file__).parent / name).read_text("utf-8") for name in STYLES)
+    return _template().render(
+        topics=topics([run for run in every if run.family not in aside]),
+        others=sorted(others.values(), key=lambda family: (not family[0].checked, family[0].family)),
+        runs=len(every),
+        style=Markup(style),  # the project's own files
+    )
+
+
+def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
+    """The questions of these runs, which are the newest first: those about the most services come first."""
+    found = grouped(_asked(runs), lambda pair: pair[0])
+    made = []
+    for words, pairs in found.items():
+        loads = grouped((one for _, one in pairs), lambda one: one.answers[0].load)
+        made.append((words, [Load(load, every[0], every[1:]) for load, every in loads.items()]))
+
+    def size(load: Load) -> int:
+        return max(one.services for one in (load.newest, *load.others))
+
+    made.sort(key=lambda pair: -max(map(size, pair[1])))
+    return [
+        Topic(f"question-{place}", words, sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))))
+        for place, (words, loads) in enumerate(made, 1)
+    ]
+
+
+def _asked(runs: Iterable[PublishedRun]) -> Iterator[tuple[str, Found]]:
+    """(question, what a run says to it under one load)."""
+    for run in runs:
+        for (words, _), answers in grouped(run.answers, lambda one: (one.question, one.load)).items():
+            yield words, Found(run, answers)
+
+
+@cache
+def _template() -> Template:
+    templates = environment(
+        Path(__file__).parent,
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
+    )
+    return templates.get_template("site.html.jinja")

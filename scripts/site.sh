@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+#
+# Usage: scripts/site.sh [FOLDER]
+#
+# Makes a static site of all published runs (results/published/) in FOLDER, which is results/site if it is left out: a
+# front page of questions with their newest answers, and of each run its page with its raw files. It opens from the disk and
+# from any static host, and needs no network. Files of these names in FOLDER are replaced, others stay. Needs only the load
+# generator's image.
+set -Eeuo pipefail
+# shellcheck source=scripts/lib/engine.sh
+source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
+trap_errors
+
+case ${1:-} in
+-h | --help) usage && exit ;;
+-*) fail 2 "unknown argument '$1', see --help" ;;
+esac
+(($# < 2)) || fail 2 "one folder, see --help"
+site=${1:-$root/results/site}
+[[ $site != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: choose another than $site"
+
+need_tools
+mkdir -p "$site" || fail 2 "cannot make $site: choose another folder"
+# shellcheck disable=SC2034 # in_tools uses it
+tool_options=(--volume "$(cd "$site" && pwd):/site")
+in_tools python3 -m bench site /site
+say "$site/index.html"

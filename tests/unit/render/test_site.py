@@ -1,0 +1,121 @@
+"""The front page of published runs: which answer is on it, for whom it can be read, and that it needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from page_browser import Opened
+
+from bench.render.site import Answer, PublishedRun, front_page, machine_words, topics
+from bench.words.told import LATE
+
+pytest_plugins = ["page_fixtures"]
+
+JSON = Answer("Which server?", "Instant responses (json)", "wrk, 16 connections", "a is fastest.", 8, False, False)
+WAIT = replace(JSON, load="Every response waits for 20 ms (delay-20)", sentence="b and c are tied.", waits=True)
+VERSIONS = replace(JSON, question="Which package version for uvicorn-asgi?", services=10, late=True)
+
+
+def run(name: str, day: int, *answers: Answer, checked: str = "") -> PublishedRun:
+    return PublishedRun(
+        name=name,
+        title=f"Title of {name}",
+        started=f"202611{day:02}-120000-all",
+        machine="AMD EPYC, 2 cores",
+        answers=answers,
+        aside=bool(checked),
+        checked=checked,
+    )
+
+
+RUNS = (
+    run("old", 20, JSON, WAIT),
+    run("new", 24, replace(JSON, sentence="d is fastest.", services=177)),
+    run("versions", 22, VERSIONS, replace(VERSIONS, level="wrk, 1 connection", sentence="All are tied.")),
+    run("check-1", 21, JSON),
+    run("check-2", 23, JSON, checked="| figure | truth |\n| p99 | 900 ms |"),
+    run("alone", 23),
+)
+
+
+def loads(runs: Sequence[PublishedRun]) -> list[tuple[str, str, str, list[str]]]:
+    """(question, load, run of the newest answer, runs of the others)."""
+    return [
+        (topic.words, load.words, load.newest.run.name, [one.run.name for one in load.others])
+        for topic in topics(sorted(runs, key=lambda one: one.started, reverse=True))
+        for load in topic.loads
+    ]
+
+
+def test_the_newest_answer_of_each_load_comes_first_and_the_question_about_the_most_services() -> None:
+    assert loads(RUNS[:3]) == [
+        ("Which server?", JSON.load, "new", ["old"]),
+        ("Which server?", WAIT.load, "old", []),
+        (VERSIONS.question, JSON.load, "versions", []),
+    ]
+
+
+def test_the_front_page() -> None:
+    page = front_page(RUNS)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<main") :]))
+    assert (
+        "Instant responses (json) d is fastest. 2026-11-24 , 177 services, AMD EPYC, 2 cores: new , raw files" in text
+    )
+    assert "wrk, 1 connection All are tied." in text and text.count(LATE[:40]) == 1
+    asked, checks = text.split("Self-tests: can", 1)
+    # A self-test takes its repetitions along; a run that answers nothing is there too.
+    assert "check" not in asked and "alone" not in asked
+    assert checks.index("Title of check-2") < checks.index("check-1") < checks.index("Title of alone")
+    assert "| p99 | 900 ms |" in checks
+    assert "No run has been published yet" in front_page([])
+
+
+def test_text_of_a_run_stays_text() -> None:
+    hit = "<img src=x onerror=hit>\u202e"
+    page = front_page([run("hostile", 1, replace(JSON, question=hit, load=hit, sentence=hit))])
+    assert "<img" not in page and "&lt;img src=x onerror=hit&gt;⟨U+202E⟩" in page
+
+
+@pytest.mark.parametrize(
+    ("cpu", "words"),
+    [
+        ("Intel(R) Xeon(R) Processor", "Intel Xeon, 2 cores"),
+        ("AMD EPYC", "AMD EPYC, 2 cores"),
+        (None, "CPU unknown, 2 cores"),
+    ],
+)
+def test_a_machine_in_words(cpu: str | None, words: str) -> None:
+    assert machine_words({"cpu": cpu, "cpus": 2}) == words
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("site") / "index.html"
+    file.write_text(front_page(RUNS))
+    return file
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_shows_all_of_it(front: Path, opened: Opened, dark: bool) -> None:
+    for width in (1280, 390):
+        page = opened(front, width=width, dark=dark)
+        page.evaluate("document.querySelectorAll('details').forEach(one => (one.open = true))")
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(255, 255, 255)") != dark
+
+
+def test_the_keyboard_leads_to_the_answers_and_a_question_to_its_section(front: Path, opened: Opened) -> None:
+    page = opened(front, java_script_enabled=False)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#questions")
+    page.get_by_role("link", name=VERSIONS.question).click()
+    assert page.locator("section:target h2").inner_text() == VERSIONS.question
