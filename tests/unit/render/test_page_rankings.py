@@ -196,6 +196,14 @@ def test_axe_finds_nothing_in_the_answers(two: Path, opened: Opened) -> None:
         assert [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found] == []
 
 
+def test_a_table_of_all_figures_has_its_memory_in_view(two: Path, opened: Opened) -> None:
+    made = opened(two, width=1280)
+    made.locator("#ranking-1 > details.fold > summary").click()
+    head = made.locator("#ranking-1 th", has_text="peak memory")
+    assert head.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
+    assert made.locator("#ranking-1 .scroll").evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 def test_answers_need_no_script_and_the_skip_link_leads_to_them(two: Path, opened: Opened) -> None:
     made = opened(two, java_script_enabled=False)
     assert SENTENCES[0] in made.locator("#answers").inner_text()

@@ -68,7 +68,7 @@ function filterRanking(one, cells) {
     later.hidden = !inside;
     const less = one.left.length < ranking.services.length;
     later.open = less && one.left.length <= SHOWN_AT_ONCE;
-    later.firstElementChild.textContent = less ? `${inside} more in later tiers` : one.laterText;
+    later.firstElementChild.textContent = less ? `${inside} in later tiers` : one.laterText;
   }
   tellThese(one);
 }

@@ -119,6 +119,11 @@ function pairFacts(a, b) {
           [nameOf(a), facts(one)],
           [nameOf(b), facts(other)],
         ];
+  for (const [name, { command }] of [
+    [a, one],
+    [b, other],
+  ])
+    told.push([`Start command of ${nameOf(name)}`, command]);
   told.push([`Only ${nameOf(a)}`, only(one, other)], [`Only ${nameOf(b)}`, only(other, one)]);
-  return told.filter(([, text]) => text).map(([who, text]) => `${who}: ${text}.`);
+  return told.filter(([, text]) => text).map(([who, text]) => `${who}: ${text}`);
 }
