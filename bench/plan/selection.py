@@ -18,7 +18,7 @@ from bench.tools import TOOLS
 MODES = ("turns", "solo")
 """Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
 
-DEVELOPMENT = "not meant for production (docs/catalogue.md): to measure one, name it (--server NAME)"
+DEVELOPMENT = "not meant for production, see docs/catalogue.md; --server NAME measures it"
 """Why a development server is left out."""
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -118,8 +119,12 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for round in (1, 2, 3)
         for number, value in enumerate(VALUES, 1)
     ]
-    services = {str(line["service"]): {"settings": line["settings"]} for line in lines}
+    app = {"app": "services/frameworks/flask/app.py", "development": "it says so"}
+    services = {str(line["service"]): {"settings": line["settings"]} | app for line in lines}
     write_run(folder, lines, services=services)
+    for name in services:
+        command = {"argv": ["/opt/venv/bin/serve", "--name", "<b>two words</b>"]}
+        (folder / f"raw/services/{name}/command.json").write_text(json.dumps(command))
     for line in lines:
         used = {"ticks_13": 560, "ticks_12": 540}
         write_measurement(folder, line, output_of(line, 1000 * int(line["settings"][-1])), after=used)
@@ -151,6 +156,8 @@ def test_a_measurements_details_have_its_processes(varied: Path, opened: Opened)
     page.locator(".opened").get_by_text("CPU seconds by process").first.wait_for()
     told = page.locator(".opened").first.inner_text()
     assert re.search(r"settings\s+WORKERS=[18]", told)
+    assert re.search(r"start command\s+serve --name '<b>two words</b>'\s+app\s+services/frameworks/flask/app.py", told)
+    assert re.search(r"not for production\s+it says so", told)
     assert re.search(r"CPU seconds by process\s+5\.60, 0\.400", told)
 
 
