@@ -116,6 +116,6 @@ def test_the_keyboard_leads_to_the_answers_and_a_question_to_its_section(front: 
     page = opened(front, java_script_enabled=False)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.url.endswith("#questions")
+    page.wait_for_url("**#questions")
     page.get_by_role("link", name=VERSIONS.question).click()
     assert page.locator("section:target h2").inner_text() == VERSIONS.question
