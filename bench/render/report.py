@@ -79,7 +79,7 @@ class Report:
         self.own_app = own_app
         self.own_app_tables = own_app_tables(facts, rankings, records, services) if own_app else []
         self.conclusions = by_question(conclusions(told, records))
-        self.advice = advice(facts, rankings, records)
+        self.advice = advice(facts, rankings, records, source.planned)
         self.rankings = [*map(ranking_table, told)]
         self.ladders = ladder_tables(told, places_of(facts, records))
         self.published = published_table(told, reference, stacks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from bench.analysis.cells.cell import BoundTool, bound_tools
@@ -13,6 +14,7 @@ from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.files import items, mapping
 from bench.core.formats import MOST_NAMES, listed, plural
+from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.validity.run_rules import BOUND_AFTER, noise_limits_of
@@ -85,23 +87,23 @@ def _of_selection(wanted: WantedRun) -> Iterator[str]:
 def _of_host(host: HostState) -> Iterator[str]:
     if host.cpus == 1:
         yield (
-            "There is only one CPU, which load generator and server share: requests/s will be lower than a server can"
-            " do, and CPU per request stays comparable; two CPUs would help."
+            "Load generator and server share the only CPU: requests/s are lower than a server can do, CPU per request"
+            " stays comparable; two CPUs would help."
         )
     if host.busy is not None and host.busy > MOST_BUSY:
         yield (
-            f"Other programs use {100 * host.busy:.0f} % of the CPUs: intervals will be wider; stop them, or give more"
-            " rounds (--rounds)."
+            f"Other programs use {100 * host.busy:.0f} % of the CPUs and widen intervals: stop them first (`top` lists"
+            " them)."
         )
     if host.steal is not None and host.steal > MOST_STEAL:
         yield (
-            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal): intervals will be wider; a quieter"
-            " hour or machine, or more rounds (--rounds), would help."
+            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal) and widens intervals: a quieter hour"
+            " or machine would help."
         )
     slow = sorted(SLOW_GOVERNORS & set(host.governors))
     if slow:
         yield (
-            f"The CPUs' governor is {slow[0]}: their clock follows the load, so intervals may be wider;"
+            f"The CPUs' governor is {slow[0]}, so their clock follows the load and intervals may be wider:"
             " `cpupower frequency-set -g performance` would help."
         )
     if host.on_battery:
@@ -114,21 +116,43 @@ NOISY = 0.1
 """If only differences larger than this would have been seen, noise is why one has no verdict."""
 OFTEN = 0.1
 """The share of noisy windows from which a line says so."""
+PATIENCE_S = 30 * 60.0
+"""More rounds that take longer than this, and than twice the run, are no advice."""
 
 
-def advice(facts: Mapping[str, Any], rankings: Sequence[Ranking], records: Iterable[Record]) -> tuple[str, ...]:
-    """The lines; `facts` is run.json, with what was expected before the run began."""
+def advice(
+    facts: Mapping[str, Any],
+    rankings: Sequence[Ranking],
+    records: Iterable[Record],
+    planned: Iterable[Measurement] = (),
+) -> tuple[str, ...]:
+    """The lines, what a person would do first before the others; `facts` is run.json, with what was expected before
+    the run began, and `planned` the plan, which says how long a round takes.
+    """
     every = list(records)
     bound = tuple(map(_of_bound, bound_tools(every)))
     run = str(facts.get("run") or "RUN")
-    lines = [*_of_rankings(rankings, run, {table.key: table.rounds for table in tables_of(facts)})]
+    tables = {table.key: table.rounds for table in tables_of(facts)}
+    lines = [*_of_rankings(rankings, run, tables, _round_s(planned))]
     if not lines and rankings:
         return bound
     expected = [str(line) for line in items(facts.get("expected"))]
-    return tuple(dict.fromkeys([*lines, *expected, *(_of_noise(facts, every) if rankings else ()), *bound]))
+    noise = _of_noise(facts, every) if rankings else ()
+    return tuple(dict.fromkeys([*noise, *lines, *expected, *bound]))
 
 
-def _of_rankings(rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
+def _round_s(planned: Iterable[Measurement]) -> float:
+    """How long a round of all tables is expected to take; 0 where that is not known."""
+    rounds: dict[int, dict[int | None, float]] = {}
+    for one in planned:
+        if one.mode == "turns":
+            rounds.setdefault(one.round, {})[one.block] = one.seconds
+    return fmean(sum(units.values()) for units in rounds.values()) if rounds else 0.0
+
+
+def _of_rankings(
+    rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int], round_s: float
+) -> Iterator[str]:
     """`planned` are the rounds of each table."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
@@ -141,19 +165,27 @@ def _of_rankings(rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[s
         elif _open(ranking):
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:
-        rounds = min(one.rounds for one in early)
+        rounds, first = min(one.rounds for one in early), early[0].looks[0]
         yield (
-            f"{_name(early)}: {plural(rounds, 'round')} of the {early[0].looks[0]} before the first look;"
-            f" scripts/matrix.sh --resume {run} goes on."
+            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look; continue with"
+            f" scripts/matrix.sh --resume {run}{_about(first - rounds, round_s)}."
         )
     if cut:
         rounds, last = min(one.rounds for one in cut), cut[0].looks[-1]
         yield (
-            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')};"
-            f" scripts/matrix.sh --resume {run} goes on to {last}."
+            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')} of {last}; continue with"
+            f" scripts/matrix.sh --resume {run}{_about(last - rounds, round_s)}."
         )
     if done:
-        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done)}."
+        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s)}."
+
+
+def _about(rounds: int, round_s: float) -> str:
+    return f" (about {_minutes(rounds * round_s)})" if round_s else ""
+
+
+def _minutes(seconds: float) -> str:
+    return plural(math.ceil(seconds / 60), "minute") if seconds < 2 * PATIENCE_S else f"{seconds / 3600:.1f} hours"
 
 
 def _open(ranking: Ranking) -> list[Contrast]:
@@ -169,19 +201,27 @@ def _count(rankings: Sequence[Ranking]) -> str:
     return f"{count} of {sum(len(one.contrasts) for one in rankings)} differences {'has' if count == 1 else 'have'}"
 
 
-def _rounds_for(rankings: Sequence[Ranking]) -> str:
-    """How many rounds would decide what is open; where no number of them would, whether noise or closeness is why."""
+def _rounds_for(rankings: Sequence[Ranking], round_s: float) -> str:
+    """What more rounds would settle, and in what time; where they would settle little, why."""
     every = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
     totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
+    patience = max(PATIENCE_S, 2 * round_s * max(one.rounds for one in rankings))
+    soon = [total for total in reachable if total * round_s <= patience]
     rest = len(every) - len(reachable)
     why = _why_open(one for one, look in every if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS)
-    if not reachable:
-        return f"more rounds would hardly help: {'it' if rest == 1 else 'each'} {why}"
-    rounds = f"--rounds {reachable[-1]} would most likely settle"
-    if not rest:
-        return f"{rounds} {'it' if len(every) == 1 else 'all of them'}"
-    return f"{rounds} {len(reachable)} of them; the rest {why}"
+    left = [f"{'it' if rest == 1 else 'each'} {why}"] if rest == len(every) else [f"the rest {why}"] if rest else []
+    late = len(reachable) - len(soon)
+    if late:
+        left.insert(0, f"{late} would take {_minutes(reachable[len(soon)] * round_s)} or more")
+    if not soon:
+        return f"more rounds would settle little: {', '.join(left)}"
+    count = "it" if len(every) == 1 else f"{'all' if len(soon) == len(every) else len(soon)} of them"
+    options = f"--rounds {soon[-1]}"
+    if round_s:
+        # Builds and checks come before the first round.
+        options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
+    return "; ".join([f"rerun with `{options}`{_about(soon[-1], round_s)} to settle {count}", *left])
 
 
 def _why_open(left: Iterable[Contrast]) -> str:
@@ -192,28 +232,36 @@ def _why_open(left: Iterable[Contrast]) -> str:
     why = "needs a quieter machine" if noisy else "is too close to call"
     if len(others) == len(every):
         return why
-    bias = "lies within the bias of turns"
-    return f"{bias} or {why}" if others else f"{bias}, which --mode solo does not have"
+    bias = "is within the bias of taking turns"
+    return f"{bias} or {why}" if others else f"{bias}, which --mode solo avoids"
 
 
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:
     limits = noise_limits_of(mapping(facts.get("knobs")))
     seen = [record for record in records if record.mode in ("turns", "solo") and record.outcome == MEASURED]
-    noisy = sum((r.steal_ratio or 0) > limits.steal or (r.foreign_ratio or 0) > limits.foreign for r in seen)
-    if noisy > OFTEN * len(seen):
+    foreign = sum((one.foreign_ratio or 0) > limits.foreign for one in seen)
+    steal = sum((one.steal_ratio or 0) > limits.steal for one in seen)
+    if foreign > OFTEN * len(seen):
         yield (
-            f"Other programs or the hypervisor took CPU in {noisy} of {len(seen)} windows, so that intervals are"
-            " wider; a quieter machine would help."
+            f"Other programs took CPU in {foreign} of {len(seen)} windows and widened intervals: stop them first (`top`"
+            " lists them)."
+        )
+    if steal > OFTEN * len(seen):
+        yield (
+            f"The hypervisor took CPU (steal) in {steal} of {len(seen)} windows and widened intervals: a quieter hour"
+            " or machine would help."
         )
 
 
 def _of_bound(found: BoundTool) -> str:
-    """What a tool could not load, and what would help."""
+    """What a tool could not load alone, and what would help."""
     them = "them" if len(found.services) > 1 else "it"
-    line = f"{found.tool} is the limit for {_services(found.services)}: no requests/s of {them} by {found.tool}"
-    line += f", and no more than {BOUND_AFTER} rounds; " if found.ended else "; "
-    line += f"{listed(found.others)} could load {them}, and " if found.others else ""
-    return f"{line}more CPUs for the load generator (LOADGEN_CPUS) would help."
+    line = f"{found.tool} is the limit for {_services(found.services)} measured alone: no requests/s there"
+    line += f", and no more than {BOUND_AFTER} rounds" if found.ended else ""
+    others = [tool for tool in found.others if tool != found.tool]
+    line += f"; {listed(others)} could load {them}" if others else ""
+    line += f"; in turns {found.tool} could load {them}" if found.tool in found.others else ""
+    return f"{line}; more CPUs for the load generator (LOADGEN_CPUS) would help."
 
 
 def _services(services: tuple[str, ...]) -> str:

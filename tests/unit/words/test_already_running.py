@@ -118,7 +118,7 @@ def test_in_turns_it_is_ranked_by_requests_and_its_cpu_time_is_unknown(tmp_path:
     assert sorted(ranks, key=lambda name: ranks[name]) == [names[0], NAME, names[1]]
     assert "Its tables are ranked by requests/s" in words_of(tmp_path / "a-run")
     report = (tmp_path / "a-run/report.md").read_text()
-    assert f"| {NAME} | -33.3 % | 2,000 | – | – |" in report
+    assert f"| {NAME} | -33 % | 2,000 | – | – |" in report
     assert "**Which server and framework? (Python 3.13, debian)**" in report
     assert "Python unknown" not in report
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from golden import Said, cases, same_as
+from make_run import entry
 from turns_runs import measured, ranking_of, service_of
 
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.matrix.packages import Pins
+from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
 from bench.run.reader import Run, ServiceFacts
@@ -96,6 +98,13 @@ def advised(folder: Path) -> Said:
     def said(*rankings: Ranking, **facts: Any) -> tuple[str, ...]:
         return advice(run | facts, rankings, [])
 
+    def timed(seconds: float, ranking: Ranking) -> tuple[str, ...]:
+        planned = measurement_of(
+            entry("aiohttp", mode="turns", block=1, window=1, slot=1, unit="r01-b1", turn_s=0.1, seconds=seconds)
+        )
+        assert isinstance(planned, Measurement)
+        return advice(run, (ranking,), [], [planned])
+
     return {
         "everything is decided": said(decided, **before),
         "one difference is open": said(with_open(decided, 3)),
@@ -106,6 +115,10 @@ def advised(folder: Path) -> Said:
         "noise is the reason": said(wide),
         "the bias of turns is the reason": said(biased),
         "both are": said(mixed),
+        "a round takes 25 s": timed(25, with_open(decided, 3, 40)),
+        "a round takes 100 s": timed(100, with_open(decided, 3, 40)),
+        "a round takes 100 s, and all that is open many": timed(100, with_open(decided, 40, 60, None)),
+        "cut, and a round takes 25 s": timed(25, with_open(ranking_of(speeds, 4, 8), 3)),
         "two tables": said(with_open(decided, 3), with_open(decided, 3)),
         "before the first look": said(ranking_of(speeds, 2, 8)),
         "cut between looks": said(with_open(ranking_of(speeds, 4, 8), 3)),
