@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 WRONG = 0.05
-"""The largest share of tables with a false word."""
+"""The largest share of tables with a false verdict."""
 
 
 def row(cells: Iterable[str]) -> str:
@@ -27,7 +27,7 @@ def verdict(holds: bool) -> str:
 
 
 def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
-    """(words, whether chance alone explains it): how many of these tables have a false word.
+    """(words, whether chance alone explains it): how many of these tables have a false verdict.
 
     A few tables do not determine a share of 5 %, so that too many are said to be wrong only if the exact
     (Clopper-Pearson) interval lies above it.
@@ -36,7 +36,7 @@ def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
 
     interval = binomtest(wrong, of).proportion_ci(0.95, "exact")
     range_words = f"95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%}"
-    return f"{wrong} of {of} {tables} have a false word ({range_words})", bool(interval.low <= WRONG)
+    return f"{wrong} of {of} {tables} have a false verdict ({range_words})", bool(interval.low <= WRONG)
 
 
 def verdict_lines(folder: str) -> list[dict[str, Any]]:

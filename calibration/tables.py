@@ -73,7 +73,7 @@ def _slower_us(a: str, b: str) -> int:
 
 
 def tables(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): how many differences of each size were called, and the tables with a false word."""
+    """(table, whether it holds): how many differences of each size were called, and the tables with a false verdict."""
     found = [one for folder in folders for one in known_contrasts(folder)]
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")

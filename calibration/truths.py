@@ -234,7 +234,7 @@ class Result:
 
     @property
     def false(self) -> int:
-        """Tables with a false word: the wrong one called, or one of two that are the same."""
+        """Tables with a false verdict: the wrong one called, or one of two that are the same."""
         if self.truth.same is None and not self.truth.faster:
             return 0
         return sum(bool(table.called() - {self.truth.faster}) for table in self.tables)
@@ -307,7 +307,7 @@ HEADS = (
     "requests/s above what can be",
     "speed above what can be",
     "requests/s too low, in quiet windows",
-    "tables with a false word",
+    "tables with a false verdict",
     "without a word that must be there",
     "under load",
     "",

@@ -64,7 +64,7 @@ judge() {
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
 	((status < 2)) || exit "$status"
-	# The headline counts verdicts from the gravest on: "### 3 comparisons: 1 slower, 2 no difference shown".
+	# The headline counts verdicts, the worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
 	verdict=$(sed -nE '1s/^### [^:]*: [0-9]+ ([^,]*).*/\1/p' "$comment")
 	output comment "$comment"
 	output verdict "$verdict"

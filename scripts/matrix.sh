@@ -18,10 +18,10 @@
 #   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate that holds), ... (--list levels)
 #   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
-#                         the locked version; given again, the first is the base (docs/packages.md)
+#                         the locked version; repeated, the first is the base (docs/packages.md)
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
-#                         given again, with every combination
+#                         repeated, with every combination
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
@@ -38,7 +38,7 @@
 #                         --cpu-hour-price --p99
 #   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
 #                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
-#   --resume RUN          finish a run that was cut, however it was (docs/reliability.md): repeat only what has no complete
+#   --resume RUN          resume an interrupted run (docs/reliability.md): repeat only what has no complete
 #                         record, and try services again that failed, unless they answered wrongly
 #   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
 #                         that are given; what differs now (commit, engine, machine, images, packages) is said first

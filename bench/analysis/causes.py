@@ -9,7 +9,7 @@ from bench.validity.run_rules import BOUND
 
 HOST, ASKED, ARITHMETIC = "host", "not the asked load", "arithmetic"
 HARMLESS_TO_RATES = frozenset({HOST})
-"""Noise falls on all services of a window in turns alike."""
+"""Noise affects all services of a window in turns equally."""
 HARMLESS_TO_CPU = frozenset({HOST, BOUND})
 """A cgroup's CPU time leaves out what other programs took, and what a request costs does not depend on the rate."""
 HARMLESS_TO_KNEES = frozenset({HOST, ASKED})

@@ -61,7 +61,7 @@ def again_verb(argv: Sequence[str]) -> int:
 
 
 def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
-    """The words of the repeated selection: an option that is given again takes the place of all that it was."""
+    """The words of the repeated selection: an option of the repetition replaces the old one."""
     asked = {flag for flag, _ in _options(otherwise)}
     if "--target" in asked:
         # Whoever owned the one server need not own the other.

@@ -37,7 +37,7 @@ def _not_started(folder: Path, _detail: str) -> tuple[str, str]:
 def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
     words = last_words(folder / "server.log")
     tried = last_words(folder / "answer.txt")
-    return "did not start", f"no answer in {seconds} s{tried and f' ({tried[:LONGEST]})'}; its last words: {words}"
+    return "did not start", f"no answer in {seconds} s{tried and f' ({tried[:LONGEST]})'}; last log line: {words}"
 
 
 def _not_verified(folder: Path, status: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _not_verified(folder: Path, status: str) -> tuple[str, str]:
     words = last_words(folder / "verify.txt")
     return (
         "failed verification",
-        f"the verifier ended with status {status}; its last words: {words}" if status else words,
+        f"the verifier ended with status {status}; last log line: {words}" if status else words,
     )
 
 
@@ -80,7 +80,7 @@ def out_of_memory(folder: Path) -> bool:
 
 
 def build_error(log: str) -> str:
-    """The last words of the step that failed, which BuildKit repeats at the end behind their time; else its own."""
+    """The last log line of the step that failed, which BuildKit repeats at the end behind their time; else its own."""
     repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
     found = repeated or errors

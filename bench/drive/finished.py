@@ -94,7 +94,7 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
         return Outcome.MEASURED, ""
     answered = "ready" in _times(said)
     log = last_words(services / f"{name}.log") if name in seen.ended else ""
-    its_words = f"; its last words: {log}" if log else ""
+    its_words = f"; last log line: {log}" if log else ""
     if name in seen.ended and (answered or status != NO_ANSWER):
         return Outcome.DIED, f"its container ended{its_words}"
     if status == NO_ANSWER:

@@ -158,7 +158,7 @@ VERDICT_COLUMNS: Mapping[str, tuple[str, Field]] = {
     "verdict": ("VARCHAR", Field("in turns: what its service is against the best of its table (verdicts.jsonl)")),
     "smallest_visible": (
         "DOUBLE",
-        Field("in turns, unless that is called: the smallest difference that would have been called nine times in ten"),
+        Field("in turns, unless that is called: the smallest difference detectable with 90 % power"),
     ),
 }
 """The columns after those of the record."""

@@ -1,7 +1,7 @@
 """Known vulnerabilities of what the locks pin, as pip-audit has them from PyPI.
 
 pip-audit asks for one version of a package at a time, and takes what its service does not know for free of faults, with
-status 0; here it is told apart, and a service that knows nothing at all is one that is not reachable.
+status 0; here the two differ, and a service that knows nothing at all is one that is not reachable.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
 
 
 def audit(wanted: Collection[Pin]) -> Audit | str:
-    """The answers of pip-audit (on PATH) for these pins; where it has none, its last words."""
+    """The answers of pip-audit (on PATH) for these pins; where it has none, its last line."""
     dependencies: list[Mapping[str, Any]] = []
     for group in _groups(wanted):
         with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,7 @@ CHANGED = "changed"
 DEFAULT = f"gunicorn-${CLASS}-flask"
 """Measured where the difference touches every service."""
 SCENARIOS = ("json", "delay-20")
-"""Nothing to wait for, and 20 ms."""
+"""Instant responses, and 20 ms of waiting."""
 LEVELS, TOOLS = ("c16",), ("wrk",)
 MOST = 3
 """Stacks that a default selection has."""

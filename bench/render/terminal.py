@@ -117,7 +117,7 @@ def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; `tied` if it is not told apart from the best."""
+    """`-56 (-65 to -45)`, in percent; `tied` without a verdict."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:

@@ -59,7 +59,7 @@ def apart(pairs: Sequence[tuple[float, float]]) -> Apart | None:
 
 
 def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of: int) -> Shift:
-    """The shift of one of `of` functions that are compared, whose intervals hold at once.
+    """The shift of one of `of` functions that are compared, with intervals corrected for multiple comparisons.
 
     A side is (independent samples in the function, independent samples in all).
     """

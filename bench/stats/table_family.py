@@ -51,7 +51,7 @@ def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int
 def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
     """Of every difference, one way: with the moderated error, and the half-width of its simultaneous interval.
 
-    All of these hold at once in at least `level` (0 to 1, e.g. what `look_levels` gives) of tables. Infinite where the
+    All of these hold in at least `level` (0 to 1, e.g. what `look_levels` gives) of tables. Infinite where the
     error is unknown; pairs that no chain of windows connects are not in it.
     """
     import numpy as np

@@ -1,6 +1,6 @@
 """The effects of a table's services, from windows that each hold some of them.
 
-A window loads a block of services in turns, so that its noise falls on all of them alike: ln(value) = effect of the
+A window loads a block of services in turns, so that its noise affects all of them equally: ln(value) = effect of the
 window + effect of the service + error. Least squares over all windows gives every difference of two services, also of
 two that never shared a window, as long as a chain of windows connects them. Services start fresh in each round, so the
 errors of one round belong together, and are independent of those of other rounds.

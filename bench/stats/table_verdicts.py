@@ -70,7 +70,7 @@ class Difference:
 class RankedService:
     """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than what it is compared with.
 
-    `rank` counts from 1 (the fastest), `tier` too; services of a tier cannot be told apart from its best.
+    `rank` counts from 1 (the fastest), `tier` too; services of a tier are tied with its best.
     `difference` with `low` and `high` is against the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
     A service that no chain of windows connects with the largest component has rank and tier None, and nan.
     """

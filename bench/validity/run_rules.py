@@ -158,7 +158,7 @@ def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     own = [cause.detail for cause in record.causes if cause.cause == BOUND]
     bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
     causes = [Cause(BOUND, bound)] if bound else []
-    # In turns, noise falls on all services of a window alike, and is in the intervals of its table (see noise_of).
+    # In turns, noise affects all services of a window equally, and is in the intervals of its table (see noise_of).
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
     others = tuple(cause for cause in record.causes if cause.cause != BOUND)

@@ -97,8 +97,8 @@ def _of_host(host: HostState) -> Iterator[str]:
         )
     if host.steal is not None and host.steal > MOST_STEAL:
         yield (
-            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal) and widens intervals: a quieter hour"
-            " or machine would help."
+            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal) and widens intervals: a quieter"
+            " hour or machine would help."
         )
     slow = sorted(SLOW_GOVERNORS & set(host.governors))
     if slow:

@@ -1,6 +1,6 @@
 """What a table in turns says, in words: one sentence on its ranking, and one on each question that its services raise.
 
-Only verdicts are put into words: what is not told apart is said to be so.
+Only verdicts are put into words: what has none is said to be tied.
 """
 
 from __future__ import annotations

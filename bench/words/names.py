@@ -53,7 +53,7 @@ def wait_words(scenario: str) -> str:
 
 
 def scenario_words(scenario: str) -> str:
-    """`delay-20 (every answer waits for 20 ms)`; the name alone where nothing is waited for."""
+    """`delay-20 (every answer waits for 20 ms)`; the name alone where it waits for nothing."""
     waits = wait_words(scenario)
     return f"{scenario} (every answer waits for {waits})" if waits else scenario
 

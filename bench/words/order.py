@@ -1,6 +1,6 @@
 """The order of a table's services in words, from the verdicts on every two of them; releases and varied settings too.
 
-Services that the verdicts do not tell apart are said to be tied, with how far they may be apart. Sentences have no full
+Services without a verdict are said to be tied, with how far they may be apart. Sentences have no full
 stop.
 """
 
@@ -121,7 +121,7 @@ def _more(ranking: Ranking, gap: Contrast) -> Change:
 
 
 def _apart(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> str:
-    """` (at most 2.1 % apart)`: the farthest end of the intervals of pairs that are not told apart."""
+    """` (at most 2.1 % apart)`: the farthest end of the intervals of tied pairs."""
     most = ranking.farthest(pairs)
     return "" if most is None else f" (at most {size(most)} apart)"
 

@@ -31,15 +31,14 @@ def level_words(level: str) -> str:
 
 
 def question_words(ranking: Ranking) -> str:
-    """The heading of a table, as a question."""
-    scenario, count, cpu = ranking.scenario, len(ranking.rows), ranking.metric is Metric.CPU
-    load = f"{ranking.tool}, {level_words(ranking.level)}"
-    waits = wait_words(scenario)
+    """The heading of a table: what it ranks by, of what, how many, under which load."""
+    scenario, waits, cpu = ranking.scenario, wait_words(ranking.scenario), ranking.metric is Metric.CPU
+    services, load = plural(len(ranking.rows), "service"), f"{ranking.tool}, {level_words(ranking.level)}"
     if waits:
-        asked = "needs the least CPU" if cpu else "serves the most requests/s"
-        return f"Which of these {count} {asked} if every answer waits for {waits}? {scenario}, {load}"
-    asked = f"serves {scenario} with the least CPU" if cpu else f"serves the most requests/s of {scenario}"
-    return f"Which of these {count} {asked}? {load}"
+        asked = "Least CPU per response" if cpu else "Most requests/s"
+        return f"{asked} if every answer waits for {waits}, {services}: {scenario}, {load}"
+    asked = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
+    return f"{asked}, {services}: {load}"
 
 
 def caption_words(ranking: Ranking) -> str:
@@ -71,14 +70,14 @@ def certainty_words(told: ToldRanking) -> str:
 
 
 def _also_tied(told: ToldRanking) -> str:
-    """The services of lower tiers that are not told apart from the best, as a sentence."""
+    """The services of lower tiers that may tie with the best, as a sentence."""
     tied = [told.labels[row.service] for row in told.ranking.rows if (row.tier or 1) > 1 and seen_words(row)]
     tiers, wide = ("a lower tier", "its interval is") if len(tied) == 1 else ("lower tiers", "their intervals are")
     return f" {listed(tied)}, in {tiers}, may also tie with the best: {wide} wide." if tied else ""
 
 
 def seen_words(row: RankedRow) -> str:
-    """How large a difference from the best would have had to be to be called; empty where this one is."""
+    """From which size on a difference from the best would have been detected; empty where this one is."""
     if row.smallest_visible is None or row.rank in (None, 1) or row.interval is None:
         return ""
     return size(row.smallest_visible)

@@ -153,7 +153,7 @@ MOST_UNDECIDED = 6
 
 
 def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
-    """A line for each pair that was not told apart. Pairs with the best have theirs in the table's rows."""
+    """A line for each tied pair. Pairs with the best have theirs in the table's rows."""
     if ranking.look is None:
         return
     best = {row.service for row in ranking.rows if row.rank == 1}

@@ -37,8 +37,8 @@ LATE = (
 class ToldRanking:
     """A ranking in words; `labels` and `notes` are by service.
 
-    `sentences` begins with the one about the whole table. `beside` says of the pairs without a called difference which
-    one would have been called.
+    `sentences` begins with the one about the whole table. `beside` says of the tied pairs which difference
+    would have been detected.
     """
 
     ranking: Ranking

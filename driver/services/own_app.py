@@ -56,7 +56,7 @@ def await_own_services(run: Run) -> None:
     if done.status:
         logs = run_compose(run, "logs", "--no-color", "--tail", "3", *run.own_services, check=False)
         last = " ".join((logs.out + logs.err)[-600:].split())
-        raise Failure(USER, f"--compose: {done.last_line}; last words: {last}")
+        raise Failure(USER, f"--compose: {done.last_line}; last log line: {last}")
 
 
 def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
@@ -86,7 +86,7 @@ def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, se
         return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log, end_alone=True).status
     except DockerError as error:
         last = last_line(log)[:300]
-        said = f"; its last words: {last}" if last else ""
+        said = f"; last log line: {last}" if last else ""
         raise Failure(USER, f"{what}: not done after {seconds} s{said}") from error
     finally:
         docker("rm", "--force", "--volumes", name, check=False)

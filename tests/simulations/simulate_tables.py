@@ -105,7 +105,7 @@ class Tally:
         ]
         return (
             "; ".join(parts)
-            + f" | false word {self.false / self.tables:.1%}, denied {self.denied / max(1, self.different):.2%}"
+            + f" | false verdict {self.false / self.tables:.1%}, denied {self.denied / max(1, self.different):.2%}"
         )
 
 

@@ -84,7 +84,7 @@ def ranking(
         )
         for a, b in pairwise(row for row in rows if row.rank)
     )
-    what = f"serves {scenario} with the least CPU" if cpu else f"answers {scenario} most often"
+    what = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
     return ToldRanking(
         ranking=Ranking(
             scenario=scenario,
@@ -99,7 +99,7 @@ def ranking(
             rows=tuple(rows),
             contrasts=contrasts,
         ),
-        question=f"Which of these {len(rows)} {what}? wrk, 16 connections",
+        question=f"{what}, {len(rows)} services: wrk, 16 connections",
         sentences=tuple(sentences),
         labels={row.service: row.service.removesuffix("-py313-debian") for row in rows},
         notes={row.service: "" if row.rank else ERRORS for row in rows},

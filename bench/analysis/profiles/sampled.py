@@ -1,7 +1,7 @@
 """The sampled services of a run's tables (--profile): which these are, and what was sampled of each.
 
 A sampled window is made once, and sampling costs CPU time. It therefore gives only the shares of functions in the CPU
-time; what a request costs in all is known from the table's rounds, in which noise falls on all services alike.
+time; what a request costs in all is known from the table's rounds, in which noise affects all services equally.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Why two services of a table differ: what each function and package costs on either side, as far as it was sampled.
 
-Only what chance does not explain is a finding: the intervals of all functions of a comparison hold at once.
+Only what chance does not explain is a finding: intervals of functions are corrected for multiple comparisons.
 """
 
 from __future__ import annotations

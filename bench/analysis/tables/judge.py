@@ -254,7 +254,7 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
 
 
 def _visible(found: Difference | None, look: _Look) -> float | None:
-    """The smallest difference that would have been called, as a ratio - 1; None if this one is."""
+    """The smallest difference that is detectable, as a ratio - 1; None if this one is."""
     if found is None or not math.isfinite(found.detectable):
         return None
     return None if look.rounds is not None and found.word in (FASTER, SLOWER) else _ratio(found.detectable)

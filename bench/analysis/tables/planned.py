@@ -34,7 +34,7 @@ class Wait:
 
 
 def wait_of(scenario: str) -> Wait | None:
-    """The wait of a scenario; None if there is nothing to wait for."""
+    """The wait of a scenario; None if it waits for nothing."""
     if found := _DELAY.match(scenario):
         return Wait(WaitsFor.TIMER, found[1]) if int(found[1]) else None
     if found := _UPSTREAM.match(scenario):

@@ -109,9 +109,9 @@ class RankedRow:
     """A service of a table.
 
     `difference` is that from the best as a ratio - 1 of the table's metric as a speed (-0.05: 5 % less), with its
-    simultaneous interval. Services of one `tier` cannot be told apart from the first of it. A service that is not
-    ranked has neither, and its remarks say why. `smallest_visible` is the smallest difference from the best that would
-    have been called nine times in ten; None if it is called. `windows` were used for the ranking, and `left_out` were
+    simultaneous interval. Services of one `tier` are tied with the first of it. A service that is not
+    ranked has neither, and its remarks say why. `smallest_visible` is the smallest difference from the best that is
+    detectable with 90 % power; None if it is called. `windows` were used for the ranking, and `left_out` were
     not.
     """
 
@@ -133,8 +133,8 @@ class RankedRow:
 class Contrast:
     """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` what B is.
 
-    `smallest_visible` is the smallest difference that would have been called nine times in ten; None if it is called.
-    `more_rounds` would most likely settle it; None if it is decided, or if no number of rounds can be named.
+    `smallest_visible` is the smallest difference that is detectable with 90 % power; None if it is called.
+    `more_rounds` would probably settle it; None if it is decided, or if no number of rounds can be named.
     `systematic` is the part of the interval that no number of rounds makes smaller, as a ratio - 1.
     """
 
@@ -221,11 +221,11 @@ class Ranking:
         return found is not None and found.called
 
     def front(self, services: Sequence[str]) -> list[str]:
-        """The first, and all that are not told apart from it, also behind one that is."""
+        """The first, and all that are tied with it, also behind one that is."""
         return [name for name in services if name == services[0] or not self.apart(services[0], name)]
 
     def alike(self, group: Sequence[str], services: Sequence[str]) -> bool:
-        """Whether the group is told apart from all others, and no two of it from each other."""
+        """Whether the group is tied within itself, and with no other."""
         rest = [name for name in services if name not in group]
         return all(self.apart(a, b) for a in group for b in rest) and not any(
             self.apart(a, b) for a, b in combinations(group, 2)

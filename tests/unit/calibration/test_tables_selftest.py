@@ -49,7 +49,7 @@ def test_what_is_called_right_holds(tmp_path: Path) -> None:
     text, holds = tables([run(tmp_path, *GOOD)])
     assert holds
     assert "| 5 % | 2 | 0 | 0 | 0 | 2 | 0 | 0 | +5.1 % | holds |" in text
-    assert "0 of 1 tables have a false word" in text
+    assert "0 of 1 tables have a false verdict" in text
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_is_called_right_holds(tmp_path: Path) -> None:
 )
 def test_a_false_word_is_counted(lie: dict[str, Any], tmp_path: Path) -> None:
     assert [one.wrong for one in known_contrasts(run(tmp_path, lie))] == [True]
-    assert "1 of 1 tables have a false word" in tables([run(tmp_path, *GOOD, lie)])[0]
+    assert "1 of 1 tables have a false verdict" in tables([run(tmp_path, *GOOD, lie)])[0]
 
 
 def test_many_tables_with_a_false_word_miss_the_promise(tmp_path: Path) -> None:

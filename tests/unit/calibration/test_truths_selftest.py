@@ -74,7 +74,7 @@ def test_what_is_true_holds() -> None:
     assert holds and "MISSED" not in text
     assert "| alone-20 | one request at a time, 20 ms each: at most 50/s" in text
     assert "| first 47.0 to 50.0/s; second 46.0 to 46.0/s | 3 in 1 | 0 | 0 | 0 of 3 | 0 | 0 | 0 s | holds |" in text
-    assert "0 of 2 tables of services that are the same have a false word (95 % interval 0.0%" in text
+    assert "0 of 2 tables of services that are the same have a false verdict (95 % interval 0.0%" in text
 
 
 LIES = {
@@ -140,7 +140,7 @@ def test_false_words_by_chance_are_counted_over_all_tables(false: int, tables: i
     assert found.false == false and found.holds
     text, holds = report([found])
     assert holds is few
-    assert f"{false} of {tables} tables of services that are the same have a false word" in text
+    assert f"{false} of {tables} tables of services that are the same have a false verdict" in text
 
 
 def test_the_least_allows_for_timer_and_cpu_of_server_and_tool() -> None:

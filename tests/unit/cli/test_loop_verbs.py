@@ -27,18 +27,18 @@ NAME = "aiohttp-py313-debian"
         (["build"], {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"}, "build failed", "no such package"),
         (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
         (["start"], {}, "did not start", ""),
-        (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; its last words: boom"),
+        (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; last log line: boom"),
         (
             ["answer", "8"],
             {"server.log": "boom\n", "answer.txt": "curl: (6) Could not resolve host: a\n"},
             "did not start",
-            "no answer in 8 s (curl: (6) Could not resolve host: a); its last words: boom",
+            "no answer in 8 s (curl: (6) Could not resolve host: a); last log line: boom",
         ),
         (
             ["answer", "8"],
             {"server.log": "boom\n", "state.txt": "null x\nrunning false\noom_killed true\nrestarts 0\n"},
             "out of memory",
-            "killed at its container's limit of memory; did not start: no answer in 8 s; its last words: boom",
+            "killed at its container's limit of memory; did not start: no answer in 8 s; last log line: boom",
         ),
         (
             ["start"],
@@ -51,14 +51,14 @@ NAME = "aiohttp-py313-debian"
             {"verify.txt": "x\n", "state.txt": "oom_kill 3\noom_killed false\n"},
             "out of memory",
             "killed at its container's limit of memory; failed verification: the verifier ended with status 1; "
-            "its last words: x",
+            "last log line: x",
         ),
         (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),
         (
             ["verification", "137"],
             {"verify.txt": "5 passed\n"},
             "failed verification",
-            "the verifier ended with status 137; its last words: 5 passed",
+            "the verifier ended with status 137; last log line: 5 passed",
         ),
     ],
 )

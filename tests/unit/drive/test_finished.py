@@ -49,10 +49,10 @@ def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said:
             seen(ENDED, run=12),
             12,
             {"txt": "ready 1\n", "log": "a\nb\n"},
-            ("died", "its container ended; its last words: b"),
+            ("died", "its container ended; last log line: b"),
         ),
         (seen(prepare=10), 10, {"txt": "none\n"}, ("did not start", "none")),
-        (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; its last words: b")),
+        (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; last log line: b")),
         (seen(prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("does not answer", "silent")),
         (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", "its container ended")),
         (seen(prepare=11), 11, {"txt": "ready 1\nwrong\n"}, ("answers wrongly", "wrong")),
@@ -143,7 +143,7 @@ def test_a_service_that_ended_died_in_the_window_after_which_it_gave_no_answer(t
     log.write_text("Traceback\nMemoryError\n")
     record_step(tmp_path, BLOCK, replace(facts, id=BLOCK.id))
     last = json.loads((tmp_path / BLOCK.lines[3]["dir"] / "meta.json").read_text())
-    assert last["detail"] == "its container ended; its last words: MemoryError"
+    assert last["detail"] == "its container ended; last log line: MemoryError"
 
 
 def test_a_service_that_is_up_and_gave_no_answer_was_measured_and_is_judged_by_that(tmp_path: Path) -> None:

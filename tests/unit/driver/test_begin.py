@@ -154,13 +154,13 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
     [
         (
             '[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }',
-            "--compose: redis is unhealthy; last words: ",
+            "--compose: redis is unhealthy; last log line: ",
         ),
         ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
         ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
         (
             '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
-            "main:app does not import: not done after 0.2 s; its last words: it waits",
+            "main:app does not import: not done after 0.2 s; last log line: it waits",
         ),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_service_alone_that_fails_is_an_outcome_and_the_run_goes_on(alone: Loo
     assert (tmp_path / f"results/a-run/raw/r01/0002/services/{NAMES[1]}.after").exists()
     alone.broken, alone.dead, alone.said = set(), {NAMES[0]}, {"run": (12, "measure: it is wrong")}
     assert loop_again(alone) == 3
-    died = ("died", f"its container ended; its last words: last words of {NAMES[0]}")
+    died = ("died", f"its container ended; last log line: last words of {NAMES[0]}")
     assert outcomes(tmp_path) == [died, ("load tool failed", "measure: it is wrong")]
 
 
@@ -139,7 +139,7 @@ def test_one_that_dies_in_its_turns_has_its_last_words(turns: LoopEngine, tmp_pa
     turns.dead = {NAMES[1]}
     (tmp_path / "made").joinpath(WINDOW.removeprefix("results/a-run/"), NAMES[1], "tool.json").unlink()
     assert loop(turns) == 3
-    died = ("died", f"its container ended; its last words: last words of {NAMES[1]}")
+    died = ("died", f"its container ended; last log line: last words of {NAMES[1]}")
     assert outcomes(tmp_path) == [("measured", ""), died, ("measured", "")]
     assert "running false\n" in (tmp_path / BLOCK / "services" / f"{NAMES[1]}.after").read_text()
     assert [path.name for path in (tmp_path / BLOCK / "services").glob("*.log")] == [f"{NAMES[1]}.log"]

@@ -107,7 +107,7 @@ def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_
     assert not [row for row in rows if row["verdict"] and row not in of_second]
     text = export("gobench", run, capfdbinary).decode()
     words = f"json wrk c16, {contrast['b']} against {contrast['a']}: {contrast['verdict']}"
-    assert f"# {words}; {100 * contrast['smallest_visible']:.1f} % would have been called\n" in text
+    assert f"# {words}; detectable from {100 * contrast['smallest_visible']:.1f} %\n" in text
 
 
 def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path: Path) -> None:

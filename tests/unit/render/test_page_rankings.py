@@ -65,10 +65,10 @@ def test_the_caption_names_who_may_be_the_best_in_spite_of_a_lower_tier() -> Non
 
 def test_the_question_is_that_of_the_load() -> None:
     (found,) = rankings_of([replace(two_tables()[0], question="Which server? (Python 3.13)")])
-    assert found.question == "Which of these 8 serves json with the least CPU? wrk, 16 connections"
+    assert found.question == "Least CPU per json response, 8 services: wrk, 16 connections"
     assert found.asked == "Which server? (Python 3.13)"
     (own,) = rankings_of(two_tables()[1:])
-    assert own.question == "Which of these 8 answers delay-20 most often? wrk, 16 connections" and not own.asked
+    assert own.question == "Most requests/s of delay-20, 8 services: wrk, 16 connections" and not own.asked
 
 
 def test_before_the_first_look_there_are_no_tiers() -> None:
@@ -96,7 +96,7 @@ def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
     bounds = None if value is None else (value, value)
     row = {"difference": value, "interval": bounds, "goodput": None}
     (found,) = rankings_of([replace(changed(told, 0, row, level="c1"), question="")])
-    assert found.question == "Which of these 1 serves the most requests/s of json? wrk, 1 connection"
+    assert found.question == "Most requests/s of json, 1 service: wrk, 1 connection"
     assert places(found)[0].rate == ("–", "", "") and found.ticks
     (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
     assert none.unranked == [Unranked("a-py313-debian", "a", "–", ERRORS)]
