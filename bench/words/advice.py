@@ -92,7 +92,7 @@ def _of_host(host: HostState) -> Iterator[str]:
         )
     if host.busy is not None and host.busy > MOST_BUSY:
         yield (
-            f"Other programs use {100 * host.busy:.0f} % of the CPUs and widen intervals: stop them first (`top` lists"
+            f"Other programs use {100 * host.busy:.0f} % of the CPUs and widen intervals: stop them first (top lists"
             " them)."
         )
     if host.steal is not None and host.steal > MOST_STEAL:
@@ -209,8 +209,9 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float) -> str:
     patience = max(PATIENCE_S, 2 * round_s * max(one.rounds for one in rankings))
     soon = [total for total in reachable if total * round_s <= patience]
     rest = len(every) - len(reachable)
-    why = _why_open(one for one, look in every if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS)
-    left = [f"{'it' if rest == 1 else 'each'} {why}"] if rest == len(every) else [f"the rest {why}"] if rest else []
+    lost = [one for one, look in every if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS]
+    who = ("it" if rest == 1 else "they") if rest == len(every) else "the other" if rest == 1 else "the others"
+    left = [f"{who} {_why_open(lost)}"] if rest else []
     late = len(reachable) - len(soon)
     if late:
         left.insert(0, f"{late} would take {_minutes(reachable[len(soon)] * round_s)} or more")
@@ -221,18 +222,18 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float) -> str:
     if round_s:
         # Builds and checks come before the first round.
         options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
-    return "; ".join([f"rerun with `{options}`{_about(soon[-1], round_s)} to settle {count}", *left])
+    return "; ".join([f"rerun with {options}{_about(soon[-1], round_s)} to settle {count}", *left])
 
 
-def _why_open(left: Iterable[Contrast]) -> str:
+def _why_open(every: Sequence[Contrast]) -> str:
     """Why the most rounds would not call these."""
-    every = list(left)
+    are, need = ("is", "needs") if len(every) == 1 else ("are", "need")
     others = [one for one in every if not one.systematic or one.more_rounds is not None]
     noisy = any((one.smallest_visible or 0) - one.systematic > NOISY for one in others)
-    why = "needs a quieter machine" if noisy else "is too close to call"
+    why = f"{need} a quieter machine" if noisy else f"{are} too close to call"
     if len(others) == len(every):
         return why
-    bias = "is within the bias of taking turns"
+    bias = f"{are} within the bias of taking turns"
     return f"{bias} or {why}" if others else f"{bias}, which --mode solo avoids"
 
 
@@ -243,7 +244,7 @@ def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[s
     steal = sum((one.steal_ratio or 0) > limits.steal for one in seen)
     if foreign > OFTEN * len(seen):
         yield (
-            f"Other programs took CPU in {foreign} of {len(seen)} windows and widened intervals: stop them first (`top`"
+            f"Other programs took CPU in {foreign} of {len(seen)} windows and widened intervals: stop them first (top"
             " lists them)."
         )
     if steal > OFTEN * len(seen):
