@@ -1,0 +1,122 @@
+"""What people read: no phrase that needs reading twice, and one sign for each change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.stats.table_verdicts import FASTER, SLOWER
+
+PHRASES = (
+    "told apart",
+    "the same in short",
+    "hold at once",
+    "nothing is waited for",
+    "stays open",
+    "which functions cost",
+    "comes a load",
+    "falls on all",
+    "another load than",
+    "not the throughput over",
+    "nothing to wait for",
+    "ms to wait",
+    "with the least CPU?",
+    "judged by successful",
+    "ratio may be off",
+    "most likely have been",
+    "most likely have had",
+    "would most likely",
+    "may still divide",
+    "would have been called",
+    "more were not measured",
+    "the same sign",
+    "the opposite sign",
+    "questions of this kind",
+    "the rest needs",
+    "level between",
+    "as a speed against",
+    "as one takes microseconds",
+    "looked for ten times",
+    "last words",
+    "cut, however",
+    "gravest",
+    "steal does",
+    "noise is paid",
+    "word was false",
+    "false word",
+    "given again",
+    "rights of the daemon",
+    "requests/s of it by",
+    "is not shown to be faster",
+)
+"""Each was in a text that a newcomer had to ask about."""
+TEXTS = (
+    "*.md",
+    "action.yml",
+    "docs/*.md",
+    "scripts/*.sh",
+    "services/*.toml",
+    "examples/**/*.md",
+    "results/published/*.md",
+)
+SOURCES = ("bench/**/*.py", "bench/**/*.jinja", "bench/**/app/*.js", "calibration/*.py", "driver/**/*.py")
+REPORTS = sorted(Path("results/published").glob("*/report.md"))
+AGAINST = re.compile(r"(CPU|requests/s) against the one above")
+STEP = re.compile(r"(\S+) is (faster|slower) than (\S+?): it (needs|served) ([\d.,]+) % (more|less|fewer)")
+
+
+def found_in(text: str) -> list[str]:
+    """The phrases in it, also where lines of a paragraph, a comment or a string break them."""
+    joined = re.sub(r'"?\s*\n\s*(?:f?"|#|//)?\s*', " ", text).lower()
+    return [phrase for phrase in PHRASES if phrase.lower() in joined]
+
+
+@pytest.mark.parametrize("pattern", [*TEXTS, *SOURCES])
+def test_texts_are_plain(pattern: str) -> None:
+    files = [path for path in Path().glob(pattern) if "results" not in path.parts or pattern.startswith("results")]
+    found = {str(path): words for path in files if (words := found_in(path.read_text(encoding="utf-8")))}
+    # What was changed has the words it had.
+    found.pop("CHANGELOG.md", None)
+    assert files and not found
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
+def test_published_reports_are_plain(report: Path) -> None:
+    """But for the title, and causes of failures: they are the run's own, as it was made."""
+    title, text = report.read_text(encoding="utf-8").split("\n", 1)
+    assert title.startswith("# ")
+    assert not found_in(text.replace("its last words:", ""))
+
+
+def steps_of(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """(metric, release, change, verdict) of each row of a ladder."""
+    metric, places = "", []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if head := AGAINST.search(line):
+            metric, places = head[1], cells
+        elif not line.startswith("|"):
+            metric = ""
+        elif metric and "verdict" in places and cells[places.index("verdict")] in (FASTER, SLOWER):
+            changed = cells[places.index(f"{metric} against the one above")]
+            yield metric, cells[0], changed, cells[places.index("verdict")]
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
+def test_a_step_has_one_sign_in_its_row_and_its_sentence(report: Path) -> None:
+    text = report.read_text(encoding="utf-8")
+    said = {(new, verdict): (size, more) for new, verdict, _, _, size, more in STEP.findall(text.partition("## ")[2])}
+    for metric, release, changed, verdict in steps_of(text):
+        rises = changed.startswith("+")
+        assert rises == ((metric == "CPU") == (verdict == SLOWER)), (release, changed, verdict)
+        _, more = said[release, verdict]
+        assert rises == (more == "more"), (release, changed, more)
+
+
+def test_the_ladder_has_steps() -> None:
+    """The test above reads the published one."""
+    text = Path("results/published/gunicorn-ladder/report.md").read_text(encoding="utf-8")
+    assert [release for _, release, _, _ in steps_of(text)] == ["25.3.0", "27.0.1"]
