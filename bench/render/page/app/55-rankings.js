@@ -106,7 +106,7 @@ function orderWords(ranking, places) {
   const words = pairWords(ranking, best, last);
   if (rest.length === 1 || tied.length === rest.length) return words ? [words] : [];
   const first = tied.length
-    ? `Of these, ${name(best)} leads; tied from it: ${tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ")}.`
+    ? `Of these, ${name(best)} leads, tied with ${tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ")}.`
     : `Of these, ${name(best)} is best.`;
   return [first, ...(words ? [`Last is ${name(last)}: ${words}`] : [])];
 }
@@ -141,7 +141,7 @@ function pairWords(ranking, one, other) {
 
 const inverse = ({ ratio, low, high }) => ({ ratio: 1 / ratio, low: high && 1 / high, high: low && 1 / low });
 
-/** That two services are tied: tied, or with too little data to say, and how far apart they may be. */
+/** That two services are tied, or have too little data to say, and how far apart they may be. */
 function tiedWords({ verdict, low, high }, [first, second]) {
   const most = low === null || high === null ? null : percent(Math.max(Math.abs(low - 1), Math.abs(high - 1)));
   if (verdict === "?") {
