@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.records.record import MEASURED
+from bench.records.record import MEASURED, Outcome
 from bench.run.reader import read_run
 from tests.faults.draw import PHASES, SUBJECTS
 
@@ -24,6 +24,7 @@ CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
 """Whose end the script has to go on after, by itself."""
 KILLED = {"script": (137,), "group": (137,), "worker": (137,), "hangup": (130,)}
 """The exit status of a script that was killed, or whose worker was."""
+ENDED = (Outcome.DIED, Outcome.NOT_STARTED)
 BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic")
 """Causes by which a window is not valid since something else had the CPU."""
 LEFT = ("containers", "networks", "volumes", "processes")
@@ -136,7 +137,8 @@ def _measured(facts: Mapping[str, str], records: Sequence[Mapping[str, Any] | No
             if causes and not allowed:
                 yield f"{record and record.get('id')} is not valid: {causes[0]['cause']}: {causes[0]['detail']}"
             continue
-        if facts.get("victim") != record.get("service") or record.get("outcome") != "died":
+        # Before its first answer, a server that is killed is one that did not start.
+        if facts.get("victim") != record.get("service") or record.get("outcome") not in ENDED:
             yield f"{record.get('id')} is not measured: {record.get('outcome')}"
 
 

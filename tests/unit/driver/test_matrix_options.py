@@ -44,8 +44,14 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
     assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
     assert read_request(["--dry-run"]).verb == "commands"
-    names = read_request(["--list", "stacks", "--quiet"])
+    names = read_request(["--list", "stacks"])
     assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
+
+
+def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_QUIET", "")
+    assert read_request(["--quiet"]).selection == []
+    assert os.environ["BENCH_QUIET"] == "1"
 
 
 @pytest.mark.parametrize(
