@@ -20,7 +20,7 @@ refused() {
 
 @test "unknown preset" { refused "did you mean quick" scripts/matrix.sh --preset quik; }
 
-@test "unknown flag" { refused "see scripts/matrix.sh --help" scripts/matrix.sh --frobnicate; }
+@test "unknown flag" { refused "scripts/matrix.sh --help lists all" scripts/matrix.sh --frobnicate; }
 
 @test "the value of a setting" {
 	WORKER_CLASS=threads refused "is not sync or gevent" scripts/matrix.sh
@@ -40,7 +40,7 @@ refused() {
 
 @test "an unknown service to verify" { refused "unknown service" scripts/verify.sh nope; }
 
-@test "an unknown tool to parse" { refused "wrk" scripts/parse.sh curl </dev/null; }
+@test "an unknown tool to parse" { refused "scripts/matrix.sh --list tools lists all" scripts/parse.sh curl </dev/null; }
 
 @test "a corrupt matrix.toml" {
 	mv services/matrix.toml "$BATS_TEST_TMPDIR/"

@@ -142,7 +142,7 @@ turns_of() {
 @test "a lie in the raw output is caught" {
 	local record copy=results/20000101-000000-lie
 	cp -r "$run_folder" "$copy"
-	record=$(find "$copy/raw" -path '*wrk-c32/output.txt' | head -n1)
+	record=$(find "$copy/raw" -path '*wrk-c32/*/output.txt' | head -n1)
 	sed -i -E 's/^Requests\/sec: .*/Requests\/sec: 999999.99/' "$record"
 	scripts/report.sh "$copy"
 	grep -q '"cause": *"arithmetic"' "$copy/records.jsonl"

@@ -81,7 +81,7 @@ base_on_node_3() {
 @test "a base is pulled by the digest that its registry gave, also after its tag has moved" {
 	copy=$BATS_TEST_TMPDIR/project name=127.0.0.1:5000/python:3.13-slim
 	mkdir "$copy"
-	cp -r scripts services .env "$copy"
+	cp -r driver scripts services .env "$copy"
 	rm -f "$copy/services/.env"
 	export PYTHON_IMAGE=127.0.0.1:5000/python PYPY_IMAGE=127.0.0.1:5000/pypy DEBIAN_IMAGE=127.0.0.1:5000/debian:trixie-slim
 	# What asks a registry is the client, which is to be where that registry is.

@@ -173,7 +173,9 @@ function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   if (noisy.length) notes.push(`Noise above a limit: ${roundList(noisy)}. ✕ marks the measurements.`);
   else notes.push("No noise above the limits.");
   if (!noisy.length && exceeded)
-    notes.push("✕ marks windows in turns above a limit. Noise affects all services of a window equally, so they count.");
+    notes.push(
+      "✕ marks windows in turns above a limit. Noise affects all services of a window equally, so they count.",
+    );
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)
     notes.push(`${plural(kept.length, "measurement")} in ${BINS} time steps; each step shows its highest value.`);
