@@ -117,11 +117,13 @@ def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; `tied` without a verdict."""
+    """`-56 (-65 to -45)`, in percent; `tied` where the verdicts do not tell it from the best."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
         return "best"
     found = change(ranking.metric, row.difference, row.interval)
-    words = found.column() if ranking.apart(row.service, ranking.rows[0].service) else f"tied {found.span()}"
+    # Before the first look there is no verdict, on a tie neither.
+    said = ranking.look is None or ranking.apart(row.service, ranking.rows[0].service)
+    words = found.column() if said else f"tied {found.span()}"
     return words.replace(" %", "").rstrip()

@@ -234,7 +234,7 @@ def _why_open(every: Sequence[Contrast]) -> str:
     if len(others) == len(every):
         return why
     bias = f"{are} within the bias of taking turns"
-    return f"{bias} or {why}" if others else f"{bias}, which --mode solo avoids"
+    return f"{bias} or {why}" if others else bias
 
 
 def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:

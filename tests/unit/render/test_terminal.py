@@ -72,6 +72,14 @@ def test_text_of_a_service_moves_no_cursor(answer: Answer) -> None:
     assert "⟨U+001B⟩[2J gone" in shown
 
 
+def test_nothing_is_called_tied_before_the_first_look(answer: Answer) -> None:
+    report, told = answer
+    early = replace(told[1], ranking=replace(told[1].ranking, look=None), sentences=("Not enough data.",))
+    lines = {line.split()[1]: line for line in terminal(report, [early]).splitlines() if "µs" in line}
+    assert "tied" not in lines["uvicorn-asgi"]
+    assert "tied" in terminal(report, [told[1]])
+
+
 def test_build_prints_it_unless_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build_verb([str(folder)]) == 0
     said = capsys.readouterr()
