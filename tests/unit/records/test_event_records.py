@@ -1,0 +1,61 @@
+"""The record of an event: every request is accounted for, and its line says the same as the record."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.records.event import Action, Bin, Ended, EventRecord, Fate, dump, from_line, load, to_line
+from bench.records.record import BadRecord
+
+RELOAD = EventRecord(
+    id="r01-0001",
+    round=1,
+    service="gunicorn-sync-wsgi-py313-debian",
+    server="gunicorn-sync",
+    framework="wsgi",
+    python="3.13",
+    base="debian",
+    scenario="delay-50",
+    event="reload",
+    case="keep-alive",
+    environment={"WORKERS": "4"},
+    rate=24.0,
+    capacity=80.0,
+    share=0.3,
+    timeout_s=5.0,
+    window_s=20.0,
+    actions=(Action("SIGHUP to the main process", 5.0, 0.1),),
+    sent=480,
+    fates={Fate.ANSWERED: 477, Fate.RESET: 3},
+    longest_gap_s=0.3,
+    workers_before=(8, 9),
+    workers_after=(20, 21),
+    happened=True,
+    timeline=(Bin(0.0, 2, 0, 0.051), Bin(0.1, 0, 3)),
+    extras={"told_close": 4},
+    missing={"recovered_s": "errors until the window's end"},
+)
+
+
+def test_a_record_and_its_line_say_the_same() -> None:
+    assert from_line(to_line(RELOAD)) == RELOAD
+    assert list(load(dump([RELOAD, RELOAD]))) == [RELOAD, RELOAD]
+    assert (RELOAD.answered, RELOAD.lost, RELOAD.counts) == (477, 3, True)
+
+
+def test_a_request_without_a_fate_needs_a_cause() -> None:
+    with pytest.raises(BadRecord, match="480 requests were sent, what became of 477 is known"):
+        replace(RELOAD, fates={Fate.ANSWERED: 477})
+    assert not replace(RELOAD, fates={Fate.ANSWERED: 477}, unaccounted="the log ends early").counts
+
+
+def test_a_reload_that_was_not_seen_to_happen_is_not_compared() -> None:
+    assert not replace(RELOAD, happened=False).counts
+    assert not replace(RELOAD, causes=("client late",)).counts
+    assert not replace(RELOAD, ended=Ended.FAILED, detail="did not start").counts
+
+
+@pytest.mark.parametrize("line", ["", "{}", "[]", '{"schema":1}', '{"schema":2,"id":"x"}'])
+def test_another_line_is_no_record(line: str) -> None:
+    with pytest.raises(BadRecord):
+        from_line(line)
