@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
 
 from bench.core.files import as_object
 from bench.records.record import BadRecord
@@ -80,10 +79,10 @@ class EventRecord:
 
     - `longest_gap_s`: the longest time from the first action on without a good answer.
     - `p99_around_s`: of the requests due from the first action on, for 5 s; `p99_before_s`: of those before it.
-    - `recovered_s`: from the first action until every request of a whole second is answered well, as quickly as before;
-      `recovered` says it in a word where it is None: never, or not disturbed at all (0).
-    - `workers_before`, `workers_after`: pids in the container; `happened`: whether they, or what else shows it, say that
-      the event took place, and `happened_by` how.
+    - `recovered_s`: from the first action until every request of a whole second is answered well, and as quickly as
+      before; 0 where nothing was disturbed, None where that did not come.
+    - `workers_before`, `workers_after`: pids in the container; `happened`: whether they, or what else shows it, say
+      that the event took place, and `happened_by` how.
     - `exit_s`: from SIGTERM until the container had ended.
     - `late_p99_s`: how late the client itself sent its requests.
     - `causes`: why the window does not count, such as a starved client; its counts are then shown and not compared.
