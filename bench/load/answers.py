@@ -127,27 +127,29 @@ def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
         os.close(handle)
 
 
-def warm_up(task: Task, say: Say) -> None:
+def warm_up(task: Task, say: Say) -> float:
     """At most 8 connections at full speed, for every cell alike; print `warmed RESPONSES` and `warm NS`.
+
+    Returns the responses per second.
 
     A warm-up without any answer is repeated for 1, 2, 4 and 8 s: the machine was busy, or answers take longer.
     """
     handle = memory_file(task.entry.body.encode()) if task.entry.body else None
     try:
-        _warm_up(task, say, handle)
+        return _warm_up(task, say, handle)
     finally:
         if handle is not None:
             os.close(handle)
 
 
-def _warm_up(task: Task, say: Say, body: int | None) -> None:
+def _warm_up(task: Task, say: Say, body: int | None) -> float:
     load, seconds = _warm_up_load(task, body), task.entry.warmup_s
     for tries in range(TRIES):
         output = _warmed(task, load, seconds, body)
         if answered := _ANSWERED.search(output):
             say(f"warmed {answered[1] or answered[2]}")
             say(f"warm {time.time_ns()}")
-            return
+            return int(answered[1] or answered[2]) / seconds
         if other := _OTHER_STATUS.search(output):
             words = f"no answer with a status of success from {load.url}: {other[0]}"
             raise Failed(WRONG_ANSWER, f"warm-up: {words}")

@@ -12,12 +12,15 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.load.far_counters import FarCounters, boot_id
 from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS
 
+SHARED = ("postgres", "upstream")
+"""Containers beside the service under load."""
 _CONTAINER = re.compile(r"(?:docker-|libpod-)?([0-9a-f]{64})(?:\.scope)?\Z")
 _DEEPEST = 5
 
@@ -130,6 +133,19 @@ class CpuCounters:
             return far.read([name])[0].get(name, 0)
         file = self._files.get(name)
         return (_usage_ns(file) or 0) if file else 0
+
+    def memory_bytes(self, name: str) -> int | None:
+        """The memory that one container holds now; None where it cannot be read here."""
+        file = self._files.get(name)
+        if file is None:
+            return None
+        folder = file.parent
+        if file.name != "cpu.stat":
+            folder = self._root.parent / "memory" / folder.relative_to(self._root)
+        for counter in ("memory.usage_in_bytes", "memory.current"):
+            with suppress(OSError):
+                return int((folder / counter).read_text())
+        return None
 
     def read(self, *names: str) -> Reading:
         """The counters of the containers of these names, of the load generator and of all tasks, now."""

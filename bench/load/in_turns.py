@@ -23,21 +23,19 @@ from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.load.answers import one_answer, quiet_s, rest_s
-from bench.load.cpu_counters import CpuCounters, address_of, cgroup_root, find_cgroups
+from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups
 from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held import Freezer, HeldTool, freezer_of
 from bench.load.kernel_counters import limits, sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, command_of
-from bench.load.turns import Runner, Turns, run_window
+from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
 from bench.load.words import NO_ANSWER, Failed, explained
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
-from bench.records.resource_usage import foreign_ratio
-from bench.records.turns import ALL_TASKS, NOT_CONTAINERS
 from bench.run.folder import host_and_port, read_addresses
 from bench.run.spoiled import RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
@@ -77,26 +75,8 @@ def retries_of(run: Path) -> Retries:
     return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
 
 
-def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
-    """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow.
-
-    `hosts` are the CPUs of each machine. Of several, all may have happened on the one with the fewest.
-    """
-    cpus, share = sum(hosts), sum(hosts) / min(hosts)
-    spent = [sum(ticks) for ticks in zip(*(turns.host_ticks for turns in taken), strict=True)]
-    cpu_s = cpus * sum(turns.load_ns + turns.drain_ns for turns in taken) / 1e9
-    if not cpu_s or not sum(spent):
-        return False
-    used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name not in NOT_CONTAINERS) / 1e9
-    told = [turns.cpu_ns[ALL_TASKS] / 1e9 for turns in taken if ALL_TASKS in turns.cpu_ns]
-    all_s = sum(told) if len(told) == len(taken) else None
-    foreign = foreign_ratio(cpu_s, spent, used_s, all_s=all_s)
-    return spent[7] / sum(spent) * share > limits.steal or foreign * share > limits.foreign
-
-
 LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
-SHARED = ("postgres", "upstream")
 ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
 """A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
 HEALTH_S = "5"

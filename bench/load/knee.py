@@ -15,16 +15,21 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
 from bench.load.answers import ask, ready_timeout_s
+from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgroups
 from bench.load.kernel_counters import ports_waiting
+from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_search_step, trial_seconds, trial_workers
 from bench.load.save import last_words, publish, run_tool
 from bench.load.task import Task, pinned
+from bench.load.turns import Turns, is_spoiled
 from bench.load.words import TOOL_FAILED, Failed
 from bench.plan.levels import SEARCHED
-from bench.records.knee import Trial, is_positive, trial_of
+from bench.records.knee import REQUESTS, Trial, is_positive, trial_of
 from bench.tools import parse
 from bench.tools.send_lag import read_lag
 from bench.tools.tool import OUTPUT
+from bench.validity.run_rules import noise_limits_of
 
+HOST_JSON = "host.json"
 _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
 
 
@@ -38,7 +43,8 @@ def trials_of(folder: Path) -> list[Trial]:
         output = read_bytes(f"{path}/output.json")
         parsed = None if output is None else parse("vegeta", output)
         lag = read_lag(as_object(read_bytes(f"{path}/lag.json") or b""))
-        trials.append(trial_of(rate, parsed, lag, output or b""))
+        noise = (mapping(as_object(read_bytes(f"{path}/{HOST_JSON}") or b""))).get("noise") is True
+        trials.append(replace(trial_of(rate, parsed, lag, output or b""), noise=noise))
     return trials
 
 
@@ -93,38 +99,48 @@ PORTS_S = 70.0
 """The longest wait for them; the kernel keeps each for 60 s."""
 
 
-def search_knee(task: Task) -> None:
-    """Run trials until the knee is found."""
+def search_knee(task: Task, warmed: float | None = None) -> None:
+    """Run trials until the knee is found; `warmed` are the responses per second in the warm-up."""
     folder = task.folder
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / TRIALS, ignore_errors=True)
     (folder / KNEE_JSON).unlink(missing_ok=True)
     task.write_body()
     task = replace(task, load=pinned(task.load))
-    number = 0
-    while trial := next_trial(task):
+    first, number, host = first_rate(warmed), 0, _Host(Path(*folder.parts[:-7]), task.entry.service)
+    while trial := next_trial(task, first):
         number += 1
         name = f"{number:02}-{plain(trial.load.rate)}-{plain(trial.load.duration_s)}"
-        _try_rate(replace(trial, folder=folder / TRIALS / name))
+        _try_rate(replace(trial, folder=folder / TRIALS / name), host)
 
 
-def next_trial(task: Task) -> Task | None:
+class _Host:
+    """What else used the machine during a trial."""
+
+    def __init__(self, run: Path, service: str) -> None:
+        facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
+        self._names, self._limits = (service, *SHARED), noise_limits_of(mapping(facts.get("knobs")))
+        self._counters = CpuCounters(find_cgroups(self._names, cgroup_root()))
+        self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
+
+    def begin(self) -> None:
+        """From now on."""
+        self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
+
+    def is_noisy(self) -> bool:
+        """Whether other programs or the hypervisor took more than the limits allow; not if that is not known."""
+        turns, after = Turns(), self._counters.read(*self._names)
+        turns.add((self._began, now := time.monotonic_ns(), now), self._before, after, cut=False)
+        service = self._names[0]
+        return service in turns.cpu_ns and is_spoiled([turns], self._limits, self._counters.host_cpus)
+
+
+def next_trial(task: Task, first: int | None = None) -> Task | None:
     """The next trial, given those in the task's folder; None once knee.json is written.
 
     A knee that an earlier round found is taken over. With a share nothing is searched: the rate is that share of the
     lowest knee of all services in this run and scenario.
     """
-    # Imported here, because no other level needs it.
-    from bench.load.knee import earlier_knee, slowest_knee, trials_of
-    from bench.load.knee_search import (
-        LONGEST_S,
-        SearchStep,
-        next_search_step,
-        trial_seconds,
-        trial_workers,
-    )
-    from bench.records.knee import REQUESTS
-
     folder, limit_s, share = task.folder, task.entry.knee_p99_s or 0.0, task.entry.knee_share
     trials, found_in = trials_of(folder), None
     if share is not None:
@@ -138,7 +154,7 @@ def next_trial(task: Task) -> Task | None:
         found_in, rate = earlier
         step = SearchStep(rate, trial_seconds(rate, limit_s), done=True)
     else:
-        step = next_search_step(trials, limit_s)
+        step = next_search_step(trials, limit_s, first)
     if not step.done:
         return at_rate(task, step.rate, step.seconds, trial_workers(step.rate, step.seconds, limit_s))
     seconds = max(step.seconds, math.ceil(task.entry.duration_s or 0.0))
@@ -146,7 +162,7 @@ def next_trial(task: Task) -> Task | None:
     facts |= {"reason": step.reason, "found_in": found_in}
     facts["trials"] = [
         {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
-        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s)}
+        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s), "noise": t.noise}
         for t in trials
     ]
     write_file(folder / KNEE_JSON, json.dumps(facts) + "\n")
@@ -177,12 +193,14 @@ def first_trial(task: Task) -> Task:
     return replace(trial, folder=task.folder)
 
 
-def _try_rate(trial: Task) -> None:
+def _try_rate(trial: Task, host: _Host) -> None:
     """One trial. Then wait until the service has worked off its queue, and for the ports that the next trial needs."""
     name, rate = trial.tool.name, plain(trial.load.rate)
     command = trial.command()
     trial.folder.mkdir(parents=True, exist_ok=True)
+    host.begin()
     status = run_tool(trial, command)
+    write_file(trial.folder / HOST_JSON, json.dumps({"noise": host.is_noisy()}) + "\n")
     saved = trial.tool.save(trial.load, trial.folder)
     publish(trial.folder)
     if status:

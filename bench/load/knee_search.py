@@ -1,11 +1,12 @@
 """The search for the knee: the highest rate with p99 within a limit, at most 0.1 % errors and 99 % of the rate sent.
 
-The rate is doubled from `START` until it fails (or halved until it holds), then bisected until the highest rate that
-holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed trial: a
-single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. The rate that bounds
-the knee must also fail at the end of the search, or a busy minute at the beginning would be taken for the knee. A
-trial is long enough for a p99, and for 5 % overload to show: the queue then grows by 0.05 s per second, and reaches
-the limit after 20 times the limit.
+It begins below what the service answered in its warm-up, and goes up by `NEAR` until a rate fails (or down until one
+holds); without such an estimate it begins at `START` and doubles (or halves). Then it bisects until the highest rate
+that holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed
+trial: a single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. A trial that
+fails beside other programs is half a failure. The rate that bounds the knee must also fail at the end of the search, or
+a busy minute at the beginning would be taken for the knee. A trial is long enough for a p99, and for 5 % overload to
+show: the queue then grows by 0.05 s per second, and reaches the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from dataclasses import dataclass
 from bench.records.knee import LIMITS, REQUESTS, Trial
 
 START = 500
-"""Requests/s of the first trial."""
+"""Requests/s of the first trial where nothing is known of the service."""
+OF_WARM_UP, NEAR = 0.6, 1.3
+"""The first rate as a share of the responses per second in the warm-up, and the factor of the next ones."""
 HIGHEST = 64_000
 """The highest rate that is tried, in requests/s."""
-SHORTEST_S, LONGEST_S = 3, 60
-"""The length of a trial in seconds: 3, or more if p99 or the limit needs it."""
+SHORTEST_S, LONGEST_S = 2, 60
+"""The length of a trial in seconds: 2, or more if p99 or the limit needs it."""
 LOWEST = math.ceil(REQUESTS / LONGEST_S)
 """The lowest rate that is tried: below, the longest trial is too short for a p99."""
 APART = 1.05
 """The ratio of the lowest failing to the highest holding rate that ends the search."""
 TRIES = 2
-"""Failed trials of a rate before it counts as failing."""
+"""Failed trials of a rate before it counts as failing; beside other programs twice as many."""
 MOST_TRIALS = 60
 
 
@@ -58,29 +61,36 @@ def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
     return 64 + math.ceil(rate * (4 * limit_s + 0.02 * seconds))
 
 
-def next_search_step(trials: Sequence[Trial], limit_s: float) -> SearchStep:
-    """What to do after these trials, given in their order."""
-    rate, done, reason = _next(trials, limit_s)
+def first_rate(warmed: float | None) -> int | None:
+    """The first rate, given the responses per second in the warm-up."""
+    return min(HIGHEST, max(LOWEST, round(OF_WARM_UP * warmed))) if warmed else None
+
+
+def next_search_step(trials: Sequence[Trial], limit_s: float, first: int | None = None) -> SearchStep:
+    """What to do after these trials, given in their order; `first` is near the knee."""
+    rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2)
     return SearchStep(rate, trial_seconds(rate, limit_s), done, reason)
 
 
-def _next(trials: Sequence[Trial], limit_s: float) -> tuple[int, bool, str | None]:
+def _next(trials: Sequence[Trial], limit_s: float, first: int, factor: float) -> tuple[int, bool, str | None]:
     tried: dict[int, list[list[str]]] = {}
+    counted: dict[int, float] = {}
     for trial in trials:
         tried.setdefault(trial.rate, []).append(trial.faults(limit_s))
+        counted[trial.rate] = counted.get(trial.rate, 0.0) + (0.5 if trial.noise else 1.0)
     held = [rate for rate, tries in tried.items() if not all(tries)]
-    open_ones = [rate for rate, tries in tried.items() if all(tries) and len(tries) < TRIES]
-    failed = [rate for rate, tries in tried.items() if all(tries) and len(tries) >= TRIES]
+    open_ones = [rate for rate, tries in tried.items() if all(tries) and counted[rate] < TRIES]
+    failed = [rate for rate, tries in tried.items() if all(tries) and counted[rate] >= TRIES]
     if len(trials) >= MOST_TRIALS:
         return max(held, default=min(tried)), True, f"not found in {MOST_TRIALS} trials"
     if open_ones:
         return open_ones[0], False, None
     if not failed:
-        return _climb(max(held, default=None))
+        return _climb(max(held, default=None), first, factor)
     least = min(failed)
     best = max((rate for rate in held if rate < least), default=None)
     if best is None:
-        return _descend(least, tried[least][-1])
+        return _descend(least, tried[least][-1], factor)
     middle = round(math.sqrt(best * least))
     apart = least > APART * best and best < middle < least
     if apart or trials[-1].rate != least:
@@ -88,17 +98,17 @@ def _next(trials: Sequence[Trial], limit_s: float) -> tuple[int, bool, str | Non
     return best, True, _client_bound([trial for trial in trials if trial.rate == least], best, limit_s)
 
 
-def _climb(best: int | None) -> tuple[int, bool, str | None]:
+def _climb(best: int | None, first: int, factor: float) -> tuple[int, bool, str | None]:
     if best is None:
-        return START, False, None
-    if 2 * best > HIGHEST:
+        return first, False, None
+    if factor * best > HIGHEST:
         return best, True, f"it holds at {best}/s, the highest rate that is tried"
-    return 2 * best, False, None
+    return round(factor * best), False, None
 
 
-def _descend(least: int, faults: Sequence[str]) -> tuple[int, bool, str | None]:
+def _descend(least: int, faults: Sequence[str], factor: float) -> tuple[int, bool, str | None]:
     if least > LOWEST:
-        return max(LOWEST, least // 2), False, None
+        return max(LOWEST, int(least / factor)), False, None
     return least, True, f"it does not hold at {least}/s ({', '.join(faults)}), and lower rates take too long for a p99"
 
 

@@ -20,7 +20,9 @@ from dataclasses import dataclass, field, replace
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import Freezer, HeldTool
 from bench.load.sockets import connections_to, unread_connections
-from bench.records.turns import MAX_LATE, RAN, WAITED
+from bench.records.resource_usage import foreign_ratio
+from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED
+from bench.validity.run_rules import NoiseLimits
 
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for answers under way."""
@@ -102,6 +104,23 @@ class Turns:
         self.host_ticks = [
             sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
         ]
+
+
+def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
+    """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow.
+
+    `hosts` are the CPUs of each machine. Of several, all may have happened on the one with the fewest.
+    """
+    cpus, share = sum(hosts), sum(hosts) / min(hosts)
+    spent = [sum(ticks) for ticks in zip(*(turns.host_ticks for turns in taken), strict=True)]
+    cpu_s = cpus * sum(turns.load_ns + turns.drain_ns for turns in taken) / 1e9
+    if not cpu_s or not sum(spent):
+        return False
+    used_s = sum(ns for turns in taken for name, ns in turns.cpu_ns.items() if name not in NOT_CONTAINERS) / 1e9
+    told = [turns.cpu_ns[ALL_TASKS] / 1e9 for turns in taken if ALL_TASKS in turns.cpu_ns]
+    all_s = sum(told) if len(told) == len(taken) else None
+    foreign = foreign_ratio(cpu_s, spent, used_s, all_s=all_s)
+    return spent[7] / sum(spent) * share > limits.steal or foreign * share > limits.foreign
 
 
 def run_window(

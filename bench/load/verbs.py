@@ -54,12 +54,11 @@ def prepare(task: Task, say: Say) -> None:
         # Report what the tool cannot do before waiting for the service.
         task.command()
     wait_until_ready(task, say)
-    if task.entry.warmup_s:
-        warm_up(task, say)
+    warmed = warm_up(task, say) if task.entry.warmup_s else None
     if searched:
         from bench.load.knee import search_knee
 
-        search_knee(task)
+        search_knee(task, warmed)
 
 
 def run(task: Task) -> None:

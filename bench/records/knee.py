@@ -30,7 +30,7 @@ class Trial:
 
     `due_p99_s` is the p99 counted from when requests were due. Where only that exceeds the limit, the load generator
     was late; lag that stays within the limit does no harm here, unlike in a table of latencies. `client` lists other
-    faults of the load generator.
+    faults of the load generator. `noise`: other programs or the hypervisor took more than the run's limits allow.
     """
 
     rate: int
@@ -39,6 +39,7 @@ class Trial:
     p99_s: float | None
     client: tuple[str, ...] = ()
     due_p99_s: float | None = None
+    noise: bool = False
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
         """The limits that the server exceeded."""

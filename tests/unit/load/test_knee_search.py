@@ -25,6 +25,7 @@ from bench.load.knee_search import (
     MOST_TRIALS,
     START,
     SearchStep,
+    first_rate,
     next_search_step,
     trial_seconds,
     trial_workers,
@@ -43,10 +44,12 @@ APART = 1.05
 Server = Callable[[int, int, random.Random], Trial]
 
 
-def search(server: Server, limit_s: float = LIMIT_S, seed: int = 1) -> tuple[SearchStep, list[Trial]]:
+def search(
+    server: Server, limit_s: float = LIMIT_S, seed: int = 1, first: int | None = None
+) -> tuple[SearchStep, list[Trial]]:
     """The whole loop, as the load generator makes it."""
     rng, trials = random.Random(seed), list[Trial]()
-    while not (step := next_search_step(trials, limit_s)).done:
+    while not (step := next_search_step(trials, limit_s, first)).done:
         assert step.rate * step.seconds >= REQUESTS
         trials.append(server(step.rate, step.seconds, rng))
         assert len(trials) <= MOST_TRIALS
@@ -82,6 +85,20 @@ def test_the_knee_of_a_queue_is_its_capacity(capacity: float) -> None:
     # What holds is at most the capacity, or so little above it that a trial cannot show it.
     assert capacity / APART <= step.rate <= 1.02 * capacity
     assert len(trials) < 25
+
+
+@pytest.mark.parametrize("warmed", [0.7, 1.0, 1.8])
+@pytest.mark.parametrize("capacity", [130, 1000, 9000])
+def test_a_search_that_begins_near_the_knee_is_short(capacity: float, warmed: float) -> None:
+    step, trials = search(queue(capacity), first=first_rate(warmed * capacity))
+    assert step.reason is None and capacity / APART <= step.rate <= 1.02 * capacity
+    assert len(trials) <= 12 and sum(trial_seconds(trial.rate, LIMIT_S) for trial in trials) <= 12 * max(
+        2, 1.5 * REQUESTS / capacity
+    )
+
+
+def test_without_a_warm_up_nothing_is_known() -> None:
+    assert (first_rate(None), first_rate(1e6), first_rate(3), first_rate(1000)) == (None, HIGHEST, LOWEST, 600)
 
 
 @pytest.mark.parametrize("limit_s", [0.002, 0.05, 0.5, 2.0])
@@ -180,6 +197,20 @@ def test_one_failure_is_tried_again_and_two_count() -> None:
     assert not list(good.server_faults(LIMIT_S)) and list(bad.server_faults(LIMIT_S)) == ["p99 60 ms"]
 
 
+def test_beside_other_programs_it_takes_twice_as_many() -> None:
+    bad = Trial(START, 1, 0, 0.06)
+    noisy = replace(bad, noise=True)
+    for tries, rate in (
+        ([noisy] * 3, START),
+        ([noisy] * 4, START // 2),
+        ([bad, noisy], START),
+        ([bad, noisy, noisy], START // 2),
+    ):
+        assert next_search_step(tries, LIMIT_S).rate == rate
+    # A rate that holds all the same holds.
+    assert next_search_step([noisy, replace(noisy, p99_s=0.01)], LIMIT_S).rate == 2 * START
+
+
 def test_a_busy_minute_at_the_beginning_is_not_the_knee() -> None:
     good, seen = queue(1500), list[int]()
 
@@ -199,7 +230,7 @@ def test_a_search_that_goes_in_circles_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    "rate, limit_s, seconds", [(500, 0.05, 10), (10_000, 0.05, 3), (10_000, 1, 25), (84, 0.05, 60), (10, 0.05, 60)]
+    "rate, limit_s, seconds", [(500, 0.05, 10), (10_000, 0.05, 2), (10_000, 1, 25), (84, 0.05, 60), (10, 0.05, 60)]
 )
 def test_the_length_of_a_trial(rate: int, limit_s: float, seconds: int) -> None:
     assert trial_seconds(rate, limit_s) == seconds
@@ -352,5 +383,6 @@ def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(
     monkeypatch.setattr(knee.time, "sleep", slept.append)
     search_knee(task(folder))
     assert len([*folder.glob("trials/*/output.json")]) == 9
+    assert {file.read_text() for file in folder.glob("trials/*/host.json")} == {'{"noise": false}\n'}
     # One pause after each of nine trials, and four more for the ports.
     assert slept == [0.5] * 13
