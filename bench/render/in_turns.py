@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from bench.analysis.profiles.why import CostDifference, Why, explanations
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
 from bench.analysis.runs.differences import CellFigure
 from bench.analysis.services import Places, own_app_of, price_of, service_of, worker_count
+from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.planned import wait_of
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
@@ -23,7 +24,8 @@ from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
-from bench.words.names import scenario_words
+from bench.words.grid import line_words
+from bench.words.names import knob_words, scenario_words, setting_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS
 from bench.words.setup import request_words
@@ -79,6 +81,101 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
         if len(seen) == len(unclear):
             words += f"; differences above {size(max(seen))} would probably have been detected"
         yield f"{words}."
+
+
+# Two knobs: what each pair of values has, for each kind of figure.
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """A figure of a service as text, its share of the largest one, and whether it is best or tied with that."""
+
+    service: str
+    text: str
+    part: float
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridFigures:
+    """A kind of figure over the grid: the name of each row, and its cells by column; None: nothing was planned."""
+
+    name: str
+    rows: tuple[tuple[str, tuple[GridCell | None, ...]], ...]
+
+
+def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
+    """Requests/s, CPU and memory of its services."""
+    ranking = told.ranking
+    rows = {row.service: row for row in ranking.rows}
+    own = [rows[name] for name in grid.services]
+    kinds: list[tuple[str, Callable[[RankedRow], float | None], Callable[[float], str]]] = [
+        ("requests/s", lambda row: row.goodput.mean if row.goodput else None, number),
+        ("CPU per request", lambda row: row.cpu_us.mean if row.cpu_us else None, lambda value: f"{number(value)} µs"),
+        ("peak memory", lambda row: row.memory_peak_bytes, megabytes),
+    ]
+
+    def cells(name: str, of: Callable[[RankedRow], float | None], write: Callable[[float], str]) -> GridFigures | None:
+        known = {row.service: value for row in own if (value := of(row)) is not None}
+        if not known:
+            return None
+        marks = _marks(ranking, name, known)
+
+        def cell(service: str | None) -> GridCell | None:
+            if service is None:
+                return None
+            value = known.get(service)
+            text = NOTHING if value is None else write(value)
+            return GridCell(service, text, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
+
+        lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
+        return GridFigures(name, tuple(lines))
+
+    return [found for kind in kinds if (found := cells(*kind))]
+
+
+def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str, str]:
+    """`best`, and `tied` where a verdict or an interval says so; of memory, which has no interval, `least`."""
+    judged = "CPU per request" if ranking.metric is Metric.CPU else "requests/s"
+    if name == "peak memory":
+        return {min(known, key=lambda service: known[service]): "least"}
+    if name == judged:
+        ranked = [row.service for row in ranking.rows if row.rank is not None and row.service in known]
+        front = ranking.front(ranked) if ranking.look is not None and len(ranked) > 1 else []
+    else:
+        cheapest = ranking.cheapest.services if ranking.cheapest and name != "requests/s" else ()
+        front = sorted(known.keys() & set(cheapest), key=lambda service: known[service])
+    return {service: "tied" if place else "best" for place, service in enumerate(front)}
+
+
+def grid_title(told: ToldRanking, grid: Grid) -> str:
+    """`json wrk c16: by workers and threads`."""
+    return f"{_load(told.ranking)}: by {knob_words(grid.across)} and {knob_words(grid.down)}"
+
+
+def grid_columns(grid: Grid) -> list[str]:
+    """`1 worker`, `2 workers`."""
+    return [setting_words({grid.across: value}) for value in grid.columns]
+
+
+def grid_table(told: ToldRanking, grid: Grid) -> Table:
+    """All kinds of figures in one table."""
+    columns: list[Column[tuple[str, str, tuple[GridCell | None, ...]]]] = [
+        Column("", lambda row: row[0], left=True),
+        Column(knob_words(grid.down), lambda row: row[1], left=True),
+        *(Column(name, partial(_grid_text, at)) for at, name in enumerate(grid_columns(grid))),
+    ]
+    rows = [
+        ("" if place else found.name, name, cells)
+        for found in grid_figures(told, grid)
+        for place, (name, cells) in enumerate(found.rows)
+    ]
+    return table_of(grid_title(told, grid), columns, rows)
+
+
+def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> str:
+    cell = row[2][at]
+    return NOTHING if cell is None else f"{cell.text} {cell.mark}".rstrip()
 
 
 # Releases of one package, each beside the one before it: a table, and a line with levels between the real steps.

@@ -24,6 +24,7 @@ from bench.render.alone import FORMS
 from bench.render.costs import cost_tables, null_table
 from bench.render.in_turns import (
     WHY_NOTE,
+    grid_table,
     ladder_tables,
     not_sampled,
     own_app_tables,
@@ -81,6 +82,7 @@ class Report:
         self.conclusions = by_question(conclusions(told, records))
         self.advice = advice(facts, rankings, records, source.planned)
         self.rankings = [*map(ranking_table, told)]
+        self.grids = [grid_table(one, one.grid) for one in told if one.grid]
         self.ladders = ladder_tables(told, places_of(facts, records))
         self.published = published_table(told, reference, stacks)
         self.why = [reason for table, own in sampled for reason in reasons(table, own, records)]

@@ -10,9 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, megabytes, number, plural
 from bench.core.groups import grouped
+from bench.render.in_turns import grid_table
 from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
@@ -77,7 +79,11 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     rows = ranking.rows[:MOST_ROWS]
     title = f"{scenario_words(ranking.scenario)}, {ranking.tool} {ranking.level}, {plural(ranking.rounds, 'round')}"
     yield from ("", _text(title, "underline"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    if told.grid and {row.service for row in ranking.rows} == set(told.grid.services):
+        yield _grid(told, told.grid)
+        yield from _said(told, 2 * MOST_SENTENCES)
+        return
+    table = _plain_table()
     table.add_column("tier", no_wrap=True)
     table.add_column("service", overflow="fold")
     for name in (
@@ -98,10 +104,29 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
     if marked := [told.name(row.service) for row in rows if row.service in told.development]:
         yield Padding(_text(f"Development servers, not for production: {listed(marked)}", "dim"), (0, 0, 0, 2))
+    yield from _said(told, MOST_SENTENCES)
+
+
+def _plain_table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def _said(told: ToldRanking, most: int) -> Iterator[RenderableType]:
     said = Table.grid(padding=(0, 1, 0, 0))
-    for words in told.sentences[:MOST_SENTENCES]:
+    for words in told.sentences[:most]:
         said.add_row("-", _text(words))
     yield from ("", said)
+
+
+def _grid(told: ToldRanking, grid: Grid) -> Table:
+    """Two knobs by each other, in place of a row for each pair of their values."""
+    found = grid_table(told, grid)
+    table = _plain_table()
+    for name, left in zip(found.columns, found.left, strict=True):
+        table.add_column(name, justify="left" if left else "right", no_wrap=not left)
+    for row in found.rows:
+        table.add_row(*map(_text, row))
+    return table
 
 
 def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from bench.analysis.services import Coordinates, Places, differing, ref_of
+from bench.analysis.tables.grid import grid_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
@@ -19,6 +20,7 @@ from bench.core.formats import listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.measurement import Pair, settings_of
 from bench.words.changes import change_of
+from bench.words.grid import grid_sentences
 from bench.words.names import (
     BARE,
     Question,
@@ -85,9 +87,13 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
         topic = question(a, b, places)
         if topic.by in ("server", "framework", "python", "base", "package", "settings"):
             groups.setdefault(topic, []).extend((a, b))
-    differs, found = differing(ranked, places), list[_Answer]()
+    differs, grid = differing(ranked, places), grid_of(ranked, places)
+    found = [_Answer("settings", (-len(ranked),), words) for words in (grid_sentences(ranking, grid) if grid else ())]
+    in_grid = set(grid.services) if grid else set()
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
+        if topic.by == "settings" and in_grid.issuperset(services):
+            continue
         context = _context(places[services[0]], topic.by, differs)
         swept = _sweep(ranking, services, places, differs) if topic.by == "settings" else ""
         ladder = ladder_of(services, places) if topic.by == "package" else None

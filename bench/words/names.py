@@ -82,6 +82,11 @@ def _one(name: str, value: str) -> str:
     return f"{name}={value}"
 
 
+def knob_words(name: str) -> str:
+    """A knob of which there may be several: `threads`; else its own name."""
+    return f"{_COUNTED[name]}s" if name in _COUNTED else name
+
+
 def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
     """`How many threads for gunicorn-gthread-flask with 2 workers`, of services that differ in settings alone."""
     names = list(dict.fromkeys(name for settings in given for name in settings))

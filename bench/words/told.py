@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
 from bench.analysis.services import Places, coordinates_of, development_servers, pairs_of, places_of
+from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
@@ -49,6 +50,8 @@ class ToldRanking:
     beside: tuple[str, ...] = ()
     development: frozenset[str] = frozenset()
     """Services on servers that are not meant for production."""
+    grid: Grid | None = None
+    """Of services that differ in two knobs."""
 
     def name(self, service: str) -> str:
         """The label of a service, or its name where that is one word instead of several."""
@@ -77,10 +80,11 @@ def told_ranking(
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
     first, *rest = ref_sentences(ranking, pairs, places) or sentences(ranking, places, labels)
-    # What the machine cannot show comes before what it does.
-    told = [first, *limits_words(places, services, knobs or {})]
+    grid = grid_of(services, places)
+    # What the machine cannot show comes before what it does; a grid shows that itself.
+    told = [*limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
-    told += rest
+    told = [first, *rest, *told] if grid else [first, *told, *rest]
     if ranking.unknown_cpu:
         told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
     told += [LATE] if ranking.late else []
@@ -94,6 +98,7 @@ def told_ranking(
         labels=labels,
         notes={row.service: note_of(row, development=row.service in development) for row in ranking.rows},
         development=frozenset(development).intersection(services),
+        grid=grid,
     )
     return replace(made, beside=tuple(beside_words(ranking, made.name)))
 

@@ -13,6 +13,7 @@ from itertools import accumulate, groupby
 
 from bench.analysis.tables.ranking import Metric, RankedRow
 from bench.core.formats import NOTHING, number
+from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
 from bench.words.picture import (
@@ -65,9 +66,11 @@ class Answer:
         self.question, self.asked = question_words(ranking), told.question
         if ranking.scenario in told.question:
             self.question, self.asked = told.question, ""
-        lengths = [*accumulate(map(len, told.sentences))]
+        # A grid marks the best, what is tied with it and the last: what its knobs do is said first.
+        said = told.sentences[1:] + told.sentences[:1] if told.grid else told.sentences
+        lengths = [*accumulate(map(len, said))]
         most = max(1, sum(length <= MOST_CHARACTERS for length in lengths[:most]))
-        self.sentences, self.more = told.sentences[:most], told.sentences[most:]
+        self.sentences, self.more = said[:most], said[most:]
         self.caption = caption_words(ranking)
         self.against = column_name(ranking.metric, "the best")
         self.logarithmic = scale.logarithmic
@@ -81,6 +84,10 @@ class Answer:
             for row in unranked
         ]
         self.certainty = certainty_words(told)
+        self.grid_of = grid_figures(told, told.grid) if told.grid else []
+        self.grid_title, self.grid_columns = (
+            (grid_title(told, told.grid), grid_columns(told.grid)) if told.grid else ("", [])
+        )
         self.figures = _figures(told, ranked, unranked)
 
 

@@ -122,3 +122,21 @@ def test_a_filter_draws_a_few_rows_however_many_there_are(stacks: Path, opened: 
     choose(page, "server", "gunicorn-sync")
     assert page.evaluate(elements) <= every
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.fixture(scope="module")
+def knobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Flask with several numbers of workers and threads, as published."""
+    return built(unpacked(PUBLISHED.with_name("workers"), tmp_path_factory.mktemp("published")))
+
+
+def test_a_grid_of_two_knobs_shows_one_figure_at_a_time_and_what_passes_the_filters(
+    knobs: Path, opened: Opened
+) -> None:
+    page = opened(knobs, width=1280)
+    grid = page.locator("#ranking-1 .knobs")
+    assert grid.locator(".knob:visible").all_inner_texts()[-3:] == ["best\n694", "tied\n680", "tied\n672"]
+    grid.get_by_role("radio", name="peak memory").check()
+    assert grid.locator(".knob:visible").all_inner_texts()[-6:-3] == ["least\n62.5 MB", "106 MB", "195 MB"]
+    choose(page, "settings", "WORKERS=2 THREADS=4", "WORKERS=4 THREADS=4")
+    assert grid.locator(".knob:visible").all_inner_texts() == ["106 MB", "195 MB"]

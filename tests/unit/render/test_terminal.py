@@ -25,19 +25,30 @@ Answer = tuple[Report, Sequence[ToldRanking]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The published run of the quick preset, unpacked."""
-    made = tmp_path_factory.mktemp("published") / "quick"
-    published = ROOT / "results" / "published" / "quick"
+    return opened("quick", tmp_path_factory.mktemp("published"))
+
+
+def opened(name: str, below: Path) -> Path:
+    published = ROOT / "results" / "published" / name
     with tarfile.open(published / "raw.tar.xz") as packed:
-        packed.extractall(made, filter="data")
-    shutil.copy(published / "run.json", made)
-    return made
+        packed.extractall(below / name, filter="data")
+    shutil.copy(published / "run.json", below / name)
+    return below / name
 
 
 @pytest.fixture(scope="module")
 def answer(folder: Path) -> Answer:
+    return answer_of(folder)
+
+
+def answer_of(folder: Path) -> Answer:
     source, services, records, told = judge_run(folder)
     latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
     return Report(source, services, records, told, latencies), told
+
+
+def test_answer_of_two_knobs(tmp_path: Path) -> None:
+    same_as(GOLDEN / "terminal_grid.txt", terminal(*answer_of(opened("workers", tmp_path))))
 
 
 def test_answer_of_the_quick_preset(answer: Answer) -> None:

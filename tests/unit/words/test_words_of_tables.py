@@ -194,6 +194,14 @@ def sweeps() -> Said:
     """One knob over its values, and what the machine cannot show of it."""
     product = {f"WORKERS={w} THREADS={t}": 100.0 * w * t for w in (1, 2) for t in (2, 4)}
 
+    # As threads wait, only their number counts; gunicorn's sync workers have one each.
+    knobs = settings_of(*product) | {f"WORKERS={w}": place("gunicorn-sync", settings=f"WORKERS={w}") for w in (1, 2)}
+    speeds = {name: 10.0 * int(name[-1]) + len(name) / 100 for name in knobs}
+    waiting = ranking(speeds, GOODPUT)
+    memory = {name: 60_000_000 * int(name[8]) for name in knobs}
+    rows = tuple(replace(row, memory_peak_bytes=memory[row.service]) for row in waiting.rows)
+    waiting = replace(waiting, rows=rows)
+
     def limits(cpus: str | None, *texts: str) -> list[str]:
         places = settings_of(*texts)
         return [*limits_words(places, [*places], {} if cpus is None else {"SERVER_CPUS": cpus})]
@@ -207,6 +215,8 @@ def sweeps() -> Said:
         "more cost": swept({"WORKERS=1": 100, "WORKERS=2": 99.9, "WORKERS=4": 80}, CPU),
         "more help to the last value": swept({"THREADS=16": 800, "THREADS=2": 100, "THREADS=4": 200}),
         "a product of two knobs": swept(product),
+        "a product of two knobs, and a server that has one": sentences_of(waiting, knobs),
+        "a product of two knobs by CPU time": swept(product, CPU),
         "values that are no numbers": swept({"MY_FLAG=on": 100, "MY_FLAG=off": 200}),
         "one CPU": limits("0", "WORKERS=1", "WORKERS=2"),
         "four CPUs": limits("0-3", "WORKERS=1", "WORKERS=2"),

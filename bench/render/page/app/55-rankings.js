@@ -36,7 +36,7 @@ function rankingParts(ranking, figure) {
   these.hidden = true;
   whole.after(these);
   const later = figure.querySelector(".later");
-  const places = [...figure.querySelectorAll(".place, .unranked li")];
+  const places = [...figure.querySelectorAll("[data-service]")];
   return {
     ranking,
     answer,

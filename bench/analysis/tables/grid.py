@@ -1,0 +1,161 @@
+"""Services that differ in the values of two knobs: which value of one is enough with each of the other, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from bench.analysis.services import Places, differing
+from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.core.groups import grouped
+from bench.plan.measurement import settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The services with rising values of a knob, by these; they have `value` of the other one, None: they lack it."""
+
+    server: str
+    value: str | None
+    services: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A line for each value of `down`, with the values of `across` as its columns."""
+
+    across: str
+    down: str
+    columns: tuple[str, ...]
+    rows: tuple[Line, ...]
+
+    @property
+    def services(self) -> list[str]:
+        """All that are in it."""
+        return [name for row in self.rows for name in row.services.values()]
+
+    def lines(self, knob: str) -> list[Line]:
+        """What is compared along this knob."""
+        if knob == self.across:
+            return [*self.rows]
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for row in self.rows:
+            for column, service in row.services.items():
+                if row.value is not None:
+                    found.setdefault((row.server, column), {})[row.value] = service
+        return [Line(server, column, services) for (server, column), services in found.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """More than `value` is not measurably faster on a line; at most by `at_most`, as far as that is known.
+
+    `gain`: how far it is ahead of the line's smallest value; None where that is not shown.
+    """
+
+    line: Line
+    value: str
+    largest: bool
+    smallest: bool
+    at_most: float | None
+    gain: Contrast | None
+
+
+def grid_of(services: Sequence[str], places: Places) -> Grid | None:
+    """The grid of a table's services; None unless a server has several values of two knobs, and all numbers.
+
+    A server that has but one of the two is a line of its own.
+    """
+    known = [name for name in services if name in places]
+    if not differing(known, places) <= {"settings", "server"}:
+        return None
+    by_server = {
+        server: {name: settings_of(places[name].settings) for name in own}
+        for server, own in grouped(known, lambda name: places[name].server).items()
+    }
+    varied = {server: _varied([*own.values()]) for server, own in by_server.items()}
+    pairs = {knobs for knobs in varied.values() if len(knobs) == 2}
+    if len(pairs) != 1:
+        return None
+    both = pairs.pop()
+    single = {knobs[0] for knobs in varied.values() if len(knobs) == 1} & set(both)
+    across = single.pop() if len(single) == 1 else both[0]
+    down = both[1] if across == both[0] else both[0]
+    cells: dict[tuple[str, str | None], dict[str, str]] = {}
+    for server, own in by_server.items():
+        if varied[server] == both or varied[server] == (across,):
+            for name, settings in own.items():
+                if across in settings:
+                    cells.setdefault((server, settings.get(down)), {})[settings[across]] = name
+    try:
+        columns = sorted({value for line in cells.values() for value in line}, key=Decimal)
+        order = sorted(cells, key=lambda key: (key[1] is not None, key[0], Decimal(key[1] or 0)))
+    except InvalidOperation:
+        return None
+    rows = (Line(*key, {value: cells[key][value] for value in columns if value in cells[key]}) for key in order)
+    return Grid(across, down, tuple(columns), tuple(rows))
+
+
+def _varied(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    names = dict.fromkeys(name for own in settings for name in own)
+    return tuple(name for name in names if len({own.get(name) for own in settings}) > 1)
+
+
+def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
+    """For each line with two ranked services the smallest value that no larger one is shown to be faster than."""
+    ranked = {row.service for row in ranking.rows if row.rank is not None}
+    found = []
+    for line in lines:
+        services = {value: name for value, name in line.services.items() if name in ranked}
+        if len(services) > 1:
+            found.append(_enough(ranking, line, services))
+    return found
+
+
+def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough:
+    values = [*services]
+
+    def lead(value: str, other: str) -> Contrast | None:
+        gap = ranking.ahead(services[value], services[other])
+        return gap if gap and gap.called and gap.difference > 0 else None
+
+    place = next(at for at, value in enumerate(values) if not any(lead(more, value) for more in values[at + 1 :]))
+    gaps = [ranking.ahead(services[more], services[values[place]]) for more in values[place + 1 :]]
+    ends = [gap.interval[1] for gap in gaps if gap and gap.interval]
+    return Enough(
+        line=line,
+        value=values[place],
+        largest=place == len(values) - 1,
+        smallest=place == 0,
+        at_most=max(0.0, *ends) if ends and len(ends) == len(gaps) else None,
+        gain=lead(values[place], values[0]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRange:
+    """Peak memory in bytes of all services with one value of a knob."""
+
+    value: str
+    least: int
+    most: int
+
+
+def memory_along(ranking: Ranking, lines: Sequence[Line]) -> tuple[MemoryRange, MemoryRange, float, float] | None:
+    """Memory with the smallest and the largest value of a knob, and the least and the largest ratio within a line."""
+    peaks = {row.service: row.memory_peak_bytes for row in ranking.rows if row.memory_peak_bytes}
+    ends: set[tuple[str, str]] = set()
+    low: list[int] = []
+    high: list[int] = []
+    for line in lines:
+        values = [value for value, name in line.services.items() if name in peaks]
+        if len(values) > 1:
+            ends.add((values[0], values[-1]))
+            low.append(peaks[line.services[values[0]]])
+            high.append(peaks[line.services[values[-1]]])
+    if len(ends) != 1:
+        return None
+    first, last = ends.pop()
+    ratios = [after / before for before, after in zip(low, high, strict=True)]
+    return MemoryRange(first, min(low), max(low)), MemoryRange(last, min(high), max(high)), min(ratios), max(ratios)
