@@ -12,6 +12,7 @@ from bench.matrix.knobs import REF
 from bench.matrix.model import stack_name
 from bench.plan.measurement import Pair, settings_of
 from bench.plan.running import UNKNOWN
+from bench.records.event import EventRecord
 from bench.records.record import Record
 
 
@@ -37,7 +38,7 @@ Places = Mapping[str, Coordinates]
 """By the name of the service."""
 
 
-def coordinates_of(record: Record) -> Coordinates:
+def coordinates_of(record: Record | EventRecord) -> Coordinates:
     """What the service of a record is made of."""
     return Coordinates(**{name: getattr(record, name) for name in Coordinates.__slots__})
 

@@ -20,7 +20,7 @@ from bench.core.errors import UserError, unknown
 from bench.core.files import read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
-from bench.records.file import read_records
+from bench.records.file import read_events, read_records
 from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
@@ -30,6 +30,7 @@ from bench.render.terminal import WIDTH, terminal
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED
 from bench.run.reader import Run, read_run
+from bench.words.events import tell_events
 from bench.words.told import ToldRanking
 
 
@@ -59,7 +60,8 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
-        report = Report(source, services, records, rankings, latencies, profiles=profiles)
+        events = tell_events(read_events(folder), source.facts)
+        report = Report(source, services, records, rankings, latencies, profiles=profiles, events=events)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,

@@ -10,10 +10,12 @@ from typing import Any
 
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
+from bench.records.file import read_events
 from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
+from bench.words.events import ToldEvents, tell_events
 from bench.words.told import ToldRanking, tell
 
 
@@ -27,7 +29,8 @@ def judge_run(
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
     rankings = tell(judge_tables(source.facts, records, absent), source.facts, records)
     write_file(folder / "records.jsonl", "".join(dump(records)))
-    lines = (line for ranking in rankings for line in verdict_lines(ranking))
+    lines = [line for ranking in rankings for line in verdict_lines(ranking)]
+    lines += event_lines(tell_events(read_events(folder), source.facts))
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return source, services, records, rankings
 
@@ -53,3 +56,16 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
         yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}
+
+
+def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
+    """The objects of verdicts.jsonl on events: a line for each cell, then one for each pair of its row."""
+    for row in told.rows if told else ():
+        place = {"event": row.row.event, "case": row.row.case}
+        for name, cell in row.row.cells.items():
+            figures = {"lost": cell.lost, "sent": cell.sent, "longest_gap_s": cell.gap_s, "never_back": cell.gone}
+            figures = {"rounds": len(cell.counted), **figures} if cell.counted else {"rounds": 0}
+            words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
+            yield {"kind": "event", **place, "service": name, **figures, **words}
+        for one in row.row.contrasts:
+            yield {"kind": "event-contrast", **place, **asdict(one)}

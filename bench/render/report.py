@@ -22,6 +22,7 @@ from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.render.alone import FORMS
 from bench.render.costs import cost_tables, null_table
+from bench.render.events import event_tables
 from bench.render.in_turns import (
     WHY_NOTE,
     grid_table,
@@ -37,6 +38,7 @@ from bench.render.text import escape
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
+from bench.words.events import ToldEvents
 from bench.words.setup import (
     already_running,
     loadgen_words,
@@ -50,7 +52,7 @@ from bench.words.told import ToldRanking, by_question, conclusions
 
 
 class Report:
-    """The report of a run in the order of reading; `profiles` are those of each ranking.
+    """The report of a run in the order of reading; `profiles` are those of each ranking, `events` None without any.
 
     The templates know its parts by these names, and leave out what is empty.
     """
@@ -64,6 +66,7 @@ class Report:
         latencies: LatenciesByCell,
         *,
         profiles: Sequence[Sequence[Profile]] = (),
+        events: ToldEvents | None = None,
     ) -> None:
         solo = [record for record in records if record.mode == "solo"]
         facts = source.facts
@@ -77,10 +80,12 @@ class Report:
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
         self.title = facts.get("title") or facts.get("preset") or "Run"
+        self.events = events
+        self.event_tables = event_tables(events) if events else []
         self.own_app = own_app
         self.own_app_tables = own_app_tables(facts, rankings, records, services) if own_app else []
         self.conclusions = by_question(conclusions(told, records))
-        self.advice = advice(facts, rankings, records, source.planned)
+        self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]
         self.grids = [grid_table(one, one.grid) for one in told if one.grid]
         self.ladders = ladder_tables(told, places_of(facts, records))

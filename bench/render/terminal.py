@@ -19,6 +19,7 @@ from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
 from bench.words.changes import change, column_name
+from bench.words.events import ToldEvents
 from bench.words.names import scenario_words
 from bench.words.told import ToldRanking
 
@@ -29,6 +30,10 @@ MOST_ROWS = 12
 MOST_SENTENCES = 3
 MOST_NOTES = 3
 MOST_OPEN = 2
+CELL_WIDTH = 24
+"""Columns of the terminal for a service of a table of events."""
+STYLES = {"bad": "bold", "good": "", "": "dim"}
+"""By what a cell's words are marked as."""
 
 
 def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, colors: bool = False) -> str:
@@ -44,11 +49,13 @@ def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, co
         markup=False,
         _environ={},  # the terminal is the caller's, not this process's
     )
-    console.print(Group(*_answer(report, told)))
+    console.print(Group(*_answer(report, told, console.width)))
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def _answer(report: Report, told: Sequence[ToldRanking]) -> Iterator[RenderableType]:
+def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator[RenderableType]:
+    if report.events:
+        yield from _events(report.events, width)
     for request, answer in report.own_app:
         yield from ("", _text(request, "bold"), _text(answer))
     if told:
@@ -74,6 +81,33 @@ def _text(words: str, style: str = "") -> Text:
     return Text(visible(words), style)
 
 
+def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
+    """Events down, as many services across as there is room for, and the others below."""
+    yield from ("", _text(told.title, "bold"))
+    name_width = max(len(row.name) for row in told.rows)
+    in_a_row = max(1, (width - name_width) // CELL_WIDTH)
+    services = told.table.services
+    for first in range(0, len(services), in_a_row):
+        shown = services[first : first + in_a_row]
+        table = _plain_table()
+        table.add_column("event", overflow="fold")
+        for name in shown:
+            table.add_column(_text(told.labels[name]), overflow="fold")
+        for row in told.rows:
+            table.add_row(
+                _text(row.name), *(_text(row.cells[name].head, STYLES[row.cells[name].mark]) for name in shown)
+            )
+        yield from ("", table)
+    yield from _said(told.sentences, MOST_SENTENCES)
+
+
+def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:
+    said = Table.grid(padding=(0, 1, 0, 0))
+    for words in sentences[:most]:
+        said.add_row("-", _text(words))
+    yield from ("", said)
+
+
 def _table(told: ToldRanking) -> Iterator[RenderableType]:
     ranking = told.ranking
     rows = ranking.rows[:MOST_ROWS]
@@ -81,7 +115,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     yield from ("", _text(title, "underline"))
     if told.grid and {row.service for row in ranking.rows} == set(told.grid.services):
         yield _grid(told, told.grid)
-        yield from _said(told, 2 * MOST_SENTENCES)
+        yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
     table = _plain_table()
     table.add_column("tier", no_wrap=True)
@@ -104,18 +138,11 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
     if marked := [told.name(row.service) for row in rows if row.service in told.development]:
         yield Padding(_text(f"Development servers, not for production: {listed(marked)}", "dim"), (0, 0, 0, 2))
-    yield from _said(told, MOST_SENTENCES)
+    yield from _said(told.sentences, MOST_SENTENCES)
 
 
 def _plain_table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-
-
-def _said(told: ToldRanking, most: int) -> Iterator[RenderableType]:
-    said = Table.grid(padding=(0, 1, 0, 0))
-    for words in told.sentences[:most]:
-        said.add_row("-", _text(words))
-    yield from ("", said)
 
 
 def _grid(told: ToldRanking, grid: Grid) -> Table:

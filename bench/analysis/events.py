@@ -1,0 +1,219 @@
+"""What a run's events show: events down, services across, and which services differ in what they lose. No words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import combinations
+
+from bench.core.groups import grouped
+from bench.plan.measurement import Pair
+from bench.records.event import LOST, Ended, EventRecord, Fate
+from bench.stats.estimates import ERRORS
+from bench.stats.event_counts import NOT_ENOUGH, Counts, corrected, rounds_needed, share
+
+NULL = "null"
+"""The null server (nginx), whose counts are the floor: no service can be asked for less."""
+MORE, LESS = "loses more", "loses less"
+EXPECTED: Mapping[str, frozenset[Fate]] = {"stop": frozenset({Fate.REFUSED})}
+"""What is no loss under an event: who has stopped refuses connections, and only what was under way counts."""
+LAST_S = 1.0
+"""A service without a good answer for so long at the end of the window never came back."""
+
+
+class Kind(StrEnum):
+    """What the rounds of a cell amount to."""
+
+    COUNTED = "counted"
+    CANNOT = "cannot"
+    FAILED = "failed"
+    UNSEEN = "not seen"
+    """What was asked for was done, and did not happen: a reload that left the old workers."""
+    REFUSED = "not valid"
+    """All of its rounds have a cause against them, such as a starved client."""
+
+
+@dataclass(frozen=True)
+class EventCell:
+    """One event and case of one service, over its rounds."""
+
+    service: str
+    records: tuple[EventRecord, ...]
+
+    @cached_property
+    def counted(self) -> tuple[EventRecord, ...]:
+        """The rounds whose counts may be compared."""
+        return tuple(record for record in self.records if record.counts and record.sent)
+
+    @property
+    def kind(self) -> Kind:
+        """What its rounds amount to."""
+        if self.counted:
+            return Kind.COUNTED
+        ends = {record.ended for record in self.records}
+        if Ended.CANNOT in ends:
+            return Kind.CANNOT
+        if Ended.DONE not in ends:
+            return Kind.FAILED
+        return Kind.UNSEEN if any(record.happened is False for record in self.records) else Kind.REFUSED
+
+    @property
+    def reason(self) -> str:
+        """Why it has no counts; of several rounds, the first."""
+        record = next((one for one in self.records if not one.counts), None)
+        if record is None:
+            return ""
+        return record.detail or "; ".join(record.causes) or record.unaccounted or record.happened_by
+
+    @property
+    def counts(self) -> Counts:
+        """(lost, sent) of each of its rounds."""
+        return tuple(map(lost_of_sent, self.counted))
+
+    @property
+    def lost(self) -> int:
+        """Over all rounds."""
+        return sum(lost_of_sent(record)[0] for record in self.counted)
+
+    @property
+    def sent(self) -> int:
+        """Over all rounds."""
+        return sum(lost_of_sent(record)[1] for record in self.counted)
+
+    @property
+    def gap_s(self) -> float | None:
+        """The longest time without a good answer, of all rounds."""
+        return max((one.longest_gap_s for one in self.counted if one.longest_gap_s is not None), default=None)
+
+    @property
+    def gone(self) -> int:
+        """In how many rounds it did not answer when the window ended."""
+        return sum(map(is_gone, self.counted))
+
+    @property
+    def disturbed(self) -> int:
+        """In how many rounds it answered, but not as before, when the window ended."""
+        return sum(one.recovered_s is None and not is_gone(one) and bool(one.timeline) for one in self.counted)
+
+    def fates(self) -> dict[Fate, int]:
+        """What became of the requests that were lost, over all rounds, the most frequent first."""
+        kept = [fate for fate in LOST if fate not in EXPECTED.get(self.records[0].event, ())]
+        found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in kept}
+        return dict(sorted(((fate, count) for fate, count in found.items() if count), key=lambda one: -one[1]))
+
+    def figures(self, name: str) -> list[float]:
+        """What its rounds say of this figure, a field or one of the event's own; none where it is missing."""
+        found = (getattr(one, name, None) if hasattr(one, name) else one.extras.get(name) for one in self.counted)
+        return [float(value) for value in found if isinstance(value, int | float)]
+
+
+def lost_of_sent(record: EventRecord) -> tuple[int, int]:
+    """How many requests it lost, of those that it could lose."""
+    expected = sum(record.fates.get(fate, 0) for fate in EXPECTED.get(record.event, ()))
+    return record.lost - expected, (record.sent or 0) - expected
+
+
+def is_gone(record: EventRecord) -> bool:
+    """Whether it no longer answered when its window ended."""
+    if record.recovered_s is not None or not record.timeline:
+        return False
+    last = record.timeline[-1].at_s - LAST_S
+    end = [one for one in record.timeline if one.at_s > last]
+    return any(one.failed for one in end) and not any(one.good for one in end)
+
+
+@dataclass(frozen=True, slots=True)
+class EventContrast:
+    """Two services under one event: what the second one loses against the first.
+
+    `p` is corrected for the table. `needed`: how many rounds would probably decide it; None where none are known to.
+    """
+
+    a: str
+    b: str
+    verdict: str
+    p: float
+    needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event and its case; `cells` in the order of the table's services."""
+
+    event: str
+    case: str
+    cells: Mapping[str, EventCell]
+    contrasts: tuple[EventContrast, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """`reload, keep-alive`."""
+        return f"{self.event}, {self.case}" if self.case else self.event
+
+    @property
+    def timeouts_s(self) -> list[float]:
+        """The client's timeouts: a count of losses says nothing without."""
+        found = {one.timeout_s for cell in self.cells.values() for one in cell.records if one.timeout_s is not None}
+        return sorted(found)
+
+    @property
+    def differing(self) -> list[EventContrast]:
+        """The pairs that differ."""
+        return [one for one in self.contrasts if one.verdict != NOT_ENOUGH]
+
+
+@dataclass(frozen=True, slots=True)
+class EventTable:
+    """The events of a run; `rounds` is the most that any cell has, `tests` how many pairs the correction is for."""
+
+    services: tuple[str, ...]
+    rows: tuple[EventRow, ...]
+    rounds: int
+    tests: int
+
+    @property
+    def cells(self) -> list[EventCell]:
+        """Of all rows, in order."""
+        return [cell for row in self.rows for cell in row.cells.values()]
+
+
+def event_table(records: Sequence[EventRecord], pairs: Iterable[Pair] = ()) -> EventTable:
+    """The table of these records; `pairs` are those that are compared, by default every two services."""
+    # The floor comes last: it is no service to choose.
+    services = sorted(dict.fromkeys(one.service for one in records), key=lambda name: name == NULL)
+    rows = [
+        (event, case, {name: EventCell(name, found) for name in services if (found := _own(name, own))})
+        for (event, case), own in grouped(records, lambda one: (one.event, one.case)).items()
+    ]
+    compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
+    judged = [[(a, b) for a, b in compared if _comparable(cells, a, b)] for _, _, cells in rows]
+    values, tests = corrected(
+        [
+            (cells[a].counts, cells[b].counts)
+            for (_, _, cells), chosen in zip(rows, judged, strict=True)
+            for a, b in chosen
+        ]
+    )
+    adjusted = iter(values)
+    made = []
+    for (event, case, cells), chosen in zip(rows, judged, strict=True):
+        contrasts = (_contrast(cells[a], cells[b], next(adjusted), tests) for a, b in chosen)
+        made.append(EventRow(event, case, cells, tuple(contrasts)))
+    rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
+    return EventTable(tuple(services), tuple(made), rounds, tests)
+
+
+def _own(service: str, records: Iterable[EventRecord]) -> tuple[EventRecord, ...]:
+    return tuple(sorted((one for one in records if one.service == service), key=lambda one: one.round))
+
+
+def _comparable(cells: Mapping[str, EventCell], a: str, b: str) -> bool:
+    return all(name in cells and cells[name].counted for name in (a, b))
+
+
+def _contrast(a: EventCell, b: EventCell, p: float, tests: int) -> EventContrast:
+    if p <= ERRORS:
+        return EventContrast(a.service, b.service, MORE if share(b.counts) > share(a.counts) else LESS, p)
+    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(a.counts, b.counts, tests))

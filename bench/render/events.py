@@ -1,0 +1,100 @@
+"""The tables of a run's events, for report.md and the page: what is lost, by what, and what documentation says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from bench.analysis.events import EventCell, Kind
+from bench.core.formats import NOTHING, megabytes, milliseconds, number
+from bench.render.table import Column, Table, table_of
+from bench.words.events import ToldEvents, ToldRow, outcome_words, seconds_words
+
+FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
+HOW = (
+    "Each cell counts requests that were not answered well within the client's timeout, of all that were sent, over"
+    " all rounds. Services differ where two exact tests agree, corrected for the whole table (docs/events.md)."
+)
+
+
+def event_tables(told: ToldEvents) -> list[Table]:
+    """The table of counts first, and then what is behind it."""
+    return [counts_table(told), outcomes_table(told), *_listed(told)]
+
+
+def counts_table(told: ToldEvents) -> Table:
+    """Events down, services across."""
+
+    def cell(service: str) -> Callable[[ToldRow], str]:
+        return lambda row: row.cells[service].line()
+
+    columns: list[Column[ToldRow]] = [
+        Column("event", lambda row: row.name, left=True),
+        Column("client timeout", lambda row: row.timeout),
+        *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
+        Column("do they differ?", lambda row: row.differ, left=True),
+    ]
+    notes = (HOW, *([FLOOR] if "null" in told.table.services else []))
+    return table_of(told.title, columns, told.rows, notes)
+
+
+def outcomes_table(told: ToldEvents) -> Table:
+    """What became of the lost requests of each cell, and its times; ranges are over the rounds."""
+    cells = [(row.name, told.labels[name], cell) for row in told.rows for name, cell in _counted(row)]
+
+    def span(name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
+        return Column(name.replace("_", " "), lambda one: _span(one[2].figures(FIGURES[name]), write), optional=True)
+
+    columns: list[Column[tuple[str, str, EventCell]]] = [
+        Column("event", lambda one: one[0], left=True),
+        Column("service", lambda one: one[1], left=True),
+        Column("rounds", lambda one: str(len(one[2].counted))),
+        Column("requests/s", lambda one: _span(one[2].figures("rate"), number)),
+        Column("lost in each round", lambda one: ", ".join(f"{lost:,.0f}" for lost, _ in one[2].counts)),
+        Column("what became of them", lambda one: outcome_words(one[2]) or NOTHING, left=True),
+        span("longest gap", _seconds),
+        span("as before after", _seconds),
+        span("p99 before", milliseconds),
+        span("p99 around", milliseconds),
+        span("peak memory", megabytes),
+    ]
+    return table_of("What became of lost requests", columns, cells)
+
+
+FIGURES = {
+    "longest gap": "longest_gap_s",
+    "as before after": "recovered_s",
+    "p99 before": "p99_before_s",
+    "p99 around": "p99_around_s",
+    "peak memory": "memory_peak_bytes",
+}
+"""Columns of the second table, and the field of each."""
+
+
+def _counted(row: ToldRow) -> Iterator[tuple[str, EventCell]]:
+    return ((name, cell) for name, cell in row.row.cells.items() if cell.kind is Kind.COUNTED)
+
+
+def _seconds(value: float) -> str:
+    return f"{seconds_words(value)} s"
+
+
+def _span(values: Iterable[float], write: Callable[[float], str]) -> str:
+    found = sorted(values)
+    if not found:
+        return NOTHING
+    low, high = write(found[0]), write(found[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _listed(told: ToldEvents) -> Iterator[Table]:
+    for title, what, rows in (
+        ("Not counted", "why", told.cannot),
+        ("What the documentation says", "documentation", told.documented),
+    ):
+        columns: list[Column[tuple[str, str, str]]] = [
+            Column("event", lambda row: row[1], left=True),
+            Column("services", lambda row: row[0], left=True),
+            Column(what, lambda row: row[2], left=True),
+        ]
+        if rows:
+            yield table_of(title, columns, rows)

@@ -1,0 +1,303 @@
+"""What a run's events show, in words: a cell for each service and event, what differs, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.analysis.events import NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
+from bench.analysis.services import coordinates_of, pairs_of, places_of
+from bench.core.formats import NOTHING, listed, number, plural
+from bench.core.groups import grouped
+from bench.records.event import EventRecord, Fate
+from bench.stats.event_counts import LEAST_ROUNDS, Counts, share
+from bench.words.names import labels_of
+
+GAP_S = 0.5
+"""A time without a good answer is an outage from here on, and told even if no request was lost in it."""
+FATES: Mapping[Fate, str] = {
+    Fate.ANSWERED: "answered",
+    Fate.REFUSED: "refused",
+    Fate.RESET: "reset",
+    Fate.TIMED_OUT: "timed out",
+    Fate.CUT_SHORT: "cut short",
+    Fate.STATUS_503: "answered with 503",
+    Fate.OTHER_STATUS: "answered with another status",
+    Fate.WRONG: "answered wrongly",
+}
+SUBJECTS: Mapping[str, str] = {
+    "reload": "a reload of {}",
+    "rolling": "a rolling restart of {}",
+    "stop": "stopping {}",
+    "killed": "a killed worker of {}",
+    "hung": "a hung worker of {}",
+    "overload": "an overload of {}",
+    "slow": "slow clients of {}",
+    "recycle": "recycling the workers of {}",
+    "connections": "idle connections to {}",
+}
+"""Events as the subject of a sentence; others by their name."""
+WITH = {"keep-alive": "keep-alive", "new connections": "new connections"}
+
+
+@dataclass(frozen=True, slots=True)
+class CellWords:
+    """`head` is the count or the word; `more` what is beside it; `mark`: good, bad, or empty where neither is known."""
+
+    head: str
+    more: tuple[str, ...] = ()
+    mark: str = ""
+
+    def line(self) -> str:
+        """All of it in one line."""
+        return "; ".join((self.head, *self.more))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRow:
+    """A row in words; `differ` says whether its services do."""
+
+    row: EventRow
+    name: str
+    timeout: str
+    cells: Mapping[str, CellWords]
+    differ: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEvents:
+    """The events of a run in words; `documented` is (services, event, what their documentation says)."""
+
+    table: EventTable
+    title: str
+    labels: Mapping[str, str]
+    rows: tuple[ToldRow, ...]
+    sentences: tuple[str, ...]
+    advice: tuple[str, ...]
+    documented: tuple[tuple[str, str, str], ...]
+    cannot: tuple[tuple[str, str, str], ...]
+    """(services, event, why they have no counts)."""
+
+    @property
+    def planned(self) -> int:
+        """Events in all rounds."""
+        return sum(len(cell.records) for cell in self.table.cells)
+
+    @property
+    def counted(self) -> int:
+        """Those whose counts are compared."""
+        return sum(len(cell.counted) for cell in self.table.cells)
+
+
+def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> ToldEvents | None:
+    """The events of a run in words; None in a run without any. Pure."""
+    if not records:
+        return None
+    table = event_table(records, pairs_of(facts))
+    places = {one.service: coordinates_of(one) for one in records if one.service != NULL} | places_of(facts, [])
+    services = [name for name in table.services if name != NULL]
+    labels = labels_of(services, places) if len(services) > 1 else {name: places[name].stack for name in services}
+    labels[NULL] = "null (nginx)"
+    return ToldEvents(
+        table,
+        _title(table),
+        labels,
+        tuple(_row(row, table, labels) for row in table.rows),
+        (*_sentences(table, labels),),
+        (*_advice(table),),
+        (*_by_text(((one, one.documented) for one in records), labels),),
+        (*_by_text(_reasons(table), labels),),
+    )
+
+
+def cell_words(cell: EventCell) -> CellWords:
+    """What a cell says."""
+    if cell.kind is not Kind.COUNTED:
+        heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "did not happen", Kind.REFUSED: "not valid"}
+        return CellWords(heads[cell.kind], (cell.reason,) if cell.kind is not Kind.CANNOT else ())
+    rounds = len(cell.counted)
+    counts = f"lost {cell.lost:,} of {cell.sent:,}"
+    more = [words for words in (_figure(cell, name) for name in FIGURES) if words]
+    if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone and cell.records[0].event != "stop":
+        more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
+    if cell.disturbed:
+        more.append(f"not as before at the end{_in_rounds(cell.disturbed, rounds)}")
+    if left := len(cell.records) - rounds:
+        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
+    if cell.gone:
+        return CellWords(f"never came back{_in_rounds(cell.gone, rounds)}", (counts, *more), "bad")
+    return CellWords(counts, (*more,), "bad" if cell.lost else "good")
+
+
+def _in_rounds(some: int, rounds: int) -> str:
+    return f" in {some} of {rounds} rounds" if some < rounds else ""
+
+
+def _span(values: Sequence[float], write: Callable[[float], str]) -> str:
+    low, high = write(min(values)), write(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def seconds_words(value: float) -> str:
+    """`5`, `2.1`, `0.05`: what a count beside it needs."""
+    return f"{round(value, 1 if value >= 1 else 2):g}"
+
+
+def _seconds(values: Sequence[float]) -> str:
+    return f"{_span(values, seconds_words)} s"
+
+
+def _whole(values: Sequence[float]) -> str:
+    return _span(values, lambda value: f"{value:,.0f}")
+
+
+FIGURES: Mapping[str, Callable[[list[float]], str]] = {
+    "exit_s": lambda found: f"exits after {_seconds(found)}",
+    "smallest_k": lambda found: f"stopped by {_whole(found)} connections",
+    "cut_after_s": lambda found: f"cut after {_seconds(found)}",
+    "bytes_per_connection": lambda found: f"{_span([one / 1e3 for one in found], number)} KB per connection",
+    "largest_share": lambda found: f"{_whole([100 * one for one in found])} % of requests to one worker",
+}
+"""What a cell says beside its counts, by the figure that says it."""
+
+
+def _figure(cell: EventCell, name: str) -> str:
+    found = cell.figures(name)
+    return FIGURES[name](found) if found else ""
+
+
+def _title(table: EventTable) -> str:
+    counted = [one for cell in table.cells for one in cell.records if one.service != NULL]
+    shares = sorted({one.share for one in counted if one.share is not None})
+    words = [plural(table.rounds, "round")]
+    if shares:
+        words.append(f"at {_whole([100 * one for one in shares])} % of each service's own capacity, or less")
+    return f"What is lost: {', '.join(words)}"
+
+
+def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow:
+    timeouts = row.timeouts_s
+    return ToldRow(
+        row,
+        row.name,
+        _seconds(timeouts) if timeouts else NOTHING,
+        {name: cell_words(row.cells[name]) if name in row.cells else CellWords(NOTHING) for name in table.services},
+        differ_words(row, labels),
+    )
+
+
+def differ_words(row: EventRow, labels: Mapping[str, str]) -> str:
+    """Whether the services of a row differ; of many pairs, how many do."""
+    differing = row.differing
+    if len(differing) == 1:
+        worse, better = _ordered(differing[0])
+        return f"{labels[worse]} loses more than {labels[better]}"
+    if differing:
+        return f"{len(differing)} of {len(row.contrasts)} pairs differ"
+    if not row.contrasts:
+        return NOTHING
+    named = {name for one in row.contrasts for name in (one.a, one.b)}
+    if not any(row.cells[name].lost for name in named):
+        return "no losses"
+    if min(len(row.cells[name].counted) for name in named) < LEAST_ROUNDS:
+        return "no verdict from one round"
+    needed = [one.needed for one in row.contrasts if one.needed is not None]
+    words = "not enough data"
+    return f"{words}: {plural(min(needed), 'round')} would probably decide" if needed else words
+
+
+def _ordered(one: EventContrast) -> tuple[str, str]:
+    """(who loses more, who loses less)."""
+    return (one.b, one.a) if one.verdict == "loses more" else (one.a, one.b)
+
+
+def _sentences(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
+    """What differs, then who never came back, then what did not happen."""
+    for row in table.rows:
+        for worse, better in grouped(map(_ordered, row.differing), lambda pair: pair[0]).items():
+            yield _loses_more(row, worse, [name for _, name in better], labels)
+    for row in table.rows:
+        gone = {name: cell for name, cell in row.cells.items() if cell.gone}
+        some = {name: _in_rounds(cell.gone, len(cell.counted)).strip() for name, cell in gone.items()}
+        told = [f"{labels[name]} ({rounds})" if rounds else labels[name] for name, rounds in some.items()]
+        if told:
+            yield f"{_capital(row.name)}: {listed(told)} never came back."
+    for row in table.rows:
+        unseen = [(cell.reason, labels[name]) for name, cell in row.cells.items() if cell.kind is Kind.UNSEEN]
+        for reason, found in grouped(unseen, lambda one: one[0]).items():
+            yield f"{_capital(row.name)}: it did not happen to {listed([label for _, label in found])} ({reason})."
+
+
+def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Mapping[str, str]) -> str:
+    """`A reload of gunicorn 26.1.0 with keep-alive loses 3 to 7 of 1,000 requests, 27.0.1 none of 24,000`."""
+    cells = row.cells
+    told = f"{_capital(_subject(row, labels[worse]))} loses {loses_words(cells[worse].counts)} requests"
+    if len(better) == 1:
+        return f"{told}, {_shorter(labels[better[0]], labels[worse])} {loses_words(cells[better[0]].counts)}."
+    shares = sorted(better, key=lambda name: share(cells[name].counts))
+    if not any(cells[name].lost for name in shares):
+        return f"{told}; {listed([labels[name] for name in shares])} lose none."
+    return f"{told}; {listed([labels[name] for name in shares])} lose less."
+
+
+def loses_words(counts: Counts) -> str:
+    """`3 to 7 of 1,000` in the rounds, `none of 24,000` over all of them."""
+    lost, sent = [one for one, _ in counts], [one for _, one in counts]
+    if not any(lost):
+        return f"none of {sum(sent):,.0f}"
+    return f"{_whole(lost)} of {_whole(sent)}"
+
+
+def _shorter(name: str, beside: str) -> str:
+    """`27.0.1` beside `gunicorn 26.1.0`."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and beside.startswith(f"{first} ") else name
+
+
+def _subject(row: EventRow, name: str) -> str:
+    return SUBJECTS.get(row.event, f"{row.event} of {{}}").format(name) + _case_words(row.case)
+
+
+def _case_words(case: str) -> str:
+    """` with keep-alive and a boot of 2 s`, for a sentence."""
+    first, _, boot = case.partition(", boot ")
+    parts = [WITH[first]] if first in WITH else []
+    parts += [f"a boot of {boot}"] if boot else []
+    return f" with {' and '.join(parts)}" if parts else f" ({case})" if case else ""
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _advice(table: EventTable) -> Iterable[str]:
+    """How many rounds would decide what has no verdict."""
+    undecided = [one for row in table.rows for one in row.contrasts if one.needed is not None]
+    if not undecided:
+        return
+    needed = sorted(one.needed or 0 for one in undecided)
+    # Three in four of them: the last ones often need many.
+    rounds = needed[(3 * len(needed) - 1) // 4]
+    settled = sum(one <= rounds for one in needed)
+    who = "it" if len(undecided) == 1 else f"{settled} of them" if settled < len(undecided) else "them"
+    yield (
+        f"{plural(len(undecided), 'difference')} in what events lose {'has' if len(undecided) == 1 else 'have'} no"
+        f" verdict; `--rounds {rounds}` would probably settle {who}, if the rounds to come are like these."
+    )
+
+
+def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+    """Each text once for an event, with the services that have it."""
+    groups = grouped((one for one in found if one[1]), lambda one: (one[0].event, one[1]))
+    for (event, text), own in groups.items():
+        yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
+
+
+def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:
+    return ((cell.records[0], cell.reason) for cell in table.cells if cell.kind is not Kind.COUNTED)
+
+
+def outcome_words(cell: EventCell) -> str:
+    """`3 reset, 1 timed out`; empty where nothing was lost."""
+    return ", ".join(f"{count:,} {FATES[fate]}" for fate, count in cell.fates().items())

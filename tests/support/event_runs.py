@@ -1,0 +1,178 @@
+"""Events whose counts are known, as records: no figure in them was measured.
+
+`python tests/support/event_runs.py FOLDER` writes a run of them to look at.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, dump
+
+RATE, BEFORE_S = 100.0, 3.0
+BIN_S = 0.1
+DOCUMENTED = {
+    "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)",
+}
+
+
+def event(
+    service: str = "uvicorn",
+    name: str = "reload",
+    case: str = "keep-alive",
+    *,
+    round: int = 1,
+    sent: int | None = 1000,
+    lost: int = 0,
+    fate: Fate = Fate.RESET,
+    gap_s: float = 0.05,
+    recovered_s: float | None = 0.4,
+    gone: bool = False,
+    **changes: Any,
+) -> EventRecord:
+    """`lost` requests in the second after the action, or from then on all that are left (`gone`)."""
+    package = changes.pop("package", None)
+    count = sent or 0
+    lost = count - int(RATE * BEFORE_S) if gone else lost
+    fates = {Fate.ANSWERED: count - lost} | ({fate: lost} if lost else {})
+    version = f"-{package.partition('==')[2].replace('.', '-')}" if package else ""
+    values: dict[str, Any] = {
+        "id": f"r{round:02}-{service}-{name}",
+        "round": round,
+        "service": "null" if service == "null" else f"{service}-asgi{version}-py313-debian",
+        "server": service,
+        "framework": "asgi",
+        "python": "3.13",
+        "base": "debian",
+        "package": package,
+        "scenario": "delay-50",
+        "event": name,
+        "case": case,
+        "documented": DOCUMENTED.get(service, "") if name == "reload" else "",
+        "connections": 16 if case.startswith("keep-alive") else None,
+        "rate": RATE,
+        "capacity": RATE / 0.3,
+        "share": 0.3,
+        "timeout_s": 5.0,
+        "window_s": count / RATE,
+        "actions": (Action("SIGHUP to the main process", BEFORE_S, 0.01),),
+        "sent": sent,
+        "fates": fates,
+        "longest_gap_s": None if gone else gap_s,
+        "p99_around_s": None if gone else 0.19,
+        "p99_before_s": 0.057,
+        "recovered_s": None if gone else recovered_s,
+        "workers_before": (10, 11),
+        "workers_after": () if gone else (20, 21),
+        "happened": True,
+        "happened_by": "all workers have other pids",
+        "memory_peak_bytes": 95_000_000 + 1_000_000 * round,
+        "late_p99_s": 0.0004,
+        "timeline": timeline(count, lost, gone=gone),
+        "missing": {"recovered_s": "it did not answer again", "longest_gap_s": "it had no end"} if gone else {},
+    }
+    return EventRecord(**values | changes)
+
+
+def timeline(sent: int, lost: int, *, gone: bool = False) -> tuple[Bin, ...]:
+    bins, each, left = [], int(RATE * BIN_S), lost
+    for place in range(sent // each):
+        at_s = round(place * BIN_S, 1)
+        failed = min(left, each if gone else 2) if at_s >= BEFORE_S else 0
+        left -= failed
+        slow = BEFORE_S <= at_s < BEFORE_S + 0.5
+        bins.append(Bin(at_s, each - failed, failed, None if failed == each else 0.19 if slow else 0.057))
+    return tuple(bins)
+
+
+def cannot(service: str, name: str, case: str, why: str, **more: Any) -> EventRecord:
+    ended = {"ended": Ended.CANNOT, "detail": why, "sent": None, "fates": {}, "happened": None, "happened_by": ""}
+    none = dict.fromkeys(("rate", "capacity", "share", "timeout_s", "window_s", "recovered_s", "p99_around_s"))
+    none |= dict.fromkeys(("p99_before_s", "longest_gap_s", "memory_peak_bytes", "late_p99_s"))
+    reasons = dict.fromkeys(none, why)
+    return event(service, name, case, **ended | none | {"timeline": (), "actions": (), "missing": reasons} | more)
+
+
+def releases(losses: Sequence[int] = (3, 5, 7, 4, 6), *, sent: int = 1000) -> list[EventRecord]:
+    """Two releases of gunicorn, one of which loses so many requests at a reload in each round."""
+    return [
+        event("gunicorn", package=f"gunicorn=={version}", round=number, sent=sent, lost=lost)
+        for version, each in (("26.1.0", losses), ("27.0.1", [0] * len(losses)))
+        for number, lost in enumerate(each, 1)
+    ]
+
+
+def bad_day(rounds: int = 7) -> list[EventRecord]:
+    """One cell for each kind of finding."""
+    found = []
+    for number in range(1, rounds + 1):
+        found += [
+            event("gunicorn", round=number, lost=2 + number),
+            event("uvicorn", round=number, gap_s=2.1, recovered_s=2.3),
+            cannot("waitress", "reload", "keep-alive", "Waitress has no reload (https://example.org/waitress)"),
+            event("null", round=number),
+            event("gunicorn", case="new connections", round=number, lost=1),
+            event("uvicorn", case="new connections", round=number, lost=number % 3),
+            event(
+                "waitress",
+                case="new connections",
+                round=number,
+                happened=False,
+                happened_by="the workers have the same pids",
+            ),
+            event("null", case="new connections", round=number),
+            event("gunicorn", "killed", "", round=number, lost=1, fate=Fate.CUT_SHORT),
+            event("uvicorn", "killed", "", round=number, gone=True, fate=Fate.REFUSED),
+            event("waitress", "killed", "", round=number, gone=number == 2, fate=Fate.REFUSED),
+            event("gunicorn", "stop", "", round=number, sent=400, lost=60, fate=Fate.REFUSED, exit_s=1.2),
+            event("uvicorn", "stop", "", round=number, sent=400, lost=3, exit_s=5.0 + number / 10),
+            event("waitress", "stop", "", round=number, causes=("the client was late",), exit_s=10.0),
+            event("gunicorn", "overload", "", round=number, timeout_s=1.0, lost=500, recovered_s=None),
+            event("uvicorn", "overload", "", round=number, timeout_s=1.0, lost=480, fate=Fate.TIMED_OUT),
+            event(
+                "waitress",
+                "overload",
+                "",
+                round=number,
+                ended=Ended.FAILED,
+                detail="it did not start",
+                sent=None,
+                fates={},
+                timeline=(),
+            ),
+            event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4}),
+            event("uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_after_s": 30.0}),
+        ]
+    return found
+
+
+def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
+    names = ("server", "framework", "python", "base", "package")
+    return {
+        one.service: {name: getattr(one, name) for name in names if getattr(one, name) is not None}
+        for one in records
+        if one.service != "null"
+    }
+
+
+def write_events(folder: Path, records: Sequence[EventRecord], **facts: Any) -> Path:
+    """A run of these records alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {"run": folder.name, "preset": "bad-day", "title": "A bad day", "rounds": 5} | facts
+    facts |= {"schema": 1, "services": services_of(records)}
+    (folder / "run.json").write_text(json.dumps(facts))
+    (folder / "plan.jsonl").write_text("")
+    (folder / FILE).write_text("".join(dump(records)))
+    return folder
+
+
+if __name__ == "__main__":
+    from bench.cli.report import build_verb
+
+    build_verb([str(write_events(Path(sys.argv[1]), bad_day()))])

@@ -1,0 +1,136 @@
+"""Whether services lose different shares of their requests: how often a difference is called that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.stats.estimates import ERRORS
+from bench.stats.event_counts import (
+    GROWS,
+    NOT_ENOUGH,
+    STEADY,
+    Counts,
+    corrected,
+    p_differ,
+    rank_sum_p,
+    rounds_needed,
+    slope,
+)
+
+TABLES = 120
+Draw = Callable[[np.random.Generator, int], int]
+"""(random numbers, requests sent) -> requests lost in one event."""
+
+
+def few(random: np.random.Generator, sent: int) -> int:
+    return int(random.integers(1, 4))
+
+
+def at_random(random: np.random.Generator, sent: int) -> int:
+    return int(random.poisson(sent / 1000))
+
+
+def rarely(random: np.random.Generator, sent: int) -> int:
+    """Most services never lose anything in these rounds, so that their pairs are no tests."""
+    return int(random.poisson(0.05) * 4)
+
+
+def in_clusters(random: np.random.Generator, sent: int) -> int:
+    """Every second event costs what a worker had under way, and the next one nothing."""
+    return int(random.integers(0, 2) * random.integers(5, 60))
+
+
+def called(random: np.random.Generator, draw: Draw, sent: tuple[int, ...], rounds: int, events: int) -> bool:
+    """Whether a table of equal services has a false difference."""
+    pairs: list[tuple[Counts, Counts]] = []
+    for _ in range(events):
+        services: list[Counts] = [tuple((draw(random, each), each) for _ in range(rounds)) for each in sent]
+        pairs += combinations(services, 2)
+    return min(corrected(pairs)[0]) <= ERRORS
+
+
+@pytest.mark.parametrize(
+    "draw, sent, rounds, events",
+    [
+        (few, (1000,) * 2, 5, 1),
+        (few, (1000,) * 6, 8, 3),
+        (at_random, (1000, 6000), 6, 1),
+        (at_random, (500, 1000, 4000), 10, 3),
+        (rarely, (1000,) * 6, 4, 3),
+        (in_clusters, (1000,) * 2, 6, 1),
+        (in_clusters, (1000,) * 4, 12, 2),
+    ],
+)
+def test_equal_services_are_rarely_called_apart(draw: Draw, sent: tuple[int, ...], rounds: int, events: int) -> None:
+    random = np.random.default_rng(1)
+    false = sum(called(random, draw, sent, rounds, events) for _ in range(TABLES))
+    assert stats.binomtest(false, TABLES, ERRORS, alternative="greater").pvalue > 0.01
+
+
+def test_one_test_without_the_other_would_call_equal_services_apart() -> None:
+    """Why there are two: requests as units are fooled by clusters, rounds as units by unequal denominators."""
+    random = np.random.default_rng(2)
+    clusters = [[in_clusters(random, 1000) for _ in range(6)] for _ in range(2 * TABLES)]
+    pairs = zip(clusters[::2], clusters[1::2], strict=True)
+    fooled = sum(stats.fisher_exact([[sum(a), 6000], [sum(b), 6000]]).pvalue <= ERRORS for a, b in pairs)
+    assert fooled > TABLES / 4
+
+
+def test_five_of_a_thousand_against_none_is_called_after_a_few_rounds() -> None:
+    random = np.random.default_rng(3)
+    found = []
+    for rounds in (3, 5, 8):
+        lost: Counts = tuple((int(random.integers(3, 8)), 1000) for _ in range(rounds))
+        found.append(p_differ(lost, ((0, 1000),) * rounds))
+    assert found == pytest.approx([0.1, 2 / 252, 2 / 12870])
+    # A table of one event and two services takes four rounds, one of 8 services and 13 events nine.
+    assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 1) == 4
+    assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 13 * 28) == 9
+
+
+def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> None:
+    assert p_differ(((1000, 1000),), ((0, 1000),)) == 1.0
+    assert p_differ(((1000, 1000),), ((0, 1000),) * 40) == 1.0
+    assert rounds_needed(((2, 1000),) * 3, ((4, 2000),) * 3, 1) is None
+    assert rounds_needed((), ((0, 1000),), 1) is None
+    # One round of many losses against a single loss in each: what loses more depends on how it is counted.
+    assert p_differ(((0, 1000),) * 6 + ((700, 1000),), ((1, 1000),) * 7) == 1.0
+    assert corrected([]) == ([], 0)
+    none, some = ((0, 1000),) * 3, ((2, 1000),) * 3
+    # Two that lose nothing are no test, and no reason to correct the others more.
+    assert corrected([(none, none), (some, none), (none, some)]) == ([1.0, 0.2, 0.2], 2)
+
+
+def test_the_tests_are_those_of_scipy() -> None:
+    a, b = (3.0, 5.0, 9.0, 11.0), (1.0, 2.0, 4.0, 6.5, 7.0)
+    assert rank_sum_p(a, b) == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
+    ranks = stats.rankdata([5, 4, 0, 0, 0, 0, 0, 1])
+    exact = stats.permutation_test((ranks[:4], ranks[4:]), lambda x, y: abs(sum(x) - sum(y)), alternative="greater")
+    assert rank_sum_p((5, 4, 0, 0), (0, 0, 0, 1)) == pytest.approx(exact.pvalue)
+
+
+def samples(step: Callable[[int], float], parts: int = 10) -> list[tuple[float, float]]:
+    return [(100_000 * part, 50e6 + step(part)) for part in range(parts + 1)]
+
+
+def test_a_leak_grows_by_what_it_leaks_and_a_steady_service_does_not() -> None:
+    leak = slope([samples(lambda part: 100_000 * part * 64)])
+    assert (leak.word, leak.mean) == (GROWS, pytest.approx(64))
+    assert slope([samples(lambda part: 0)]).word == STEADY
+    # A heap that fills at the start and stays so does not grow.
+    assert slope([samples(lambda part: min(part, 2) * 30e6)]).word == STEADY
+    # A single jump is no slope, and five samples are too few for one.
+    assert slope([samples(lambda part: 40e6 * (part > 6))]).word == NOT_ENOUGH
+    assert slope([samples(lambda part: 100_000 * part * 64, parts=4)]).word == NOT_ENOUGH
+
+
+def test_a_heap_that_wanders_is_rarely_said_to_grow() -> None:
+    random = np.random.default_rng(4)
+    walks = [np.cumsum(random.normal(0, 4e6, 11)) for _ in range(400)]
+    grows = sum(slope([samples(lambda part, walk=walk: float(walk[part]))]).word == GROWS for walk in walks)
+    assert stats.binomtest(grows, len(walks), 0.025, alternative="greater").pvalue > 0.01

@@ -1,0 +1,105 @@
+"""What is said of events: a file in golden/ for each kind of finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from event_runs import bad_day, cannot, event, releases, services_of
+from golden import Said, cases, same_as
+
+from bench.analysis.events import EventCell, event_table
+from bench.records.event import Ended, EventRecord, Fate
+from bench.words.events import ToldEvents, cell_words, tell_events
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def told_of(records: list[EventRecord]) -> ToldEvents:
+    told = tell_events(records, {"services": services_of(records)})
+    assert told
+    return told
+
+
+def cells_of_events() -> Said:
+    """A cell in words."""
+    rounds = (1, 2, 3)
+    alike: dict[str, EventRecord] = {
+        "nothing lost": event(sent=12_400),
+        "some lost": event(lost=5),
+        "an outage without a loss": event(gap_s=2.1),
+        "a gap that is none": event(gap_s=0.4),
+        "never came back": event(gone=True),
+        "back, and not as before": event(lost=5, recovered_s=None),
+        "stopped: refused connections are no loss": event(
+            "uvicorn", "stop", "", sent=400, lost=60, fate=Fate.REFUSED, exit_s=1.2
+        ),
+        "stopped, and cut": event("uvicorn", "stop", "", sent=400, lost=3, exit_s=10.0),
+        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0}),
+        "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4}),
+        "cannot": cannot("waitress", "reload", "", "Waitress has no reload (https://example.org)"),
+        "did not start": event(ended=Ended.FAILED, detail="it did not start", sent=None, fates={}, timeline=()),
+        "did not happen": event(happened=False, happened_by="the workers have the same pids"),
+        "a starved client": event(causes=("the client sent 30 ms late (p99)",)),
+        "of some requests nothing is known": event(sent=1000, unaccounted="7 results were not read", fates={}),
+    }
+    found: dict[str, str] = {
+        case: cell_words(EventCell("a", tuple(replace(record, round=round) for round in rounds))).line()
+        for case, record in alike.items()
+    }
+    some = {
+        "gone in one round": (event(), event(gone=True), event()),
+        "one round did not happen": (event(lost=1), event(happened=False, happened_by="the same pids")),
+        "exits differ": tuple(event("a", "stop", "", exit_s=float(number)) for number in rounds),
+    }
+    return found | {case: cell_words(EventCell("a", records)).line() for case, records in some.items()}
+
+
+def sentences_of_events() -> Said:
+    """What is said below a table of events."""
+    tables = {
+        "a release loses requests": releases(),
+        "a release loses requests, in unequal windows": [
+            replace(one, sent=1000 + one.round, fates={**one.fates, Fate.ANSWERED: one.answered + one.round})
+            for one in releases()
+        ],
+        "too few rounds": releases((5, 4)),
+        "one round": releases((500,)),
+        "nobody loses": releases((0, 0, 0)),
+        "a bad day": bad_day(),
+        "three of which two lose none": [
+            one
+            for number in range(1, 8)
+            for one in (event("a", round=number, lost=4), event("b", round=number), event("c", round=number))
+        ],
+    }
+    found: dict[str, list[str]] = {}
+    for case, records in tables.items():
+        told = told_of(records)
+        found[case] = [*told.sentences, *told.advice]
+        found[f"{case}: do they differ?"] = [f"{row.name}: {row.differ}" for row in told.rows]
+    return found
+
+
+@pytest.mark.parametrize("said", [cells_of_events, sentences_of_events], ids=lambda said: said.__name__)
+def test_words(said: Callable[[], Said]) -> None:
+    same_as(GOLDEN / f"{said.__name__}.txt", cases(said()))
+
+
+def test_a_run_without_events_has_no_words_on_them() -> None:
+    assert tell_events([], {}) is None
+
+
+def test_the_documentation_is_said_once_for_all_services_that_have_it() -> None:
+    told = told_of(bad_day())
+    assert [(services, name) for services, name, _ in told.documented] == [("gunicorn", "reload")]
+    assert ("waitress", "reload", "Waitress has no reload (https://example.org/waitress)") in told.cannot
+
+
+def test_pairs_of_packages_are_compared_and_nothing_else() -> None:
+    records = [*releases(), *(event("uvicorn", round=number, lost=9) for number in range(1, 6))]
+    pair = (records[0].service, records[5].service)
+    assert [(one.a, one.b) for one in event_table(records, [pair]).rows[0].contrasts] == [pair]
+    assert len(event_table(records).rows[0].contrasts) == 3
