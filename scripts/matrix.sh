@@ -30,6 +30,7 @@
 #   --duration SECONDS    of load for each cell that is measured alone
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
 #   --loadgens N          share the load of each cell among so many load generators at once (--mode solo): with --swarm a node for each
+#   --no-latency          measure no latency: leave out the loads at a common rate, which follow a ranking
 #   --profile             after the tables, sample their services under load: what costs the CPU time (docs/profiles.md)
 #   --list                print the cells of the selection and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing

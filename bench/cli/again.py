@@ -29,7 +29,7 @@ MACHINE = frozenset(
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
 """Settings that are this machine's, and not taken over; SELECTION is in the command."""
-WITHOUT_VALUE = (OWNED,)
+WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
 CHOOSING = tuple(
     f"--{name}" for name in ("preset", "stack", "framework", "server", "python", "base", "package", "vary", "target")
 )

@@ -29,6 +29,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--mode")
     parser.add_argument("--loadgens", type=_whole, default=1)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--no-latency", dest="latency", action="store_false")
     parser.add_argument("--controls", choices=("null", "none"), default="null")
     parser.add_argument("--max-time", type=minutes_as_seconds)
     parser.add_argument("--rounds", type=_whole)

@@ -46,6 +46,7 @@ from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
 
 UNKNOWN = HostState()
@@ -77,6 +78,8 @@ def list_verb(argv: Sequence[str]) -> int:
     for table in plan.tables:
         cell = table.first
         print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
+        for level in table.shares:
+            print(f"its common rate: {level.name}  {OPEN_LOOP}  {plan.rate_seconds:g} s of each service in a round")
     print(
         f"{len(plan.services)} services, "
         + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
@@ -158,9 +161,13 @@ def commands_verb(argv: Sequence[str]) -> int:
         for step in read_steps((run / "plan.jsonl").read_text()):
             step_loads = loads_of(run, step.lines, os.environ)
             services = {line["id"]: line["service"] for line in step.lines}
+            shares = {line["id"]: line.get("share") for line in step.lines}
             for name, load in step_loads.loads.items():
                 # What several load generators make together is no command.
                 if name not in step_loads.clients and step_loads.clients:
+                    continue
+                if (share := shares.get(load.id)) and load.rate is None:
+                    print(f"{load.id}  {services[load.id]}  {load.tool} at {share:.0%} of the slowest service's speed")
                     continue
                 try:
                     words = command_line(command(task_of(str(run), load)))

@@ -61,7 +61,7 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
-        places = places_of(str(run), name, line["service"], held=step.held)
+        places = places_of(str(run), name, line["service"], in_block=step.held)
         meta[HASHES] = hashes_of(read_files(str(run), places, line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 

@@ -15,6 +15,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive import journal
+from bench.drive.common_rate import decide, with_rates
 from bench.drive.failures import reopen
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import lost_of, read_finished, record_step
@@ -91,12 +92,14 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     left = tuple(open_steps(steps, journal.finished_ids(lines), settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
-    first = tuple(step for step in left if step.held) or left
+    first = tuple(step for step in left if step.held)
+    first = (*(step for step in left if step.tells_rates), *first) if first else left
     if state.max_time_s is not None:
         # Before any step, nothing shows yet how much faster several lanes are.
         times = 1 if progress.spent else state.lanes
         first = in_time(steps, first, times * progress.expected(state.max_time_s - now, now))
-    queue = tuple(step for step in first if step.round == first[0].round)
+    decide(source, lines)
+    queue = tuple(with_rates(source.path, (step for step in first if step.round == first[0].round)))
     lane_of = (
         dealt(queue, state.lanes, f"{source.facts.get('seed')} {queue[0].round}") if state.lanes > 1 and queue else {}
     )

@@ -39,6 +39,11 @@ class Step:
         return self.mode == "turns"
 
     @property
+    def tells_rates(self) -> bool:
+        """Whether common rates need it: it loads the null server with the open-loop tool."""
+        return self.mode == "null" and self.first.get("connections") is None
+
+    @property
     def round(self) -> int:
         """The round, from 1."""
         return int(self.first["round"])
@@ -63,7 +68,7 @@ class Step:
     def label(self) -> str:
         """The step in words."""
         if self.held:
-            tables = dict.fromkeys(f"{line['scenario']} {line['tool']} {line['level']}" for line in self.lines)
+            tables = dict.fromkeys(" ".join(self.table_of(line)) for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
         return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
 
@@ -83,8 +88,9 @@ class Step:
 
     @staticmethod
     def table_of(line: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Scenario, tool and level of a line."""
-        return line["scenario"], line["tool"], line["level"]
+        """Scenario, tool and level of a line's table; a load at a common rate goes with the table that it is of."""
+        tool, _, level = (line.get("share_of") or f"{line['tool']} {line['level']}").partition(" ")
+        return line["scenario"], tool, level
 
     def without(self, tables: Collection[tuple[str, str, str]] = (), services: Collection[str] = ()) -> Step | None:
         """A block without these tables and services; None where nothing is left."""
@@ -170,7 +176,7 @@ def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
 def _shares(step: Step) -> Mapping[Table, float]:
     if not step.held:
         return {}
-    tables = [(str(line["scenario"]), str(line["tool"]), str(line["level"])) for line in step.lines]
+    tables = [step.table_of(line) for line in step.lines]
     return {table: tables.count(table) / len(tables) for table in dict.fromkeys(tables)}
 
 

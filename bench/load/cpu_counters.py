@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench.load.far_counters import FarCounters, boot_id
+from bench.load.kernel_counters import limits
 from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS
 
 SHARED = ("postgres", "upstream")
@@ -175,6 +177,17 @@ class CpuCounters:
         used = [_usage_there_ns(folder, self.server_cpus) for folder in folders]
         known = [ns for ns in used if ns is not None]
         return {SERVER_CPUS: known[0], OURS_THERE: sum(known[1:])} if len(known) == len(used) else {}
+
+
+def limits_of(counters: CpuCounters) -> dict[str, Any]:
+    """The limits that tool.json has, with how many CPUs there are on how many machines."""
+    hosts, limited = counters.host_cpus, limits()
+    limited["host_cpus"] = sum(hosts)
+    if counters.server_cpus:
+        limited["server_cpus"] = len(counters.server_cpus)
+    if len(hosts) > 1:
+        limited |= {"hosts": len(hosts), "least_host_cpus": min(hosts)}
+    return limited
 
 
 def read_ticks(stat: Path = STAT) -> tuple[int, ...]:

@@ -112,6 +112,15 @@ class Freezer:
         finally:
             self._tell("thaw", services)
 
+    @contextmanager
+    def thawed(self, services: Sequence[str]) -> Iterator[None]:
+        """Of services that are frozen, these are not meanwhile."""
+        self._tell("thaw", services)
+        try:
+            yield
+        finally:
+            self._tell("freeze", services)
+
     def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
         """For how long the threads that a service has now have run, and were ready to run but had no CPU; in ns.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -23,10 +22,11 @@ from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.load.answers import one_answer, quiet_s, rest_s
-from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups
+from bench.load.at_rate import at_once, load_at_rate
+from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
 from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held import Freezer, HeldTool, freezer_of
-from bench.load.kernel_counters import limits, sysctls
+from bench.load.kernel_counters import sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
@@ -148,13 +148,19 @@ def load_windows(step: Step) -> None:
     retries, freezer = retries_of(run), freezer_of(run)
     rests_s: dict[str, float] = {}
     versions: dict[str, str] = {}
+    # What all of them ask: the CPU time of a turn is its service's.
+    shared = [name for name in counters.names if name not in services]
     for window in windows:
+        if not window[0].held:
+            if rated := _still(step, window):
+                rng = random.Random(f"{facts.get('seed')} {rated[0].id}")
+                load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
+                check_room(run)
+            continue
         clock_steps = late = 0
         _of_each(step, _still(step, window), prepare)
         while loads := _loads(step, _still(step, window), versions):
             rng = random.Random(f"{facts.get('seed')} {loads[0].planned.id}")
-            # What all of them ask: the CPU time of a turn is its service's.
-            shared = [name for name in counters.names if name not in services]
             taken, stepped = _load_window(step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer)
             clock_steps += stepped
             too_late = any(turns.too_late for turns in taken.values())
@@ -177,15 +183,7 @@ def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Tas
         with suppress(Exception), step.noted(one.service) as say:
             act(step.task(one.id), say)
 
-    _at_once(do, measurements)
-
-
-def _at_once(do: Callable[[Measurement], None], measurements: Iterable[Measurement]) -> None:
-    threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in measurements]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(do, measurements)
 
 
 def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, str]) -> list[WindowLoad]:
@@ -252,31 +250,14 @@ def _load_window(
 
 def _facts(one: Measurement, tool: HeldTool, span: Span, turns: Turns, counters: CpuCounters) -> dict[str, Any]:
     """What tool.json says of a service's turns."""
-    hosts, limited = counters.host_cpus, limits()
-    limited["host_cpus"] = sum(hosts)
-    if counters.server_cpus:
-        limited["server_cpus"] = len(counters.server_cpus)
-    if len(hosts) > 1:
-        limited |= {"hosts": len(hosts), "least_host_cpus": min(hosts)}
     return {
         "exit_status": _exit_status(tool, one.tool),
         "start_ns": span.began_ns,
         "end_ns": span.ended_ns,
         "elapsed_ns": span.elapsed_ns,
-        "limits": limited,
+        "limits": limits_of(counters),
         "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
-        "turns": {
-            "count": turns.count,
-            "load_ns": turns.load_ns,
-            "drain_ns": turns.drain_ns,
-            "drains_cut": turns.drains_cut,
-            "late": turns.late,
-            "cpu_ns": turns.cpu_ns,
-            "host_ticks": turns.host_ticks,
-            "each_ns": turns.each_ns,
-            "end": turns.end,
-            "missing": counters.missing | ({one.service: NO_COUNTERS} if one.url else {}),
-        },
+        "turns": turns.told(counters.missing | ({one.service: NO_COUNTERS} if one.url else {})),
     }
 
 
@@ -313,7 +294,7 @@ def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, An
             error = f"measure: {explained(failure)}"
         found[one.service] = {"status": None if error else 200, "time_s": None, "error": error}
 
-    _at_once(do, window)
+    at_once(do, window)
     return found
 
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,23 @@ KILLED = (124, 137)
 KILL_AFTER_S = 10
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A load that has ended: its command line, its tool's exit status, and what was read around it."""
+
+    task: Task
+    command: Command
+    status: int
+    facts: Facts
+
+
 def run_and_save(task: Task) -> None:
     """Run the load and save everything; Failed if the tool failed, or its output could not be saved."""
+    save_load(run_load(task))
+
+
+def run_load(task: Task) -> Ran:
+    """Run the load; what it leaves has temporary names."""
     folder, command = task.folder, task.command()
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
@@ -66,11 +82,17 @@ def run_and_save(task: Task) -> None:
         status = run_tool(task, command)
         facts |= {"end_ns": time.time_ns(), "exit_status": status, "elapsed_ns": time.monotonic_ns() - clock}
         facts["after"] = counters()
-    facts |= {"waits": watch.facts(), "health_after": _health(ask(task))}
+    return Ran(task, command, status, facts | {"waits": watch.facts()})
+
+
+def save_load(ran: Ran, more: Facts | None = None) -> None:
+    """Save all that a load has left, with `more` facts in its tool.json; Failed if it failed, or cannot be saved."""
+    task, folder = ran.task, ran.task.folder
+    facts = ran.facts | {"health_after": _health(ask(task))} | (more or {})
     saved = task.tool.save(task.load, folder)
-    failure = _failure(task, status, saved=saved)
+    failure = _failure(task, ran.status, saved=saved)
     # Into the file that was allocated. The tool's version is asked after the load, so that it is not counted.
-    text = tool_json(facts, task.tool.name, task.tool.version(), command.argv, command.stdin)
+    text = tool_json(facts, task.tool.name, task.tool.version(), ran.command.argv, ran.command.stdin)
     with temporary(folder, TOOL_JSON).open("r+b") as file:
         file.write(text)
         file.truncate()

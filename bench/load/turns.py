@@ -16,6 +16,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import Freezer, HeldTool
@@ -77,6 +78,21 @@ class Turns:
     late: int = 0
     rest_s: float = 0.0
     received: int = 0
+
+    def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
+        """What tool.json says of them; `missing`: why a container's CPU time is not known."""
+        return {
+            "count": self.count,
+            "load_ns": self.load_ns,
+            "drain_ns": self.drain_ns,
+            "drains_cut": self.drains_cut,
+            "late": self.late,
+            "cpu_ns": self.cpu_ns,
+            "host_ticks": self.host_ticks,
+            "each_ns": self.each_ns,
+            "end": self.end,
+            "missing": missing,
+        }
 
     @property
     def too_late(self) -> bool:

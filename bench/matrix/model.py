@@ -270,6 +270,8 @@ class Preset:
     """The most rounds of its tables; None: until the last interim look."""
     turn_seconds: float | None = None
     """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
+    rate_seconds: float | None = None
+    """Seconds of load of each service at a common rate in a round; None: `bench.plan.cells.RATE_SECONDS`."""
     vary: tuple[str, ...] = ()
     """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
     vary_if_read: tuple[str, ...] = ()

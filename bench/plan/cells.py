@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.levels import Level
+from bench.plan.interim_looks import LOOKS
+from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
-from bench.tools import TOOLS
+from bench.tools import OPEN_LOOP, TOOLS
 
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
@@ -36,6 +37,15 @@ MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns."""
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
+RATE_OVERHEAD_S = 0.5
+"""Of a load at a common rate: settling, starting the tool, saving what it leaves."""
+RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
+"""Seconds of load at a common rate of each service in a round; while others have theirs a service is frozen, and longer
+than the most gunicorn would take its workers for dead."""
+RATE_ROUNDS = range(2, LOOKS[0] + 1)
+"""The rounds with such loads: the first one tells the speeds, and no table ends before the first interim look."""
+CLIENT_RATE = 1000
+"""Requests/s at which the open-loop tool loads the null server, which tells what it can send."""
 
 MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs by which a service may use more of the CPUs that it has."""
@@ -70,6 +80,13 @@ class TurnsTable:
     cells: tuple[PlannedCell, ...]
     capacity: bool = False
     """Whether its services may use different shares of the CPUs, which CPU time per request would not show."""
+    shares: tuple[Level, ...] = ()
+    """After their turns its services are loaded one by one at each of these shares of the slowest one's speed."""
+
+    @property
+    def rate_cells(self) -> list[PlannedCell]:
+        """Its cells at each common rate."""
+        return [replace(cell, tool=OPEN_LOOP, level=level) for level in self.shares for cell in self.cells]
 
     @property
     def first(self) -> PlannedCell:
@@ -128,10 +145,11 @@ class Plan:
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
     nulls: tuple[PlannedCell, ...] = ()
-    """Closed loops of the plan, run against the null server."""
+    """Closed loops of the plan, run against the null server; and the open-loop tool where tables have common rates."""
     tables: tuple[TurnsTable, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
+    rate_seconds: float = RATE_SECONDS
     pairs: tuple[Pair, ...] = ()
     """Services of two refs, or with versions of a package, that are compared with each other."""
     refs: Mapping[str, Any] | None = None
@@ -178,9 +196,17 @@ class Plan:
         windows = (self.preset.warmup + 1 + 1.2 * services * table.load_s(self.turn_seconds) for table in tables)
         return BLOCK_OVERHEAD_S + sum(windows)
 
+    def rates_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
+        """Expected wall time of the loads at common rates of a block in one of `RATE_ROUNDS`, in seconds."""
+        return services * sum(len(table.shares) for table in tables) * (self.rate_seconds + RATE_OVERHEAD_S)
+
     def round_seconds(self) -> float:
         """Expected wall time of a round of all tables, in seconds."""
         return sum(self.block_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
+
+    def rates_round_seconds(self) -> float:
+        """What loads at common rates add to a round."""
+        return sum(self.rates_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
 
     @property
     def table_groups(self) -> list[list[TurnsTable]]:
@@ -193,7 +219,8 @@ class Plan:
     def total_seconds(self, turn_rounds: int = 0) -> float:
         """Expected wall time in seconds if every table takes so many rounds to its verdicts."""
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
-        in_turns = min(turn_rounds, self.turn_rounds) * self.round_seconds()
+        turn_rounds = min(turn_rounds, self.turn_rounds)
+        in_turns = turn_rounds * self.round_seconds() + max(0, turn_rounds - 1) * self.rates_round_seconds()
         return alone + in_turns + self.null_rounds * sum(self.seconds(null) for null in self.nulls)
 
 
@@ -211,8 +238,16 @@ def _shows_speed(cell: PlannedCell) -> bool:
     return not (cell.level.count or cell.level.open_loop or cell.level.rate)
 
 
-def turn_tables(preset: Preset, cells: Iterable[PlannedCell], settings: Mapping[str, str]) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns: two services or more under the same closed loop."""
+def turn_tables(
+    preset: Preset,
+    cells: Iterable[PlannedCell],
+    settings: Mapping[str, str],
+    shares: Mapping[str, Sequence[Level]],
+) -> Iterator[TurnsTable]:
+    """The tables that are measured in turns: two services or more under the same closed loop.
+
+    `shares` has common rates by scenario; of several tables of one the first has them.
+    """
     if preset.mode != "turns":
         return
     tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
@@ -220,9 +255,11 @@ def turn_tables(preset: Preset, cells: Iterable[PlannedCell], settings: Mapping[
         if _shows_speed(cell) and not cell.alone:
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
+    left = dict(shares)
     for group in tables.values():
         if len(group) > 1:
-            yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus))
+            own = tuple(left.pop(group[0].scenario, ()))
+            yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus), shares=own)
 
 
 def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
@@ -232,12 +269,21 @@ def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
     return any(len({settings.get(knob) for settings in every}) > 1 for knob in knobs)
 
 
-def null_cells(matrix: Matrix, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
-    """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any."""
+def null_cells(
+    matrix: Matrix, cells: Sequence[PlannedCell], tables: Sequence[TurnsTable] = ()
+) -> tuple[PlannedCell, ...]:
+    """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any.
+
+    And one of the open-loop tool, where these tables have common rates: it tells what the tool can send.
+    """
     found: dict[str, PlannedCell] = {}
     for cell in sorted(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
         found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
+    if any(table.shares for table in tables):
+        route = matrix.route_of(NULL_ROUTES[0])[0]
+        level = parse_level(f"r{CLIENT_RATE}")
+        found[OPEN_LOOP] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
     return tuple(found[tool] for tool in TOOLS if tool in found)

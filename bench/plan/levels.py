@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bench.core.errors import UserError, unknown
-from bench.tools import TOOLS
+from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.tool import Asked
 
 LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
+SHARE = re.compile(r"share([1-9]\d)\Z", re.ASCII)
 FORMS: Mapping[str, str] = {
     "64": "64 connections, each sends its next request once the response is there (closed loop); also c64",
     "c16n1000": "1,000 requests in all over 16 connections (closed loop)",
@@ -19,6 +20,7 @@ FORMS: Mapping[str, str] = {
     "r500": "500 requests/s, sent on time however slow the responses are (open loop)",
     "knee:p99=50ms": "the highest rate that keeps p99 within 50 ms (open loop, searched)",
     "knee70:p99=50ms": "70 % of the lowest such rate of the run's services (open loop)",
+    "share50": "after a table in turns: all its services at 50 % of the slowest one's speed (open loop), for latency",
 }
 """An example of each form of a level, and what it means."""
 SEARCHED = "knee-"
@@ -32,6 +34,8 @@ class Level:
     """Connections, requests in total and target rate in requests/s; None where the level does not set it.
 
     `knee_p99_s` is the p99 limit of a search in seconds, `knee_share` the share of the knee that is the target rate.
+    `share`: the target rate is this share of the speed of the slowest service of a table in turns, and at most this
+    share of what the load tool can send.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Level:
     rate: int | None = None
     knee_p99_s: float | None = None
     knee_share: float | None = None
+    share: float | None = None
 
     @property
     def open_loop(self) -> bool:
@@ -51,6 +56,8 @@ def parse_level(text: str) -> Level:
     """The level of a name; a bare number is a number of connections. UserError where it is not a level."""
     if text.startswith("knee"):
         return _knee(text)
+    if found := SHARE.match(text):
+        return Level(text, share=int(found[1]) / 100)
     name = f"c{int(text)}" if text.isascii() and text.isdigit() and int(text) else text
     found = LEVEL.match(name)
     if not found or not name or (found[1] is None and (found[2] or not found[3])):
@@ -78,5 +85,7 @@ def refusal(tool: str, level: Level, method: str, targets: int = 0) -> str | Non
 
     `targets`: how many requests of a user's own app it has to send; 0: one of the contract.
     """
+    if level.share is not None and tool != OPEN_LOOP:
+        return f"common rates are loaded by {OPEN_LOOP}"
     rate, count = level.rate is not None, level.count is not None
     return TOOLS[tool].refusal(Asked(open_loop=level.open_loop, rate=rate, count=count, method=method, targets=targets))

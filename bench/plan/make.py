@@ -10,13 +10,14 @@ from pathlib import Path
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
 from bench.matrix.model import Framework, Load, Matrix, Service
-from bench.plan.cells import Plan, PlannedCell, SkippedCell, null_cells, turn_tables
+from bench.plan.cells import RATE_SECONDS, Plan, PlannedCell, SkippedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, with_settings
 from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
+from bench.tools import OPEN_LOOP
 
 MOST_LOADGENS = 32
 """Load generators on one cell (`--loadgens N`)."""
@@ -41,9 +42,12 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     if any(service.settings for service in services):
         # A published comparison has one service of each stack.
         preset = replace(preset, published=None)
+    shares: dict[str, dict[Level, None]] = {}
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in select_loads(matrix, preset, wanted):
         patterns = [with_settings(stack, one.settings) for one in variants for stack in load.stacks]
+        for scenario in load.scenarios if wanted.latency and not load.alone else ():
+            shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(matrix, load, scenario)))
         for service in services:
             if patterns and not any_match(service.stack, patterns):
                 continue
@@ -60,17 +64,20 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     kept = tuple(every)
     if len(variants) > 1 or narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
-    tables = tuple(turn_tables(preset, kept, settings))
+    tables = tuple(turn_tables(preset, kept, settings, {name: tuple(own) for name, own in shares.items()}))
+    if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
+        raise UserError("share50 is a rate for a table in turns: select two services or more, without --mode solo")
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,
         kept,
         tuple(skips),
         loadgen_cpus=len(parse_list(settings.get("LOADGEN_CPUS") or "0")),
-        nulls=null_cells(matrix, kept) if wanted.controls != "none" else (),
+        nulls=null_cells(matrix, kept, tables) if wanted.controls != "none" else (),
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
+        rate_seconds=preset.rate_seconds or RATE_SECONDS,
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
     )
 
@@ -121,14 +128,22 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
             continue
         for tool in load.tools:
             refusals = []
-            for level in map(parse_level, load.levels):
+            levels = [level for level in map(parse_level, load.levels) if level.share is None]
+            for level in levels:
                 cause = refusal(tool, level, route.method, route.targets)
                 if cause is None:
                     yield PlannedCell(service, route, scenario, path, tool, level, load.alone or service.on_ipv6)
                 else:
                     refusals.append(cause)
-            if len(refusals) == len(load.levels):
+            if refusals and len(refusals) == len(levels):
                 skips.append(SkippedCell(service.name, refusals[0], scenario, tool))
+
+
+def _common_rates(matrix: Matrix, load: Load, scenario: str) -> list[Level]:
+    """The levels of a load that are shares of its table's slowest speed, as far as the open-loop tool can make them."""
+    route, _ = matrix.route_of(scenario)
+    levels = [level for level in map(parse_level, load.levels) if level.share is not None]
+    return [level for level in levels if not refusal(OPEN_LOOP, level, route.method, route.targets)]
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:

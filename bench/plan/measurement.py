@@ -10,9 +10,12 @@ from urllib.parse import urlsplit
 
 from bench.tools import TOOLS
 
-MODES = ("solo", "null", "turns")
+MODES = ("solo", "null", "turns", "rate")
 """One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
-others of its block."""
+others of its block; after that one service of the table alone, at the common rate of all, while the others are frozen.
+"""
+IN_BLOCKS = frozenset({"turns", "rate"})
+"""Modes whose services are up side by side."""
 
 Pair = tuple[str, str]
 """The names of a service, the base, and of one that is compared with it, the head."""
@@ -58,6 +61,10 @@ class Measurement:
     """The p99 limit of a search for a knee."""
     knee_share: float | None = None
     """The share of the knee that is the target rate."""
+    share: float | None = None
+    """The share of its table's slowest speed that is the target rate, which is known after the first round."""
+    share_of: str | None = None
+    """The tool and level of that table, `wrk c16`."""
     duration_s: float | None
     timeout_s: float | None = None
     threads: int = 1
@@ -74,7 +81,7 @@ class Measurement:
     slot: int | None = None
     """In turns: its place in their order."""
     block: int | None = None
-    """Which of the round's blocks it is in: services that are up side by side, and loaded in turns."""
+    """Which of the round's blocks it is in: services that are up side by side."""
     turn_s: float | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
@@ -100,8 +107,19 @@ class Measurement:
 
     @property
     def held(self) -> bool:
-        """Whether its load is stopped for the turns of other services; else it is measured alone."""
-        return self.turn_s is not None
+        """Whether its load is stopped for the turns of other services."""
+        return self.mode == "turns"
+
+    @property
+    def in_block(self) -> bool:
+        """Whether other services are up beside it; else it is measured alone."""
+        return self.mode in IN_BLOCKS
+
+    @property
+    def table(self) -> tuple[str, str, str]:
+        """Scenario, tool and level of its table; of a load at a common rate those of the table that the rate is of."""
+        tool, _, level = (self.share_of or f"{self.tool} {self.level}").partition(" ")
+        return self.scenario, tool, level
 
     @property
     def step(self) -> str:
@@ -135,11 +153,12 @@ def step_folder(folder: str) -> str:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "loadgens"})
+_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
     "turns": frozenset({"knee_p99_s", "knee_share"}),
+    "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
 }
 
 
@@ -202,6 +221,8 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         return f"{shortened(planned.mode)} is not a mode"
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
+    if planned.mode == "rate" and not (planned.unit and planned.block and planned.window and planned.share_of):
+        return "unit, block, window or share_of of a load at a common rate is missing"
     return _fault(planned) or planned
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
-from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
+from bench.plan.cells import NULL, RATE_ROUNDS, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.measurement import Measurement, most_threads, window_folder
 
 LEAST_TIMEOUT_S = 10.0
@@ -53,8 +54,10 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
-    """A window of each table, with a measurement of each service."""
+    """A window of each table, with a measurement of each service; then one of each common rate."""
     unit = f"r{number:02}-b{block.number}"
+    rated = [table for table in block.tables if number in RATE_ROUNDS]
+    seconds = plan.block_seconds(len(block.services), block.tables) + plan.rates_seconds(len(block.services), rated)
     for table in block.tables:
         cells = [cell for cell in table.cells if cell.service.name in block.services]
         rng.shuffle(cells)
@@ -74,9 +77,29 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
                 host_network=table.has_running,
                 # For the tool, a request under way also lasts while it is stopped.
                 timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
-                seconds=plan.block_seconds(len(block.services), block.tables),
+                seconds=seconds,
                 dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
             )
+    for table in rated:
+        slots = Counter[str]()
+        for cell in table.rate_cells:
+            if cell.service.name in block.services:
+                slots[cell.level.name] += 1
+                planned = _of_cell(plan, cell, number, position)
+                yield replace(
+                    planned,
+                    id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slots[cell.level.name]}",
+                    mode="rate",
+                    unit=unit,
+                    block=block.number,
+                    window=1,
+                    slot=slots[cell.level.name],
+                    share_of=f"{table.first.tool} {table.first.level.name}",
+                    duration_s=plan.rate_seconds,
+                    host_network=table.has_running,
+                    seconds=seconds,
+                    dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
+                )
 
 
 def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:
@@ -109,6 +132,7 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         rate=level.rate,
         knee_p99_s=level.knee_p99_s,
         knee_share=level.knee_share,
+        share=level.share,
         duration_s=None if level.count else plan.preset.duration,
         timeout_s=plan.preset.timeout,
         threads=most_threads(level.connections, plan.loadgen_cpus),

@@ -11,7 +11,7 @@ from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Load, Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
-from bench.plan.levels import parse_level
+from bench.plan.levels import Level, parse_level
 from bench.plan.running import RunningServer
 from bench.tools import TOOLS
 
@@ -42,6 +42,8 @@ class Selection:
     rounds: int | None = None
     mode: str | None = None
     controls: str = "null"
+    latency: bool = True
+    """Whether tables in turns get their common rates."""
     vary: tuple[Knob, ...] = ()
     running: tuple[RunningServer, ...] = ()
     """Servers that already run."""
@@ -55,7 +57,7 @@ class Selection:
 
 def narrows(wanted: Selection) -> bool:
     """Whether it chooses cells, and not only how they are measured, or with which settings."""
-    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "vary")}
+    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "latency", "vary")}
     return wanted != Selection(**unrelated)
 
 
@@ -137,15 +139,22 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
     for tool in wanted.tools:
         if not fnmatch.filter(TOOLS, tool):
             raise unknown("tool", tool, TOOLS)
-    levels = tuple(parse_level(text).name for text in wanted.levels)
+    levels = [parse_level(text) for text in wanted.levels]
     loads = list(preset.loads)
     if wanted.scenarios:
         loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
     if wanted.tools:
         loads = _narrow_tools(loads, wanted.tools)
     if levels:
-        loads = [replace(load, levels=levels) for load in loads]
+        loads = [replace(load, levels=_levels(load, levels)) for load in loads]
     return loads
+
+
+def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:
+    """Those that are asked for; a load keeps its common rates where none of these are asked for, and the reverse."""
+    kinds = {level.share is None for level in asked}
+    kept = [level for level in map(parse_level, load.levels) if (level.share is None) not in kinds]
+    return tuple(level.name for level in (*asked, *kept))
 
 
 def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:

@@ -16,6 +16,7 @@ from bench.records.knee import NO_SEARCH, as_searched, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Outcome, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
+from bench.run.common_rates import at_common_rate
 from bench.run.reader import Ends, Raw, ServiceFacts
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Parsed
@@ -27,12 +28,14 @@ CUT_OFF = "cut off"
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
     """The evidence on one measurement."""
+    planned, no_rate = at_common_rate(as_searched(planned, raw.knee), raw.common_rates)
     outcome, detail = outcome_of(raw, service)
-    planned = as_searched(planned, raw.knee)
+    if no_rate and outcome == NOT_RUN:
+        detail = no_rate
     parsed = parse(planned.tool, raw.output) if raw.output is not None else None
     tool = raw.tool or {}
-    turns = read_turns(tool) if planned.mode == "turns" else None
-    if parsed is not None and turns is not None:
+    turns = read_turns(tool) if planned.in_block else None
+    if parsed is not None and turns is not None and planned.held:
         parsed = in_turns(parsed, turns)
     goodput = _goodput(planned.tool, parsed)
     ends = (raw.before, raw.after)
@@ -46,7 +49,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Eviden
         parsed=parsed,
         output=raw.output or b"",
         exit_status=whole(tool.get("exit_status")),
-        wall_s=_ran_s(tool) if turns is None else turns.seconds,
+        wall_s=_ran_s(tool) if turns is None or not planned.held else turns.seconds,
         sent_rate=sent_rate_of(planned, parsed) if parsed else None,
         goodput=goodput,
         health=_health(tool.get("health_after")),
@@ -85,7 +88,7 @@ def make_record(
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
     nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
     nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
-    no_latency = NO_LATENCY if planned.mode == "turns" and parsed is not None else no_output
+    no_latency = NO_LATENCY if planned.held and parsed is not None else no_output
     nulls |= {f"latency_s.{key}": no_latency for key, value in latency.items() if value is None}
     return Record(
         id=planned.id,

@@ -152,6 +152,7 @@ def _speed(
     is always ready to run has half of the CPU; one that had less was not.
     """
     turns, planned = evidence.turns, evidence.planned
+    rated = None if planned.held else "loaded at a rate: its speed is that of its turns"
     if turns is None:
         reason = unmeasured or "measured alone: a table in turns is ranked by it"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
@@ -176,8 +177,8 @@ def _speed(
     known = successes is not None and left_s > 0
     return {
         "speed": (
-            successes / left_s if known and successes else None,
-            unmeasured or "the number of successes is unknown",
+            successes / left_s if known and successes and not rated else None,
+            unmeasured or rated or "the number of successes is unknown",
         ),
         "server_busy_ratio": (busy, ""),
     }

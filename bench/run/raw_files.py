@@ -33,7 +33,7 @@ class Places:
 
     folder: str
     states: Mapping[str, str]
-    held: bool
+    in_block: bool
 
     @property
     def own_services(self) -> list[str]:
@@ -41,15 +41,15 @@ class Places:
         return [name for name in self.states if name.startswith(OWN_SERVICE)]
 
 
-def places_of(run: str, folder: str, service: str, *, held: bool) -> Places:
-    """Of the measurement of a service in this folder; `held`: in turns with others."""
+def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
+    """Of the measurement of a service in this folder; `in_block`: others were up beside it."""
     states = earlier_runs.states_of(run, folder, service)
     if states is None:
         services = f"{step_folder(folder)}/services"
         own = sorted(glob.glob(f"{glob.escape(f'{run}/{services}')}/{OWN_SERVICE}*.before"))
         names = (service, "postgres", "upstream", *(os.path.basename(path).removesuffix(".before") for path in own))
         states = {name: f"{services}/{name}" for name in names}
-    return Places(folder, states, held)
+    return Places(folder, states, in_block)
 
 
 def output_name(tool: str) -> str:
@@ -60,12 +60,12 @@ def output_name(tool: str) -> str:
 def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
     """The content of each raw file of one measurement, by name; None where it cannot be read.
 
-    What the windows of a block in turns share is not among them: it is written again where a cut block goes on.
+    What the windows of a block share is not among them: it is written again where a cut block goes on.
     """
     folder = places.folder
     names = [output_name(tool), "tool.json", "knee.json"]
     paths = [f"{folder}/{name}" for name in names]
-    if not places.held:
+    if not places.in_block:
         paths += [f"{path}.{when}" for path in places.states.values() for when in ("before", "after")]
     files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
     # Of several load generators, each has a folder of its own.

@@ -21,6 +21,7 @@ from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run import earlier_runs
 from bench.run.clients import Client, read_clients
+from bench.run.common_rates import path_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
 from bench.run.spoiled import SPOILED
@@ -54,6 +55,8 @@ class Raw:
     """Those of the Compose services that a user's own app brings along, by name."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
+    common_rates: Mapping[str, Any] | None = None
+    """What was decided for the table of a load at a common rate."""
     clients: tuple[Client, ...] = ()
     """What each left, where several load generators made the load."""
 
@@ -155,7 +158,7 @@ def read_run(path: str) -> Run:
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files of a measurement."""
     place = earlier_runs.folder_of(run, planned)
-    places = places_of(run, place, planned.service, held=planned.held)
+    places = places_of(run, place, planned.service, in_block=planned.in_block)
     folder, files, name = f"{run}/{place}", read_files(run, places, planned.tool), output_name(planned.tool)
     whose = {planned.service: "server", "postgres": "database"}
     ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
@@ -177,6 +180,9 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         after=after,
         lag=_object(files.get("lag.json"), "lag.json", faults),
         knee=_object(files.get("knee.json"), "knee.json", faults) if planned.knee_p99_s else None,
+        common_rates=_object(read_bytes(f"{run}/{path_of(planned.table)}"), "the table's common rates", faults)
+        if planned.share_of
+        else None,
         faults=tuple(faults),
         own_services={one: ends[one] for one in places.own_services},
         changes=tuple(changes(files, meta)),

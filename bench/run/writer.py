@@ -77,6 +77,7 @@ def run_facts(
             }
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
             | {"looks": list(table_looks(plan.turn_rounds))}
+            | ({"shares": [level.name for level in t.shares]} if t.shares else {})
             for t in plan.tables
         ],
         "skipped": [

@@ -14,6 +14,8 @@ from bench.tools.wrk import Wrk
 
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta())})
 """By name, in the order of reports."""
+OPEN_LOOP = "vegeta"
+"""The tool for loads at a rate where nobody names one."""
 
 
 def parse(tool: str, data: bytes) -> Parsed:

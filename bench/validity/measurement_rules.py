@@ -106,7 +106,7 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
     sent = () if parsed is None else _sent(evidence, parsed)
     late = () if evidence.lag is None else evidence.lag.faults()
     planned = evidence.planned
-    duration_s = None if planned.mode == "turns" else planned.duration_s
+    duration_s = None if planned.held else planned.duration_s
     other = TOOLS[planned.tool].other_load(evidence.output, planned.connections, duration_s)
     if details := (*other, *sent, *late):
         yield Cause("not the asked load", "; ".join(details))
@@ -122,7 +122,7 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     if planned.count is None and planned.duration_s is not None and duration is not None:
         # Tools check the time every 0.1 s, and then wait for outstanding answers.
         latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)
-        if evidence.turns is not None:
+        if planned.held:
             # Each turn waits for them, and a slow service has more turns, so that its window counts.
             latest = math.inf
         if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
@@ -243,7 +243,7 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"{parsed.report}: {parsed.failure or 'unknown reason'}")
     elif parsed.ok is None:
         details.append(f"does not say how many answers were good: {_between(parsed)}")
-    if evidence.planned.mode == "turns" and evidence.turns is None:
+    if evidence.planned.in_block and evidence.turns is None:
         details.append("tool.json does not say what its turns were")
     if evidence.exit_status is None:
         details.append("the tool's exit status was not saved")

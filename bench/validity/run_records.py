@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bench.core.files import mapping
+from bench.plan.cells import RATE_ROUNDS
 from bench.plan.measurement import Measurement
 from bench.records.clients import record_of, together
 from bench.records.make import evidence_of, make_record
@@ -62,7 +63,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
     """Whether it was only for verdicts that are not there yet: what never started of it needs no record."""
-    spare_from = {"turns": 2, "null": solo_rounds + 1}
+    spare_from = {"turns": 2, "rate": RATE_ROUNDS[1], "null": solo_rounds + 1}
     return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
 

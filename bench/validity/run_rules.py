@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.files import mapping
-from bench.plan.measurement import settings_of
+from bench.plan.measurement import IN_BLOCKS, settings_of
 from bench.records.make import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
 
@@ -138,8 +138,8 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
 
 
 def noise_of(record: Record, limits: NoiseLimits) -> str:
-    """What else used the host during a window that had the machine to itself; empty if it was little, or is unknown."""
-    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and record.mode != "turns" else ""
+    """What else used the host during a window that is judged by itself; empty if it was little, or is unknown."""
+    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and record.mode not in IN_BLOCKS else ""
 
 
 def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     own = [cause.detail for cause in record.causes if cause.cause == BOUND]
     bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
     causes = [Cause(BOUND, bound)] if bound else []
-    # In turns, noise affects all services of a window equally, and is in the intervals of its table (see noise_of).
+    # In a block, noise affects all services of a window alike, and is in the intervals of its table (see noise_of).
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
     others = tuple(cause for cause in record.causes if cause.cause != BOUND)

@@ -293,7 +293,7 @@ def write_measurement(
 
 def states_of(folder: Path, line: Mapping[str, Any]) -> dict[str, Path]:
     """The files with the counters of each container, without `.before` and `.after`."""
-    places = places_of(str(folder), line["dir"], line["service"], held=False)
+    places = places_of(str(folder), line["dir"], line["service"], in_block=False)
     return {name: folder / path for name, path in places.states.items()}
 
 

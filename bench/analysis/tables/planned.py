@@ -86,6 +86,8 @@ class PlannedTable:
     """The server and framework of each service."""
     bias: TurnBias | None = None
     """What taking turns does to ratios of unlike services."""
+    shares: tuple[str, ...] = ()
+    """The levels of its common rates: after their turns its services are loaded one by one at each."""
 
     def systematic(self, a: str, b: str) -> float:
         """By how much the logarithm of a ratio of two services may be off; 0 of those that are of one stack."""
@@ -122,6 +124,7 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
                     rounds=rounds,
                     looks=tuple(sorted(planned)) or looks_before(rounds),
                     bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
+                    shares=tuple(map(str, items(entry.get("shares")))),
                 )
             )
     return tuple(found)

@@ -55,7 +55,7 @@ def test_all_names_are_those_of_the_matrix(capsys: pytest.CaptureFixture[str]) -
         ("scenarios", "json", "GET /json"),
         ("scenarios", "updates-N-orm", "GET /orm/updates/N: every response waits for the database"),
         ("scenarios", "echo", 'POST /echo {"message":"Hello, World!"}'),
-        ("tools", "vegeta", "levels such as r500, knee:p99=50ms and knee70:p99=50ms"),
+        ("tools", "vegeta", "levels such as r500, knee:p99=50ms, knee70:p99=50ms and share50"),
         ("levels", "c100r8000", "100 connections, at most 8,000 requests/s in all (closed loop); by hey"),
         ("knobs", "WORKERS", "a whole number above 0; every server"),
         ("knobs", "UVICORN_*", "variables that uvicorn and uvicorn-h11 read"),
@@ -67,7 +67,7 @@ def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: py
 
 
 def test_each_level_listed_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 6
+    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 7
 
 
 @pytest.mark.parametrize(

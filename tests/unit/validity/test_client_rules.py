@@ -173,7 +173,7 @@ def test_one_load_generator_has_none_of_this(tmp_path: Path) -> None:
 def test_files_of_a_load_generator_that_were_edited_since_are_found(tmp_path: Path) -> None:
     record = measured(tmp_path)
     (folder,) = (path.parent.parent for path in tmp_path.glob("raw/r*/**/client-1/tool.json"))
-    place = places_of(str(tmp_path), str(folder.relative_to(tmp_path)), record.service, held=False)
+    place = places_of(str(tmp_path), str(folder.relative_to(tmp_path)), record.service, in_block=False)
     names = hashes_of(read_files(str(tmp_path), place, "wrk"))
     assert {"client-1/tool.json", "client-2/output.txt", "clients.tsv"} <= names.keys()
 

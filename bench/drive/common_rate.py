@@ -1,0 +1,120 @@
+"""Decides the common rates of a table's services, once the first round has told their speeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.analysis.tables.observations import TableRecords, by_table, causes_against
+from bench.analysis.tables.planned import tables_of
+from bench.analysis.tables.ranking import Metric
+from bench.core.files import as_object, read_bytes, write_file
+from bench.core.formats import number
+from bench.drive import journal
+from bench.drive.steps import Step
+from bench.plan.levels import parse_level
+from bench.records.evidence import MIN_SENT
+from bench.records.record import MEASURED, Record
+from bench.run.common_rates import CommonRates, common_rates, path_of
+from bench.run.reader import Run
+from bench.tools import OPEN_LOOP
+from bench.validity.run_rules import MAX_OF_CEILING, NULL
+
+LEAST_OF_BEST = 0.1
+"""A service is left out that would drag the rate below this share of the best one's, or of what the client can send."""
+
+
+def decide(source: Run, lines: Sequence[journal.Line]) -> None:
+    """Write the common rates of each table that has none yet, where the journal's lines tell its speeds."""
+    run = Path(source.path)
+    rated = [table for table in tables_of(source.facts) if table.shares]
+    undecided = [table for table in rated if not (run / path_of(table.key)).exists()]
+    records = journal.reviewed(source, journal.records(lines, ("turns", "null"))) if undecided else []
+    for one in by_table(undecided, records):
+        if one.records:
+            file = run / path_of(one.table.key)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_file(file, rates_of(one, client_most(records)).text())
+
+
+def client_most(records: Iterable[Record]) -> float | None:
+    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known.
+
+    The null server shows what a request costs the tool, which is so too where other programs made it late.
+    """
+    for record in records:
+        if record.service != NULL or record.tool != OPEN_LOOP or record.outcome != MEASURED or not record.rate:
+            continue
+        if record.loadgen_busy_ratio and (record.goodput or 0) >= MIN_SENT * record.rate:
+            return MAX_OF_CEILING * record.rate / record.loadgen_busy_ratio
+    return None
+
+
+def rates_of(found: TableRecords, most: float | None) -> CommonRates:
+    """Pure: the common rates of a table."""
+    speeds, left_out = _speeds(found)
+    told = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
+    if most is None:
+        return replace(
+            told, reason=f"what {OPEN_LOOP} can send is not known: its load of the null server did not count"
+        )
+    if not speeds:
+        return replace(told, reason="no service has a speed: none of their windows in the first round counts")
+    best = min(max(speeds.values()), most)
+    slow = {name: speed for name, speed in speeds.items() if speed < LEAST_OF_BEST * best}
+    left_out |= {
+        name: f"left out: {number(speed)} requests/s would drag the common rate below a tenth of the best's"
+        for name, speed in slow.items()
+    }
+    slowest = min(speeds.keys() - slow.keys(), key=lambda name: (speeds[name], name))
+    limit = slowest if speeds[slowest] <= most else OPEN_LOOP
+    rates = {
+        level: _rounded((parse_level(level).share or 0.0) * min(speeds[slowest], most)) for level in found.table.shares
+    }
+    return replace(told, limit=limit, left_out=left_out, rates=rates)
+
+
+def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
+    """The speed of each service in its first window that counts, and why the others have none."""
+    speeds: dict[str, float] = {}
+    unknown: dict[str, str] = {}
+    for name in found.table.services:
+        causes = ["it was not loaded in the first round"]
+        for record in found.of(name):
+            against = causes_against(record, Metric.SPEED)
+            speed = record.speed or record.goodput
+            if speed and not against:
+                speeds[name] = speed
+                break
+            causes = [f"{one.cause}: {one.detail}" for one in against] or ["it gave no good answer"]
+        else:
+            unknown[name] = f"left out: its speed is not known ({causes[0]})"
+    return speeds, unknown
+
+
+def _rounded(rate: float) -> int:
+    """Down to two digits, which is precise enough, and easy to read."""
+    unit = 10 ** max(0, math.floor(math.log10(max(rate, 1.0))) - 1)
+    return max(1, int(rate // unit * unit))
+
+
+def with_rates(run: str, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps with their common rates; without the loads that have none."""
+    known: dict[tuple[str, str, str], Mapping[str, Any] | None] = {}
+    for step in steps:
+        lines = []
+        for line in step.lines:
+            if line.get("share_of") is None:
+                lines.append(line)
+                continue
+            table = step.table_of(line)
+            if table not in known:
+                known[table] = as_object(read_bytes(f"{run}/{path_of(table)}") or b"")
+            found = common_rates(known[table])
+            rate = found.of(line["level"], line["service"]) if found else ""
+            if isinstance(rate, int):
+                lines.append({**line, "rate": rate})
+        yield replace(step, lines=tuple(lines))

@@ -1,0 +1,88 @@
+"""A common rate of a block's services: each is loaded alone, open loop, while the others are frozen.
+
+A short load at the same rate comes first and is not kept: a service that was idle answers its first requests slowly.
+What the tool leaves is saved when all have had their loads, so that this takes none of them the CPU.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from bench.load.cpu_counters import CpuCounters, limits_of
+from bench.load.held import Freezer
+from bench.load.kernel_counters import Facts
+from bench.load.save import Ran, run_load, run_tool, save_load
+from bench.load.task import Step, Task, pinned
+from bench.load.turns import Turns
+from bench.plan.measurement import Measurement
+from bench.plan.running import NO_COUNTERS
+
+SETTLE_S = 0.2
+MOST_FROZEN_S = 12.0
+"""How long services stay frozen, about: gunicorn takes a worker that is silent for 30 s for dead, and an idle one of it
+speaks every 15 s."""
+AROUND_S = 0.5
+"""Of each service, beyond its load."""
+
+
+def load_at_rate(
+    step: Step,
+    window: Sequence[Measurement],
+    counters: CpuCounters,
+    rng: random.Random,
+    shared: Sequence[str],
+    *,
+    freezer: Freezer | None,
+) -> None:
+    """Load and save the measurements of a window, one after another; where one fails it is its service's alone."""
+    ran: dict[str, tuple[Ran, Facts]] = {}
+    slot_s = SETTLE_S + AROUND_S + (window[0].duration_s or 0.0)
+    order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
+    names = [one.service for one in window if not one.url]
+    for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
+        with freezer.frozen(names) if freezer else _nothing():
+            for one in some:
+                thawed = freezer.thawed([one.service]) if freezer and not one.url else _nothing()
+                with suppress(Exception), thawed, step.noted(one.service):
+                    ran[one.id] = _load(one, step.task(one.id), counters, shared)
+
+    def save(one: Measurement) -> None:
+        with suppress(Exception), step.noted(one.service):
+            save_load(*ran[one.id])
+
+    at_once(save, (one for one in window if one.id in ran))
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:
+    """The load, and what tool.json says of it as of a turn."""
+    task = replace(task, load=pinned(task.load))
+    task.folder.mkdir(parents=True, exist_ok=True)
+    task.write_body()
+    settling = replace(task, load=replace(task.load, duration_s=max(SETTLE_S, 1 / (task.load.rate or 1.0))))
+    run_tool(settling, settling.command())
+    turns = Turns()
+    before, began = counters.read(one.service, *shared), time.monotonic_ns()
+    ran = run_load(task)
+    ended = time.monotonic_ns()
+    turns.add((began, ended, ended), before, counters.read(one.service, *shared), cut=False)
+    missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
+    return ran, {"limits": limits_of(counters), "turns": turns.told(missing)}
+
+
+def at_once(do: Callable[[Measurement], None], measurements: Iterable[Measurement]) -> None:
+    """Do it for all of them at the same time."""
+    threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in measurements]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

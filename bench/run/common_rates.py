@@ -1,0 +1,80 @@
+"""The common rate of a table's services: a share of the slowest one's speed, which `bench.drive.common_rate` decides.
+
+It is decided once, after the first round, and kept in the run's folder, so that all rounds and a resumed run have the
+same one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from bench.core.files import mapping
+from bench.plan.measurement import Measurement
+
+SCHEMA = 1
+UNDECIDED = "its common rate follows from the speeds of the first round, which is not complete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonRates:
+    """What was decided for a table: requests/s by level, or `reason`, why there is none.
+
+    `speeds` are those of the first round in 1/s, `client_most` is the most that the open-loop `client` can be asked,
+    `limit` is the slowest service, or the client where that sets the rate. `left_out` has services that are not loaded,
+    with the reason.
+    """
+
+    client: str
+    client_most: float | None = None
+    speeds: Mapping[str, float] = field(default_factory=dict)
+    limit: str | None = None
+    rates: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
+
+    def of(self, level: str, service: str) -> int | str:
+        """The rate of a service at a level, or why it has none."""
+        if reason := self.left_out.get(service) or self.reason:
+            return reason
+        return self.rates.get(level) or f"no common rate was decided for {level}"
+
+    def text(self) -> str:
+        """As its file has it."""
+        return json.dumps({"schema": SCHEMA} | asdict(self), ensure_ascii=False, indent=1) + "\n"
+
+
+def path_of(table: tuple[str, str, str]) -> str:
+    """The file of a table (scenario, tool, level), below the run's folder."""
+    scenario, tool, level = table
+    return f"raw/common-rates/{scenario}/{tool}-{level}.json"
+
+
+def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
+    """What such a file says; None where it is none."""
+    if facts is None or facts.get("schema") != SCHEMA:
+        return None
+    speeds, rates = mapping(facts.get("speeds")), mapping(facts.get("rates"))
+    if not all(isinstance(value, int | float) and value > 0 for value in (*speeds.values(), *rates.values())):
+        return None
+    most, limit, reason = (facts.get(key) for key in ("client_most", "limit", "reason"))
+    return CommonRates(
+        client=str(facts.get("client")),
+        client_most=most if isinstance(most, int | float) else None,
+        speeds={str(name): float(value) for name, value in speeds.items()},
+        limit=limit if isinstance(limit, str) else None,
+        rates={str(level): int(value) for level, value in rates.items()},
+        left_out={str(name): str(why) for name, why in mapping(facts.get("left_out")).items()},
+        reason=reason if isinstance(reason, str) else None,
+    )
+
+
+def at_common_rate(planned: Measurement, facts: Mapping[str, Any] | None) -> tuple[Measurement, str]:
+    """The measurement with its rate, and why it has none; any other measurement as it is."""
+    if planned.share_of is None:
+        return planned, ""
+    found = common_rates(facts)
+    rate = found.of(planned.level, planned.service) if found else UNDECIDED
+    return (planned, rate) if isinstance(rate, str) else (replace(planned, rate=rate), "")
