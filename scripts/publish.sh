@@ -47,7 +47,7 @@ made=$(mktemp -d -p "$root/results/published" .XXXXXX)
 trap 'rm -rf "$made"' EXIT
 chmod 755 "$made"
 packed=(raw plan.jsonl services.yml knobs.env)
-for name in hog.txt network-cost.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
+for name in sources.json hog.txt network-cost.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
 # Of nodes their kinds, and nothing of how they are reached.
 [[ ! -s $run/nodes-ever.tsv ]] || awk -F'\t' -v OFS='\t' '{ $3 = $4 = "-"; print }' "$run/nodes-ever.tsv" >"$made/nodes-ever.tsv"
 for name in run.json report.md verdicts.jsonl selftest.md; do

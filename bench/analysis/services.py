@@ -99,6 +99,14 @@ def service_of(facts: Facts, service: str) -> Facts:
     return mapping(mapping(facts.get("services")).get(service))
 
 
+def own_packages(facts: Facts, service: str, packages: Mapping[str, str]) -> list[str]:
+    """`flask 3.1.3`: of a service's packages those that its server and its framework are named after."""
+    entry = service_of(facts, service)
+    server, framework = str(entry.get("server", "")), str(entry.get("framework", ""))
+    wanted = {server, framework, *server.split("-")}
+    return [f"{package} {version}" for package, version in packages.items() if package in wanted]
+
+
 def development_servers(facts: Facts) -> set[str]:
     """The services of a run on servers that are not meant for production."""
     return {name for name, entry in mapping(facts.get("services")).items() if mapping(entry).get("development")}

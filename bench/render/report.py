@@ -14,7 +14,7 @@ from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.published import reference_results
-from bench.analysis.services import own_app_of, places_of, service_of
+from bench.analysis.services import own_app_of, own_packages, places_of, service_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
@@ -197,11 +197,7 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
         return f"{mapping(entries.get(name)).get('base') or bases.get(name, 'unknown')}, {made}"
 
     def versions(name: str) -> str:
-        entry = mapping(entries.get(name))
-        server, framework = str(entry.get("server", "")), str(entry.get("framework", ""))
-        wanted = {server, framework, *server.split("-")}
-        found = [f"{package} {version}" for package, version in services[name].packages.items() if package in wanted]
-        return ", ".join(found) or NOTHING
+        return ", ".join(own_packages(facts, name, services[name].packages)) or NOTHING
 
     def image(name: str) -> str:
         found = services[name].image_id

@@ -55,10 +55,11 @@ class Table:
         )
 
     def markdown(self) -> str:
-        """The table with its title and notes, ending in a newline."""
-        marks = ["---" if left else "---:" for left in self.left]
-        lines = [f"### {escape(self.title)}", "", _line(self.columns), _line(marks), *map(_line, self.rows)]
-        for note in self.notes:
+        """The table with its title and notes, ending in a newline; what all rows have alike is said once."""
+        found = self.said_once
+        marks = ["---" if left else "---:" for left in found.left]
+        lines = [f"### {escape(found.title)}", "", _line(found.columns), _line(marks), *map(_line, found.rows)]
+        for note in found.notes:
             lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 

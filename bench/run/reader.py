@@ -28,6 +28,8 @@ from bench.run.spoiled import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
 """Only a server that already runs has it among its files: its right answers."""
+SOURCES = "sources.json"
+"""The texts of start scripts and apps, by their path; runs made before do not have them."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
 """A container's counters: (before, after) a window."""
 

@@ -1,4 +1,4 @@
-"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, host.json, knobs.env."""
+"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, host.json, knobs.env, sources.json."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
+from bench.run.reader import SOURCES
 from driver.messages import HOST, Host, OwnApp, as_json
 from driver.messages import Service as HostService
 
@@ -42,8 +43,9 @@ def write_run(
     limits |= {"LOADGENS": str(facts["loadgens"])} if facts.get("loadgens") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
+    write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
     write_file(folder / HOST, host_json(facts["services"], facts.get("own_app")))
-    names = ("services.yml", "knobs.env", "plan.jsonl")
+    names = ("services.yml", "knobs.env", "plan.jsonl", SOURCES)
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")
 
@@ -119,7 +121,7 @@ def service_facts(
             "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
-            **({} if s.framework.own else {"app": f"services/frameworks/{s.framework.folder}/app.py"}),
+            **source_paths(s),
             **({"development": s.server.development} if s.server.development else {}),
             **({"model": s.server.model, "built_as": s.built_as} if s.framework.own else {}),
         }
@@ -132,6 +134,25 @@ def _running(service: Service) -> dict[str, Any]:
     names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
     made = {"python": service.python, "base": service.base, "package": None, "settings": None}
     return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}
+
+
+def sources_of(services: Iterable[Service]) -> dict[str, str]:
+    """The text of what starts each service and of its app, by path; a user's own app is theirs, and not copied."""
+    paths: dict[Path, None] = {}
+    for service in services:
+        paths |= dict.fromkeys(Path(path) for path in source_paths(service).values())
+        if not service.framework.own:
+            app = Path(source_paths(service)["app"])
+            paths |= dict.fromkeys(sorted(app.parent.rglob("*.py")))
+    return {str(path): path.read_text(encoding="utf-8") for path in paths if path.is_file()}
+
+
+def source_paths(service: Service) -> dict[str, str]:
+    """Where its start script and its app are."""
+    top = service.context or "services"
+    found = {"start": f"{top}/servers/{service.server.name}/start"}
+    own = service.framework.own
+    return found if own else found | {"app": f"{top}/frameworks/{service.framework.folder}/app.py"}
 
 
 DEPENDENCIES = ("loadgen", "postgres", "upstream")

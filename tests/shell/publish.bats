@@ -21,7 +21,7 @@ setup() {
 make_run() {
 	mkdir -p "results/$1/raw/r01"
 	local name
-	for name in run.json report.md index.html records.jsonl plan.jsonl services.yml knobs.env compose.yml raw/r01/tool.json; do
+	for name in run.json report.md index.html records.jsonl plan.jsonl services.yml knobs.env sources.json compose.yml raw/r01/tool.json; do
 		echo "$name" >"results/$1/$name"
 	done
 }
@@ -35,7 +35,7 @@ make_run() {
 	[[ $(stat -c %a results/published/first) == 755 ]]
 	cmp results/one/report.md results/published/first/report.md
 	run -0 python3 -c 'import sys, tarfile; print(*tarfile.open(sys.argv[1]).getnames(), sep="\n")' results/published/first/raw.tar.xz
-	[[ $output == $'raw\nraw/r01\nraw/r01/tool.json\nplan.jsonl\nservices.yml\nknobs.env' ]]
+	[[ $output == $'raw\nraw/r01\nraw/r01/tool.json\nplan.jsonl\nservices.yml\nknobs.env\nsources.json' ]]
 	# By its path too, and to the same bytes.
 	scripts/publish.sh results/one second
 	diff -r results/published/first results/published/second

@@ -17,6 +17,7 @@ from bench.analysis.cells.cell import Cell, confirmed, natural
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
+from bench.analysis.services import own_app_of, own_packages, service_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
@@ -26,7 +27,7 @@ from bench.plan.measurement import MODES
 from bench.records.record import Record
 from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
-from bench.run.reader import Run, ServiceFacts
+from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import t_quantile
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
@@ -82,14 +83,17 @@ def page_data(
         "measurements": _measurements(cells, records, windows, limits, words),
         "curves": _curves(cells, latencies),
     }
+    idle = {record.service: record.memory_idle_bytes for record in records if record.memory_idle_bytes}
     facts = {
         "schema": 1,
         "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
         "name": str(source.facts.get("run") or "run"),
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
+        "commit": str(mapping(source.facts.get("harness")).get("commit") or ""),
         "services": {
-            name: _service(source, name, services.get(name)) for name in dict.fromkeys(r.service for r in records)
+            name: _service(source, name, services.get(name), idle.get(name))
+            for name in dict.fromkeys(r.service for r in records)
         },
         "rankings": [*map(_ranking, rankings)],
         "words": [*words.places],
@@ -159,11 +163,11 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return max(0.0, mean - half), mean + half
 
 
-def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, Any]:
-    listed = mapping(mapping(source.facts.get("services")).get(name))
-    known: dict[str, Any] = {"package": listed.get("package")}
-    # Runs of earlier versions do not have these.
-    known |= {key: listed[key] for key in ("app", "development") if listed.get(key)}
+def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:
+    listed = service_of(source.facts, name)
+    known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
+    # Runs of earlier versions do not have it.
+    known |= {"development": listed["development"]} if listed.get("development") else {}
     if facts is not None:
         known |= {
             **({"command": facts.command} if facts.command else {}),
@@ -171,10 +175,28 @@ def _service(source: Run, name: str, facts: ServiceFacts | None) -> dict[str, An
             "base_made": facts.base_label,
             "python_build": facts.python_build,
             "packages": [f"{package} {version}" for package, version in facts.packages.items()],
+            "versions": own_packages(source.facts, name, facts.packages),
             "missing": dict(facts.missing),
             "failure": None if facts.failure is None else ": ".join(facts.failure),
         }
     return known | {"checks": _checks(source.path, name)}
+
+
+def _paths(facts: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Where a service's start script and app are in the project; of a user's own app what they called it by."""
+    entry, own = service_of(facts, name), own_app_of(facts)
+    if "url" in entry or not {"server", "framework"} <= entry.keys():
+        return {}
+    start = {"start": str(entry.get("start") or f"services/servers/{entry['server']}/start")}
+    if entry.get("framework") == own.get("name"):
+        return start | {"entry": f"{own.get('app')} in {own.get('folder')}"}
+    return start | {"app": str(entry.get("app") or f"services/frameworks/{entry['framework']}/app.py")}
+
+
+def sources_data(source: Run) -> dict[str, str]:
+    """The text of start scripts and apps by path, as they were measured; empty in runs that did not save them."""
+    saved = as_object(read_bytes(f"{source.path}/{SOURCES}") or b"") or {}
+    return {path: text for path, text in saved.items() if isinstance(text, str)}
 
 
 def _checks(run: str, name: str) -> dict[str, Any] | None:

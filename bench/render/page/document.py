@@ -22,7 +22,7 @@ from bench.analysis.profiles.sampled import Profile
 from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
-from bench.render.page.data import page_data, pairs_data
+from bench.render.page.data import page_data, pairs_data, sources_data
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
@@ -59,6 +59,7 @@ def html(
     tables = [told for told in rankings if told.ranking.rows]
     data = page_data(source, services, records, windows, latencies=latencies, rankings=tables, profiles=profiles)
     flames = "flames" in data
+    sources = sources_data(source)
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
     styles = ["style.css", *(["rankings.css"] if tables else [])]
@@ -69,7 +70,8 @@ def html(
         flames=flames,
         run=data["name"],
         data=json_block(data),
-        pairs=compressed(json.dumps(pairs_data(tables), separators=(",", ":"))) if tables else "",
+        pairs=_packed(pairs_data(tables)) if tables else "",
+        sources=_packed(sources) if sources else "",
         style=Markup("".join((HERE / name).read_text("utf-8") for name in styles)),  # the project's own files
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
@@ -78,6 +80,10 @@ def html(
     made = parts(records, windows, MOST_BYTES - len(bare.encode()))
     details = "".join(f'<script type="text/plain" class="part">{part}</script>\n' for part in made)
     return bare.replace(DETAILS, details, 1)
+
+
+def _packed(value: Any) -> str:
+    return compressed(json.dumps(value, separators=(",", ":")))
 
 
 def app() -> str:

@@ -41,7 +41,7 @@ AGREED = {load: (200.0 if "r" in load[1] else 4000.0) for load in LOADS}
 
 def disagreements(report: str) -> list[str]:
     table = report.partition("### Disagreements between tools")[2].partition("\n#")[0]
-    assert table.startswith("\n\n| service | scenario |")
+    assert table.startswith("\n\n| service |")
     return [line for line in table.splitlines() if line.startswith("| uvicorn-asgi")]
 
 

@@ -119,9 +119,14 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for round in (1, 2, 3)
         for number, value in enumerate(VALUES, 1)
     ]
-    app = {"app": "services/frameworks/flask/app.py", "development": "it says so"}
-    services = {str(line["service"]): {"settings": line["settings"]} | app for line in lines}
+    made = {"server": "gunicorn-sync", "framework": "flask", "development": "it says so"}
+    services = {str(line["service"]): {"settings": line["settings"]} | made for line in lines}
     write_run(folder, lines, services=services)
+    texts = {
+        "services/frameworks/flask/app.py": "app = 1 < 2",
+        "services/servers/gunicorn-sync/start": "# Why: it says",
+    }
+    (folder / "sources.json").write_text(json.dumps(texts | {"services/frameworks/other/app.py": "of another"}))
     for name in services:
         command = {"argv": ["/opt/venv/bin/serve", "--name", "<b>two words</b>"]}
         (folder / f"raw/services/{name}/command.json").write_text(json.dumps(command))
@@ -157,8 +162,25 @@ def test_a_measurements_details_have_its_processes(varied: Path, opened: Opened)
     told = page.locator(".opened").first.inner_text()
     assert re.search(r"settings\s+WORKERS=[18]", told)
     assert re.search(r"start command\s+serve --name '<b>two words</b>'\s+app\s+services/frameworks/flask/app.py", told)
-    assert re.search(r"not for production\s+it says so", told)
+    assert re.search(r"production\s+no, as its documentation says: it says so", told)
+    assert re.search(r"versions\s+flask 3.1.2, gunicorn 23.0.0, ", told) and re.search(r"memory\s+31.5 MB idle, ", told)
     assert re.search(r"CPU seconds by process\s+5\.60, 0\.400", told)
+
+
+def test_a_card_has_the_start_script_and_the_source_of_the_app(varied: Path, made: Path, opened: Opened) -> None:
+    page = opened(varied)
+    rows(page).first.get_by_role("button").first.click()
+    for summary in page.locator(".opened details:not(.round) summary").all()[:2]:
+        summary.click()
+    shown = page.locator(".opened pre:visible")
+    shown.nth(1).wait_for()
+    assert shown.all_inner_texts() == ["# Why: it says", "app = 1 < 2"]
+    # A run that did not save them says where they are.
+    page = opened(made)
+    rows(page).first.get_by_role("button").first.click()
+    page.locator(".opened summary", has_text="Start script").first.click()
+    page.locator(".opened pre:visible").first.wait_for()
+    assert page.locator(".opened pre:visible").first.inner_text().startswith("git show COMMIT:services/servers/")
 
 
 HOSTILE = "<img src=x onerror=window.hit=1> \u202e"

@@ -74,6 +74,12 @@ async function loadPairs() {
   return pairs;
 }
 
+/** Start scripts and apps by path, or null where the run did not save them or this browser cannot decompress them. */
+async function loadSources() {
+  const text = document.getElementById("sources")?.textContent;
+  return text ? inflate(text).catch(() => null) : null;
+}
+
 /** The verdict on two services of a ranking, by their places in it; null where there is none. */
 function pairOf(ranking, one, other) {
   const found = pairs?.[DATA.rankings.indexOf(ranking)];

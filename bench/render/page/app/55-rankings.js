@@ -8,7 +8,15 @@ function rankings() {
     const figure = document.getElementById(`ranking-${index + 1}`);
     for (const place of figure.querySelectorAll(".place, .unranked li")) {
       const name = place.querySelector(".name");
-      name.prepend(pickBox(place.dataset.service, name.textContent));
+      const { textContent: text } = name;
+      const { service } = place.dataset;
+      const open = () => openRow(`${service} ${rankedLoad(ranking)}`);
+      const card = make(
+        "button",
+        { type: "button", class: "card", title: "What it is, and its rounds", onclick: open },
+        text,
+      );
+      name.replaceChildren(pickBox(service, text), card);
     }
     return rankingParts(ranking, figure);
   });

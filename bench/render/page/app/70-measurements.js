@@ -124,6 +124,14 @@ function measurements() {
   });
 }
 
+/** Opens a row of the list, alone, and goes there. */
+function openRow(id) {
+  change({ open: id, valid: "" });
+  const row = document.querySelector("#rows .opened:not([hidden])")?.previousElementSibling;
+  row?.scrollIntoView();
+  row?.querySelector(".opener").focus({ preventScroll: true });
+}
+
 /** The cell's row, and a hidden row below it with the details. */
 function cellRows(cell) {
   const inside = make("div", { class: "inside" });

@@ -43,9 +43,10 @@ function cellDetails(cell) {
     facts([
       ["settings", cell.settings],
       ["start command", service.command && make("code", {}, service.command)],
-      ["app", service.app],
-      ["not for production", service.development],
-      ["Python", service.python_build ?? service.missing?.python_build],
+      ["app", service.entry ?? service.app],
+      ["versions", [...(service.versions ?? []), service.python_build ?? service.missing?.python_build].join(", ")],
+      ["memory", memoryText(cell, service)],
+      ["production", service.development && `no, as its documentation says: ${service.development}`],
       ["base", service.base_made ?? service.missing?.base_label],
       ["image", service.image ?? service.missing?.image_id],
       [
@@ -57,6 +58,7 @@ function cellDetails(cell) {
       ["failed checks", checks?.failed.join("; ")],
       ["not measured because", service.failure],
     ]),
+    ...sourcesOf(service),
     service.packages?.length
       ? make(
           "details",
@@ -68,6 +70,40 @@ function cellDetails(cell) {
     tableOf(`Rounds of ${cell.id}`, columns, rows),
     ...rounds.map(roundDetails),
   ].filter(Boolean);
+}
+
+function memoryText(cell, { idle_bytes: idle }) {
+  const parts = [
+    [idle, "idle"],
+    [cell.memory_bytes, "at most under this load"],
+  ];
+  return parts
+    .filter(([bytes]) => bytes)
+    .map(([bytes, when]) => `${megabytes(bytes)} ${when}`)
+    .join(", ");
+}
+
+/** What starts a service, with the reasons for its flags, and its app: as they were measured, or where they are. */
+function sourcesOf({ start, app }) {
+  const folder = app?.replace(/[^/]*$/, "");
+  return [
+    ["Start script, and why its flags", start, (path) => path === start],
+    ["Source of its app", app, (path) => Boolean(folder) && path.startsWith(folder)],
+  ]
+    .filter(([, path]) => path)
+    .map(([title, path, own]) => {
+      const inside = make("div");
+      const details = make("details", {}, make("summary", {}, title), inside);
+      details.addEventListener("toggle", async () => {
+        if (!details.open || inside.childElementCount) return;
+        const files = Object.entries((await loadSources()) ?? {}).filter(([name]) => own(name));
+        const shown = files.length ? files : [[path, `git show ${DATA.commit || "COMMIT"}:${path}`]];
+        inside.replaceChildren(
+          ...shown.flatMap(([name, text]) => [make("p", { class: "note" }, name), make("pre", { tabindex: 0 }, text)]),
+        );
+      });
+      return details;
+    });
 }
 
 function roundDetails(one) {
