@@ -28,7 +28,7 @@ while (($#)); do
 		[[ ${2:-} =~ ^[0-9]{1,5}$ ]] || fail 2 "--images-older-than takes a number of days"
 		shift
 		;;
-	*) fail 2 "unknown argument '$1', see --help" ;;
+	*) fail_unknown "$1" ;;
 	esac
 	shift
 done

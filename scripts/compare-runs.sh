@@ -20,7 +20,7 @@ trap_errors
 case ${1:-} in
 -h | --help) usage && exit ;;
 --check) verb=(comparable "${@:2}") ;;
--*) fail 2 "unknown argument '$1', see --help" ;;
+-*) fail_unknown "$1" ;;
 '') fail 2 "which runs? see --help" ;;
 *) verb=(compare "$@") ;;
 esac

@@ -15,7 +15,7 @@ case ${1:-} in
 '') check='' ;;
 --check) check=1 ;;
 -h | --help) usage && exit ;;
-*) fail 2 "unknown argument '$1', see --help" ;;
+*) fail_unknown "$1" ;;
 esac
 
 need_tools

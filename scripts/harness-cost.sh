@@ -55,7 +55,7 @@ case ${1:-} in
 --own-app) own_app=yes ;;
 --quick) quick=yes ;;
 -h | --help) usage && exit ;;
-*) fail 2 "unknown argument '$1', see --help" ;;
+*) fail_unknown "$1" ;;
 esac
 
 "$root/scripts/setup.sh"

@@ -19,7 +19,7 @@ while (($#)); do
 	-h | --help) usage && exit ;;
 	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
 	--check) check=(--check) ;;
-	-*) fail 2 "unknown argument '$1', see --help" ;;
+	-*) fail_unknown "$1" ;;
 	*) servers+=("$1") ;;
 	esac
 	shift

@@ -29,7 +29,7 @@ for argument; do
 	--bases) verb=bases && continue ;;
 	--check | --upgrade) ;;
 	-h | --help) usage && exit ;;
-	-*) fail 2 "unknown argument '$argument', see --help" ;;
+	-*) fail_unknown "$argument" ;;
 	esac
 	arguments+=("$argument")
 done

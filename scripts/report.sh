@@ -13,7 +13,7 @@ trap_errors
 case ${1:-} in
 -h | --help) usage && exit ;;
 '') fail 2 "which run? see --help" ;;
--*) fail 2 "unknown argument '$1', see --help" ;;
+-*) fail_unknown "$1" ;;
 # How these were called before they had scripts of their own; two runs or more were compared.
 comparable) exec "$root/scripts/compare-runs.sh" --check "${@:2}" ;;
 parse | export) exec "$root/scripts/$1.sh" "${@:2}" ;;

@@ -14,7 +14,7 @@ trap_errors
 
 case ${1:-} in
 -h | --help) usage && exit ;;
--*) fail 2 "unknown argument '$1', see --help" ;;
+-*) fail_unknown "$1" ;;
 esac
 (($#)) || set -- "${harness[@]}"
 

@@ -18,7 +18,7 @@ case ${1:-} in
 '') may_install='' ;;
 --setup) may_install=1 ;;
 -h | --help) usage && exit ;;
-*) fail 2 "unknown argument '$1', see --help" ;;
+*) fail_unknown "$1" ;;
 esac
 
 if [[ $may_install ]]; then

@@ -28,7 +28,7 @@ label | send) [[ ${2:-} ]] || fail 2 "$1 needs what to $1, see --help" ;;
 check) [[ $# == 1 || (${2:-} == --seconds && ${3:-} =~ ^[1-9][0-9]?$ && $# == 3) ]] || fail 2 "check takes --seconds N and nothing else" ;;
 up) [[ "${*:2}" =~ ^((postgres|upstream)( |$))*$ ]] || fail 2 "up takes postgres and upstream" ;;
 roles | down) (($# == 1)) || fail 2 "$1 takes no argument" ;;
-*) fail 2 "unknown argument '${1:-}', see --help" ;;
+*) fail_unknown "${1:-}" ;;
 esac
 
 need_tools

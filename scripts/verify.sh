@@ -30,7 +30,7 @@ while (($#)); do
 		;;
 	--all) names+=('*') options+=(--quiet) ;;
 	--quiet) options+=(--quiet) ;;
-	-*) fail 2 "unknown argument '$1', see --help" ;;
+	-*) fail_unknown "$1" ;;
 	*) names+=("$1") ;;
 	esac
 	shift

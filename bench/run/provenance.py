@@ -18,6 +18,8 @@ GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
 TURBO = ((f"{CPU}/intel_pstate/no_turbo", "0"), (f"{CPU}/cpufreq/boost", "1"))
 """(file, content that means on): intel_pstate reports whether turbo is off, other drivers whether boost is on."""
 HIDDEN = "this machine does not report it (virtual machines often hide it)"
+COMPOSED = "up for the whole run, started by Compose"
+"""What run.json says of the containers of `docker-compose up bench`, which takes settings in place of options."""
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
 
@@ -148,7 +150,7 @@ def provenance() -> dict[str, Any]:
             "parts": hashes,
             "images": images,
         },
-        "containers": os.environ.get("BENCH_CONTAINERS", "up for the whole run, started by Compose"),
+        "containers": os.environ.get("BENCH_CONTAINERS", COMPOSED),
         "engine": os.environ.get("BENCH_ENGINE"),
         "host": host_facts(),
     }

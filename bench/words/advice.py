@@ -16,6 +16,7 @@ from bench.core.files import items, mapping
 from bench.core.formats import MOST_NAMES, listed, plural
 from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED, Record
+from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.validity.run_rules import BOUND_AFTER, noise_limits_of
 
@@ -31,7 +32,7 @@ class WantedRun:
 
     `tables` is how many tables in turns there are, `prepared_s` the time of builds and verification, and
     `first_look_s` that of measuring until the first verdicts are possible, which is after `first_look` rounds; `rounds`
-    is how many are planned.
+    is how many are planned. `composed`: docker-compose up bench began it, which takes no options.
     """
 
     mode: str
@@ -42,6 +43,18 @@ class WantedRun:
     max_time_s: float | None = None
     rounds: int | None = None
     first_look: int = 0
+    composed: bool = False
+
+    def option(self, name: str, value: object) -> str:
+        """An option as whoever began the run gives it."""
+        return _option(name, value, composed=self.composed)
+
+
+def _option(name: str, value: object, *, composed: bool) -> str:
+    """`docker-compose up bench` takes settings (.env, or before the command) in place of options."""
+    if composed:
+        return f"ROUNDS={value}" if name == "rounds" else f"SELECTION='--{name} {value}'"
+    return f"--{name} {value}"
 
 
 def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
@@ -64,23 +77,25 @@ def _of_selection(wanted: WantedRun) -> Iterator[str]:
         )
     elif wanted.rounds is not None and wanted.rounds < wanted.first_look:
         yield (
-            f"--rounds {wanted.rounds} ends before the first verdicts, which come after {wanted.first_look} rounds:"
-            f" there will be figures in order, and no ranking; give --rounds {wanted.first_look}."
+            f"{wanted.option('rounds', wanted.rounds)} ends before the first verdicts, which come after"
+            f" {wanted.first_look} rounds: there will be figures in order, and no ranking; give"
+            f" {wanted.option('rounds', wanted.first_look)}."
         )
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
         needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)
         least = max(0.0, wanted.max_time_s - wanted.prepared_s) * wanted.tables / wanted.first_look_s
-        early = f"--max-time {wanted.max_time_s / 60:.3g}"
+        early = wanted.option("max-time", f"{wanted.max_time_s / 60:.3g}")
+        enough = wanted.option("max-time", needed + 1)
         expected = f"about {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks)"
         if least < 1:
             yield (
                 f"{early} ends before the first look, which is expected after {expected}: there may be no ranking;"
-                f" give --max-time {needed + 1}, or select less."
+                f" give {enough}, or select less."
             )
         else:
             yield (
                 f"{early} suffices for the first look at {math.floor(least)} of {wanted.tables} tables, which come"
-                f" first; all of them have it after {expected}: give --max-time {needed + 1}, or select less."
+                f" first; all of them have it after {expected}: give {enough}, or select less."
             )
 
 
@@ -133,7 +148,10 @@ def advice(
     bound = tuple(map(_of_bound, bound_tools(every)))
     run = str(facts.get("run") or "RUN")
     tables = {table.key: table.rounds for table in tables_of(facts)}
-    lines = [*_of_rankings(rankings, run, tables, _round_s(planned))]
+    go_on = f"continue with scripts/matrix.sh --resume {run}"
+    if composed := facts.get("containers") == COMPOSED:
+        go_on = "scripts/matrix.sh can continue a run, docker-compose up bench measures it again"
+    lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), composed=composed)]
     if not lines and rankings:
         return bound
     expected = [str(line) for line in items(facts.get("expected"))]
@@ -151,9 +169,14 @@ def _round_s(planned: Iterable[Measurement]) -> float:
 
 
 def _of_rankings(
-    rankings: Iterable[Ranking], run: str, planned: Mapping[tuple[str, str, str], int], round_s: float
+    rankings: Iterable[Ranking],
+    go_on: str,
+    planned: Mapping[tuple[str, str, str], int],
+    round_s: float,
+    *,
+    composed: bool,
 ) -> Iterator[str]:
-    """`planned` are the rounds of each table."""
+    """`planned` are the rounds of each table, `go_on` says how a run that was cut goes on."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
     done: list[Ranking] = []
@@ -167,17 +190,17 @@ def _of_rankings(
     if early:
         rounds, first = min(one.rounds for one in early), early[0].looks[0]
         yield (
-            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look; continue with"
-            f" scripts/matrix.sh --resume {run}{_about(first - rounds, round_s)}."
+            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look;"
+            f" {go_on}{_about(first - rounds, round_s)}."
         )
     if cut:
         rounds, last = min(one.rounds for one in cut), cut[0].looks[-1]
         yield (
-            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')} of {last}; continue with"
-            f" scripts/matrix.sh --resume {run}{_about(last - rounds, round_s)}."
+            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')} of {last};"
+            f" {go_on}{_about(last - rounds, round_s)}."
         )
     if done:
-        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s)}."
+        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s, composed=composed)}."
 
 
 def _about(rounds: int, round_s: float) -> str:
@@ -201,7 +224,7 @@ def _count(rankings: Sequence[Ranking]) -> str:
     return f"{count} of {sum(len(one.contrasts) for one in rankings)} differences {'has' if count == 1 else 'have'}"
 
 
-def _rounds_for(rankings: Sequence[Ranking], round_s: float) -> str:
+def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) -> str:
     """What more rounds would settle, and in what time; where they would settle little, why."""
     every = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
     totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
@@ -218,8 +241,10 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float) -> str:
     if not soon:
         return f"more rounds would settle little: {', '.join(left)}"
     count = "it" if len(every) == 1 else f"{'all' if len(soon) == len(every) else len(soon)} of them"
-    options = f"--rounds {soon[-1]}"
-    if round_s:
+    options = _option("rounds", soon[-1], composed=composed)
+    if composed:
+        options += " docker-compose up bench"
+    elif round_s:
         # Builds and checks come before the first round.
         options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
     return "; ".join([f"rerun with {options}{_about(soon[-1], round_s)} to settle {count}", *left])

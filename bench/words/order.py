@@ -50,6 +50,17 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
     return _gap_words(ranking, gap, names[one], names[other])
 
 
+PAGE = {
+    "shown": "{left} of {all} shown. Tiers and differences are those of the whole table.",
+    "tied": "Of these, {best} leads, tied with {others}.",
+    "best": "Of these, {best} is best.",
+    "last": "Last is {last}: {pair}.",
+    "none": "No verdict on these two.",
+    "alone": "No verdict: the two were not measured in turns, so a difference may be noise.",
+}
+"""What the page says of the services that filters leave and that are picked, with the sentences on pairs."""
+
+
 def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, str]) -> str:
     """The sentence on two worker models of gunicorn."""
     gap = ranking.ahead(one, other)

@@ -54,6 +54,29 @@ fail() {
 	exit "$1"
 }
 
+# fail_unknown WORD: no argument of the running script; the nearest option of its help, as far as one is near.
+fail_unknown() {
+	local near
+	near=$(usage | grep --only-matching --extended-regexp -- '--[a-z][a-z-]*' | sort --unique | awk -v "word=${1%%=*}" '
+		# The least number of letters to insert, remove or replace.
+		function edits(a, b,    i, j, cost, before, corner, row) {
+			for (j = 0; j <= length(b); j++) row[j] = j
+			for (i = 1; i <= length(a); i++) {
+				corner = row[0]; row[0] = i
+				for (j = 1; j <= length(b); j++) {
+					before = row[j]; cost = corner + (substr(a, i, 1) != substr(b, j, 1)); corner = before
+					if (before + 1 < cost) cost = before + 1
+					if (row[j - 1] + 1 < cost) cost = row[j - 1] + 1
+					row[j] = cost
+				}
+			}
+			return row[length(b)]
+		}
+		{ found = edits(word, $0); if (nearest == "" || found < least) { least = found; nearest = $0 } }
+		END { if (nearest != "" && 2 * least < length(nearest) - 2) print nearest }') || true
+	fail 2 "unknown argument '$1';${near:+ did you mean $near?} see --help"
+}
+
 # trap_errors: from here on, a command that fails unexpectedly, in $(...) too, ends the script with one line that names file,
 # line and command. BENCH_DEBUG=1 traces every command.
 trap_errors() {

@@ -28,5 +28,5 @@ setup() {
 
 @test "an unknown option is refused before anything runs" {
 	run -2 "$lock" --audti
-	[[ $output == *"unknown argument '--audti'"* && ! -e $ASKED ]]
+	[[ $output == *"unknown argument '--audti'; did you mean --audit? see --help"* && ! -e $ASKED ]]
 }

@@ -29,9 +29,9 @@ from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
 from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import t_quantile
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
+from bench.words.order import PAGE, pair_words
 from bench.words.told import ToldRanking
 
 CONFIDENCE = 0.95
@@ -40,9 +40,6 @@ LEAST_SHARE = 0.001
 """In a flame graph, functions with a smaller share of the samples, with what they call, are too narrow to be seen."""
 DEEPEST = 200
 COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
-
-
-_VERDICTS = {FASTER: "c", SLOWER: "c", NO_DIFFERENCE: "n", NOT_ENOUGH: "?"}
 
 
 Columns = dict[str, list[Any]]
@@ -96,6 +93,7 @@ def page_data(
             for name in dict.fromkeys(r.service for r in records)
         },
         "rankings": [*map(_ranking, rankings)],
+        "said": PAGE,
         "words": [*words.places],
     }
     if flames := [_flame(one) for one in profiles if not one.missing]:
@@ -116,30 +114,25 @@ def _ranking(told: ToldRanking) -> dict[str, Any]:
 
 
 def pairs_data(rankings: Iterable[ToldRanking]) -> list[dict[str, Any]]:
-    """The verdicts on every two ranked services of each table, in the order of the rows: first with second, third, ...
+    """The sentences on every two ranked services of each table, in the order of the rows: first with second, third, ...
 
-    `ratio`: the speed of the earlier one to the later one, with its interval. `verdicts`: c for one that calls a
-    difference, n for none shown, ? for not enough data, - for no comparison.
+    `{0}` and `{1}` in a sentence stand for the earlier and the later one; None: they were never compared. `tied` has a
+    letter for each: t where no difference is shown.
     """
     return [_pairs(told.ranking) for told in rankings]
 
 
 def _pairs(ranking: Ranking) -> dict[str, Any]:
-    names = [row.service for row in ranking.rows if row.rank is not None]
-    found = [ranking.ahead(a, b) for a, b in combinations(names, 2)]
-    ends = [(None, None) if one is None or one.interval is None else one.interval for one in found]
+    pairs = [*combinations([row.service for row in ranking.rows if row.rank is not None], 2)]
+    compared = [ranking.ahead(a, b) is not None for a, b in pairs]
     return {
-        "count": len(names),
-        "verdicts": "".join("-" if one is None else _VERDICTS[one.verdict] for one in found),
-        "ratio": [None if one is None else _ratio(one.difference) for one in found],
-        "low": [_ratio(low) for low, _ in ends],
-        "high": [_ratio(high) for _, high in ends],
+        "count": sum(row.rank is not None for row in ranking.rows),
+        "tied": "".join("-" if ranking.apart(a, b) else "t" for a, b in pairs),
+        "words": [
+            pair_words(ranking, a, b, {a: "{0}", b: "{1}"}) if known else None
+            for (a, b), known in zip(pairs, compared, strict=True)
+        ],
     }
-
-
-def _ratio(difference: float | None) -> float | None:
-    """With as many digits as percents need."""
-    return None if difference is None or not math.isfinite(difference) else float(f"{1 + difference:.4g}")
 
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:

@@ -16,7 +16,6 @@ from typing import Any
 import lint_page
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
-from places import ROOT
 from scipy.stats import t
 
 from bench.analysis.cells.latency import DRAWN, Distribution, merge
@@ -31,7 +30,6 @@ from bench.render.text import rounded, short, visible
 from bench.run.reader import read_raw, read_run
 from bench.tools.send_lag import least_requests, quantile_of
 from bench.validity.run_records import reviewed
-from bench.words.changes import FACTOR
 
 
 def test_the_library_is_what_its_table_says() -> None:
@@ -206,8 +204,3 @@ def test_a_run_without_a_measurement_has_a_page(tmp_path: Path) -> None:
     (tmp_path / "plan.jsonl").write_text("")
     assert build_verb([str(tmp_path)]) == 0
     assert "No service was measured, so there are no conclusions." in (tmp_path / "index.html").read_text()
-
-
-def test_the_page_writes_a_factor_where_the_report_does() -> None:
-    script = (ROOT / "bench/render/page/app/55-rankings.js").read_text()
-    assert re.findall(r"^const A_FACTOR = ([0-9.]+);", script, re.MULTILINE) == [f"{FACTOR:g}"]

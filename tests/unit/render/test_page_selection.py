@@ -86,13 +86,13 @@ def test_two_rows_stand_side_by_side_with_their_verdict(stacks: Path, opened: Op
     pair = page.locator("#pair")
     pair.locator("h2").wait_for()
     assert pair.locator("h2").inner_text() == "gunicorn-sync-flask and gunicorn-gevent-flask, side by side"
-    assert (
-        "Whether gunicorn-gevent-flask or gunicorn-sync-flask is faster is open: they may be up to" in pair.inner_text()
+    assert re.search(
+        r"gunicorn-gevent-flask and gunicorn-sync-flask are tied \(at most \d+ % apart\)\.", pair.inner_text()
     )
     rows = [row.split("\t") for row in pair.locator("tbody tr").all_inner_texts()]
     assert [row[0] for row in rows] == ["requests/s", "CPU per request", "peak memory"]
-    assert rows[0][1].startswith("3,410 (") and rows[0][2].startswith("4,569 (") and rows[0][3].startswith("+")
-    assert rows[1][3] == "-21 %" and "Only gunicorn-gevent-flask: gevent " in pair.inner_text()
+    assert rows[0][1].startswith("3,410 (") and rows[0][2].startswith("4,569 (")
+    assert "Only gunicorn-gevent-flask: gevent " in pair.inner_text()
     # A third pick takes the place of the first; a called difference is told with its interval.
     page.locator("#answers .pick[value=gunicorn-gevent-falcon-py313-debian]").check()
     pair.get_by_text("gunicorn-gevent-flask and gunicorn-gevent-falcon", exact=False).first.wait_for()

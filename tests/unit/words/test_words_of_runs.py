@@ -19,6 +19,7 @@ from bench.matrix.packages import Pins
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
+from bench.run.provenance import COMPOSED
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import WantedRun, advice, expectations
 from bench.words.runs import Now, Then, since_then
@@ -64,6 +65,11 @@ def expected(folder: Path) -> Said:
     several = expectations(HostState(cpus=1, busy=0.5, steal=0.1), replace(wanted, mode="solo"))
     return (
         {case: expectations(quiet, replace(wanted, **changes)) for case, changes in selections.items()}
+        | {
+            f"{case}, under Compose": expectations(quiet, replace(wanted, composed=True, **selections[case]))
+            for case in selections
+            if {"rounds", "max_time_s"} & selections[case].keys()
+        }
         | {case: expectations(host, wanted) for case, host in hosts.items()}
         | {"several at once": several}
     )
@@ -115,6 +121,8 @@ def advised(folder: Path) -> Said:
         "noise is the reason": said(wide),
         "the bias of turns is the reason": said(biased),
         "both are": said(mixed),
+        "one is open under Compose": said(with_open(decided, 3), containers=COMPOSED),
+        "cut under Compose": said(with_open(ranking_of(speeds, 4, 8), 3), containers=COMPOSED),
         "a round takes 25 s": timed(25, with_open(decided, 3, 40)),
         "a round takes 100 s": timed(100, with_open(decided, 3, 40)),
         "a round takes 100 s, and all that is open many": timed(100, with_open(decided, 40, 60, None)),

@@ -67,7 +67,7 @@ const rankedLoad = ({ scenario, tool, level }) => [scenario, tool, level, "turns
 
 let pairs = null;
 
-/** The verdicts on every two services of each ranking, or null where this browser cannot decompress them. */
+/** What is said of every two services of each ranking, or null where this browser cannot decompress them. */
 async function loadPairs() {
   const text = document.getElementById("pairs")?.textContent;
   if (text) pairs ??= await inflate(text).catch(() => null);
@@ -80,17 +80,20 @@ async function loadSources() {
   return text ? inflate(text).catch(() => null) : null;
 }
 
-/** The verdict on two services of a ranking, by their places in it; null where there is none. */
+/** What is said of two services of a ranking, by their places in it, and whether they are tied; null: nothing. */
 function pairOf(ranking, one, other) {
   const found = pairs?.[DATA.rankings.indexOf(ranking)];
   if (!found || one === other) return null;
   const [i, j] = one < other ? [one, other] : [other, one];
   const at = i * found.count - (i * (i + 1)) / 2 + j - i - 1;
-  if (j >= found.count || found.verdicts[at] === "-") return null;
-  return { verdict: found.verdicts[at], first: i, ...ratiosOf(found, at) };
+  if (j >= found.count || found.words[at] === null) return null;
+  const names = [ranking.labels[i], ranking.labels[j]];
+  return { tied: found.tied[at] === "t", words: filled(found.words[at], names) };
 }
 
-const ratiosOf = ({ ratio, low, high }, at) => ({ ratio: ratio[at], low: low[at], high: high[at] });
+/** A text of the report with its places filled. */
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const said = (name, values = {}) => filled(DATA.said[name], values);
 
 /** Gives a function that labels these cells: the Python version and base only where they differ. */
 function labelsOf(cells) {

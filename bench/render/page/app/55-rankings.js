@@ -92,10 +92,7 @@ function tellThese(one) {
       these.after(fold);
       fold.append(whole);
     }
-    const sentences = [
-      `${left.length} of ${plural(all, "service")} shown. Tiers and differences are those of the whole table.`,
-      ...orderWords(ranking, left),
-    ];
+    const sentences = [said("shown", { left: left.length, all: plural(all, "service") }), ...orderWords(ranking, left)];
     these.replaceChildren(...sentences.map((text) => make("li", {}, text)));
   } else if (whole.parentNode === fold) {
     these.before(whole);
@@ -110,51 +107,10 @@ function orderWords(ranking, places) {
   const [best, ...rest] = ranked;
   const last = ranked[ranked.length - 1];
   const name = (place) => ranking.labels[place];
-  const tied = rest.filter((place) => pairOf(ranking, best, place)?.verdict !== "c").map(name);
-  const words = pairWords(ranking, best, last);
-  if (rest.length === 1 || tied.length === rest.length) return words ? [words] : [];
-  const first = tied.length
-    ? `Of these, ${name(best)} leads, tied with ${tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ")}.`
-    : `Of these, ${name(best)} is best.`;
-  return [first, ...(words ? [`Last is ${name(last)}: ${words}`] : [])];
-}
-
-const A_FACTOR = 2; // FACTOR of changes.py
-
-/** 4.1 %, and from ten on without a decimal: size of bench/core/formats.py. */
-function percent(part) {
-  const digits = Math.abs(part) < 0.0995 ? 1 : 0;
-  return (100 * part).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-}
-
-/** The verdict on two places of a ranking in words, as bench/words/changes.py says it; empty where there is none. */
-function pairWords(ranking, one, other) {
-  const found = pairOf(ranking, one, other);
-  if (!found) return "";
-  const names = [Math.min(one, other), Math.max(one, other)].map((place) => ranking.labels[place]);
-  if (found.verdict !== "c") return tiedWords(found, names);
-  const turned = found.ratio < 1;
-  const { ratio, low, high } = turned ? inverse(found) : found;
-  const [better, worse] = turned ? names.reverse() : names;
-  const cpu = ranking.metric === "CPU per request";
-  const [begins, ends] = cpu ? [worse, better] : [better, worse];
-  const [verb, much, what] = cpu ? ["needs", "much", "CPU per request"] : ["served", "many", "requests per second"];
-  const digits = ratio >= 9.95 ? 0 : 1;
-  const factor = ratio >= A_FACTOR;
-  const write = (value) => (factor ? value.toFixed(digits) : percent(value - 1));
-  const size = factor ? `${write(ratio)} times as ${much} ${what} as` : `${write(ratio)} % more ${what} than`;
-  const span = low === null || high === null ? "" : ` (${write(low)} to ${write(high)}${factor ? "" : " %"})`;
-  return `${begins} ${verb} ${size} ${ends}${span}.`;
-}
-
-const inverse = ({ ratio, low, high }) => ({ ratio: 1 / ratio, low: high && 1 / high, high: low && 1 / low });
-
-/** That two services are tied, or have too little data to say, and how far apart they may be. */
-function tiedWords({ verdict, low, high }, [first, second]) {
-  const most = low === null || high === null ? null : percent(Math.max(Math.abs(low - 1), Math.abs(high - 1)));
-  if (verdict === "?") {
-    const apart = most === null ? "" : `: they may be up to ${most} % apart`;
-    return `Whether ${first} or ${second} is faster is open${apart}.`;
-  }
-  return `${first} and ${second} are tied${most === null ? "" : ` (at most ${most} % apart)`}.`;
+  const tied = rest.filter((place) => pairOf(ranking, best, place)?.tied !== false).map(name);
+  const pair = pairOf(ranking, best, last)?.words;
+  if (rest.length === 1 || tied.length === rest.length) return pair ? [`${pair}.`] : [];
+  const others = tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ");
+  const first = said(tied.length ? "tied" : "best", { best: name(best), others });
+  return [first, ...(pair ? [said("last", { last: name(last), pair })] : [])];
 }

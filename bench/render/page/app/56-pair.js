@@ -42,12 +42,13 @@ function pairParts(a, b) {
     const [one, other] = [a, b].map((name) => ranking.services.indexOf(name));
     if (one < 0 || other < 0) return [];
     const load = DATA.rankings.length > 1 ? `${ranking.scenario}, ${ranking.tool}, ${levelText(ranking.level)}: ` : "";
-    return [load + (pairWords(ranking, one, other) || "No verdict on these two.")];
+    const words = pairOf(ranking, one, other)?.words;
+    return [load + (words ? `${words}.` : said("none"))];
   });
-  if (!verdicts.length) verdicts.push("No verdict: the two were not measured in turns, so a difference may be noise.");
+  if (!verdicts.length) verdicts.push(said("alone"));
   const [one, other] = [a, b].map(nameOf);
   const title = `${one} and ${other}, side by side`;
-  const columns = [["measured"], [one], [other], ["second against first"]];
+  const columns = [["measured"], [one], [other]];
   return [
     make("h2", {}, title),
     listOf(verdicts),
@@ -77,35 +78,10 @@ function pairFigures(a, b) {
       if (!cell.valid) return cell.state || "not valid";
       return cell[key] === null ? NOTHING : text(cell);
     };
-    const rows = figures.map(([title, key, text]) => [
-      title,
-      ...both.map((cell) => write(cell, key, text)),
-      judgedChange(load, key, a, b) ?? changeOfMeans(...both.map((cell) => (cell?.valid ? cell[key] : null))),
-    ]);
+    const rows = figures.map(([title, key, text]) => [title, ...both.map((cell) => write(cell, key, text))]);
     return [loadText(both[0] ?? both[1]), rows];
   });
 }
-
-/** A change as a column of a table has it, without its unit: +93 or -4.1. */
-function signed(ratio) {
-  const size = percent(Math.abs(ratio - 1));
-  return `${size === "0.0" ? "" : ratio < 1 ? "-" : "+"}${size}`;
-}
-
-/** How much more or less the second one is of what a ranking judges, by its verdict; null where there is none. */
-function judgedChange(load, key, a, b) {
-  const ranking = DATA.rankings.find((one) => rankedLoad(one) === load);
-  const cpu = ranking?.metric === "CPU per request";
-  if (!ranking || key !== (cpu ? "cpu_s" : "goodput")) return null;
-  const [one, other] = [a, b].map((name) => ranking.services.indexOf(name));
-  const found = pairOf(ranking, one, other);
-  if (!found) return null;
-  // A verdict is on the speed of the one ranked first: of the second one, less speed is more CPU time.
-  const { ratio, low, high } = one < other === cpu ? found : inverse(found);
-  return `${signed(ratio)} %${low === null || high === null ? "" : ` (${signed(low)} to ${signed(high)} %)`}`;
-}
-
-const changeOfMeans = (from, to) => (from && to ? `${signed(to / from)} %` : NOTHING);
 
 /** What the two have alike, and the packages that only one of them has, in this version. */
 function pairFacts(a, b) {
