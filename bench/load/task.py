@@ -152,6 +152,7 @@ def task_of(run: str, entry: StepLoad) -> Task:
         timeout_s=entry.timeout_s,
         threads=entry.threads,
         keepalive=entry.keepalive,
+        latency_s=entry.knee_p99_s or 0.0,
     )
     return Task(entry, TOOLS[entry.tool], load, Path(folder), entry.deadline_s)
 

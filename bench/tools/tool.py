@@ -35,7 +35,7 @@ class Request:
 class Load:
     """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None: not set by the level.
 
-    `most_workers` caps the open requests of an open loop.
+    `most_workers` caps the open requests of an open loop; `latency_s` is the longest latency at which it must be held.
     """
 
     url: str
@@ -48,6 +48,7 @@ class Load:
     threads: int = 1
     keepalive: bool = True
     most_workers: int | None = None
+    latency_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 import subprocess
 import sys
@@ -33,6 +35,10 @@ from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, pr
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 SPARE_FILES = 256
 """Files for everything but connections."""
+OPENED_PER_CPU = 1_000
+"""Requests/s of each CPU up to which every request may open a connection, which costs half a millisecond of CPU."""
+CONNECTIONS_PER_CPU = 512
+"""Above that rate: so many connections. Once late, vegeta would else open one for each request, and stay late."""
 
 _START = r"Requests +\[total, rate"
 _LABELS: dict[str, tuple[str, ...]] = {
@@ -92,7 +98,8 @@ class Vegeta(Tool):
             raise CannotError("stop at a count: a rate and a duration only")
         most, timeout = str(workers(load)), f"{plain(load.timeout_s)}s"
         words = ["vegeta", "attack", "-rate", rate, "-duration", f"{plain(load.duration_s)}s", "-timeout", timeout]
-        words += ["-max-workers", most, "-connections", most, "-max-connections", most]
+        at_once = str(connections(load))
+        words += ["-max-workers", most, "-connections", at_once, "-max-connections", at_once]
         words += ["-redirects=-1", "-prometheus-addr=", *([] if load.keepalive else ["-keepalive=false"])]
         if request.requests:
             origin = load.url.removeprefix("http://").partition("/")[0]
@@ -163,6 +170,17 @@ def workers(load: Load) -> int:
     limits = [int(load.rate or 0) * (int(load.timeout_s) + 1)]
     limits += [] if files == resource.RLIM_INFINITY else [files - SPARE_FILES]
     return min(*limits, limits[0] if load.most_workers is None else load.most_workers)
+
+
+def connections(load: Load) -> int:
+    """As many connections as workers, or enough for the rate: a request that waits for one is late from when it is due.
+
+    The latency that the load allows for needs `rate * latency_s` of them; twice as many are enough for it.
+    """
+    most, rate, cpus = workers(load), load.rate or 0, len(os.sched_getaffinity(0))
+    if rate <= OPENED_PER_CPU * cpus:
+        return most
+    return min(most, max(CONNECTIONS_PER_CPU * cpus, math.ceil(2 * rate * load.latency_s)))
 
 
 def _reported(kind: str, results: Sequence[Path], *, stdout: IO[bytes], stderr: IO[bytes] | None) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Errors, Parsed
 from bench.tools.tool import Asked, CannotError, Load, Request
-from bench.tools.vegeta import workers
+from bench.tools.vegeta import connections, workers
 
 CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
 OPEN = replace(CLOSED, connections=None, rate=50)
@@ -145,6 +145,25 @@ def test_vegetas_workers(
     assert workers(replace(OPEN, rate=rate, timeout_s=timeout_s, most_workers=most)) == expected
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert workers(OPEN) == 550
+
+
+@pytest.mark.parametrize(
+    ("rate", "latency_s", "cpus", "expected"),
+    [
+        (1000, 0, 1, 11000),
+        (1001, 0, 1, 512),
+        (8000, 0, 1, 512),
+        (8000, 0.05, 1, 800),
+        (8000, 0, 4, 2048),
+        (60, 0, 1, 660),
+    ],
+)
+def test_vegeta_opens_no_more_connections_than_its_rate_needs(
+    rate: int, latency_s: float, cpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
+    assert connections(replace(OPEN, rate=rate, timeout_s=10, latency_s=latency_s)) == expected
 
 
 def test_the_version_is_what_a_tool_says_of_itself(pretend: Pretend) -> None:
