@@ -10,10 +10,12 @@ from bench.core.files import items, mapping
 from bench.core.groups import grouped
 from bench.matrix.knobs import REF
 from bench.matrix.model import stack_name
+from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair, settings_of
 from bench.plan.running import UNKNOWN
 from bench.records.event import EventRecord
 from bench.records.record import Record
+from bench.run.reader import ServiceFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,17 @@ def own_packages(facts: Facts, service: str, packages: Mapping[str, str]) -> lis
     server, framework = str(entry.get("server", "")), str(entry.get("framework", ""))
     wanted = {server, framework, *server.split("-")}
     return [f"{package} {version}" for package, version in packages.items() if package in wanted]
+
+
+def waits_of(facts: Facts, services: Mapping[str, ServiceFacts]) -> dict[str, Waits]:
+    """What can wait at once in each service, from its start command; without those whose command was not saved."""
+    found = {}
+    for name, service in services.items():
+        entry = service_of(facts, name)
+        if service.command is not None and isinstance(entry.get("concurrent"), bool):
+            default = str(mapping(entry.get("notes")).get("default") or "")
+            found[name] = service.command.waits(default, concurrent=entry["concurrent"])
+    return found
 
 
 def development_servers(facts: Facts) -> set[str]:

@@ -27,7 +27,7 @@ def judge_run(
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
-    rankings = tell(judge_tables(source.facts, records, absent), source.facts, records)
+    rankings = tell(judge_tables(source.facts, records, absent), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
     lines += event_lines(tell_events(read_events(folder), source.facts))

@@ -32,7 +32,9 @@ def tables(matrix: Matrix) -> str:
         f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
         f"The versions below are those for Python {matrix.default_python}.",
         "## Servers",
-        _table(("server", "hosts", "worker model", "version"), _servers(matrix)),
+        "Own default: what can wait at once in one worker without this project's flags."
+        " Widely used: the deployment guide that names it.",
+        _table(("server", "hosts", "worker model", "version", "own default", "widely used"), _servers(matrix)),
         "## Frameworks",
         _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
         "## Pythons",
@@ -58,7 +60,9 @@ def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
         own = versions(matrix, "server", server.name)
         hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
         model = f"{server.model}; development server: {server.development}" if server.development else server.model
-        yield f"`{server.name}`", hosts, model, own or versions(matrix, "framework", server.name)
+        version, notes = own or versions(matrix, "framework", server.name), server.notes
+        default, documented = (f"{notes.default} ({notes.source})", notes.documented) if notes else ("", "")
+        yield f"`{server.name}`", hosts, model, version, default, documented
 
 
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bench.matrix.knobs import LIMITS, REF
+from bench.matrix.knobs import LIMITS, REF, THREADS
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
 
@@ -116,16 +116,21 @@ def _service(
         f"      dockerfile: {base.dockerfile}",
         f"      args: {json.dumps(args)}",
         *_on_top(service, locks),
-        *([f"    environment: {json.dumps(dict(own))}"] if (own := service.framework.environment) else []),
+        *([f"    environment: {json.dumps(own)}"] if (own := _environment(service)) else []),
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _environment(service: Service) -> dict[str, str | None]:
+    """What it has beyond the environment of every service, without its settings."""
+    return dict(service.framework.environment) | ({THREADS: service.threads} if service.threads else {})
+
+
 def _varied(service: Service) -> str:
     """A service whose settings were varied: it uses the image of the service without them."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
-    environment = dict(service.framework.environment)
+    environment = _environment(service)
     environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
     lines = [
         f"  {service.name}:",

@@ -20,11 +20,13 @@ from bench.matrix.model import Service
 from bench.matrix.settings import NUMBER, SETTINGS
 
 CPU_QUOTA = "CPU_QUOTA"
+THREADS = "THREADS"
+"""Threads of each worker, of a server that has a pool of them."""
 LIMITS: Mapping[str, str] = {CPU_QUOTA: "cpus", "MEMORY": "mem_limit"}
 """Limits of the container that can be varied, by their Compose keys; everything else is an environment variable."""
 ALLOWED: Mapping[str, tuple[str, str]] = {
     **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
-    "THREADS": NUMBER,
+    THREADS: NUMBER,
     "KEEPALIVE": NUMBER,
     CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
 }
@@ -34,6 +36,10 @@ REF = "REF"
 """Among a service's settings: the ref that it is from, where two are compared. No variable, and first of all."""
 FIXED = frozenset({REF, "PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
 """Variables that the harness itself needs as they are; so are those of the database's address."""
+AT_ONCE = 16
+"""Requests that can wait at once in a service with a user's own app, in each server that has a pool of threads: as many
+as an app's load has connections unless asked otherwise, which event loops and greenlets can all let wait, and as a
+service has database connections (DB_POOL_TOTAL)."""
 INTERPRETER = "PYTHON*"
 JIT = "PYTHON_JIT"
 """Which CPython reads from 3.13 on."""
@@ -103,6 +109,12 @@ def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
     exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in settings)
     name = host_name(name, repr(settings), exact=exact)
     return replace(service, name=name, settings=settings, plain=service.name)
+
+
+def with_threads(service: Service, workers: str) -> Service:
+    """`service` with the threads of a worker that make `AT_ONCE`, or the least above that, of all its `workers`."""
+    own = int(dict(service.settings).get("WORKERS", workers))
+    return replace(service, threads=str(-(-AT_ONCE // own)))
 
 
 def host_name(name: str, what: str, *, exact: bool = True) -> str:

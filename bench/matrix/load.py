@@ -21,6 +21,7 @@ from bench.matrix.model import (
     Base,
     Framework,
     Matrix,
+    Notes,
     Packages,
     Preset,
     Python,
@@ -69,6 +70,7 @@ class File:
     routes: Mapping[str, Any]
     presets: Mapping[str, Any]
     selftests: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Notes] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     skip: tuple[Skip, ...] = ()
 
@@ -127,6 +129,8 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     for name in itertools.chain(matrix.servers, matrix.frameworks, matrix.selftests, routes, matrix.presets):
         if not NAME.match(name):
             raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
+    for name in file.notes.keys() - matrix.servers.keys():
+        raise ValueError(f"notes.{name} is of no server")
     for python in matrix.pythons:
         python_image(python)
     for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
@@ -149,7 +153,7 @@ def _server(name: str, value: Any, place: str, file: File) -> Server:
     table = _table(value, place)
     packages = {base: typed(Packages, table[base], f"{place}.{base}") for base in file.bases if base in table}
     rest = {key: one for key, one in table.items() if key not in packages}
-    server: Server = typed(Server, rest, place, name=name, packages=packages)
+    server: Server = typed(Server, rest, place, name=name, packages=packages, notes=file.notes.get(name))
     if server.style not in ("sync", "async"):
         raise ValueError(f"server {name}: style '{server.style}' must be sync or async")
     return server

@@ -45,6 +45,22 @@ class Packages:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """What is said of a server beside its figures, from its documentation and that of frameworks.
+
+    `default` is what can wait at once in it without our flags, as its `source` says. `documented` is the deployment
+    guide of a framework that names it, `command` what starts it outside of its image where its `start` is a program;
+    `lacks` is what its service has beyond that command.
+    """
+
+    default: str
+    source: str
+    documented: str = ""
+    command: str = ""
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
 
@@ -58,6 +74,7 @@ class Server:
     """Globs of environment variables that its program reads, besides those that its `start` names."""
     development: str | None = None
     """What its own documentation says, where that is that it is not meant for production."""
+    notes: Notes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +165,8 @@ class Service:
     """The folder with the wheel of `package`, where one was made for the run; empty: its image gets the release."""
     owned: bool = False
     """Whether the user states that they own it, as it is not on this machine."""
+    threads: str = ""
+    """Of each worker, where its server reads THREADS and no setting has them; empty: what its `start` says."""
 
     @classmethod
     def foreign(cls, name: str, kind: str, model: str = "", *, url: str = "", owned: bool = False) -> Service:

@@ -35,6 +35,12 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
+def asked(service: Service, root: Path = Path("services")) -> list[str]:
+    """What its server's requirements.txt asks for on every Python: `gunicorn[gevent]`, `psycogreen`."""
+    text = (root / "servers" / service.server.name / "requirements.txt").read_text(encoding="utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip() and not re.search(r"[#;]", line)]
+
+
 def pins_in(lock: Path) -> list[tuple[str, str]]:
     """(normalised name, version) of every pin of a lock; none where there is no such file."""
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""

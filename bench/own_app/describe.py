@@ -27,7 +27,10 @@ RESERVED = ("common", "server")
 """Modules of the benchmark's own in every image."""
 EXPECT_KEYS = ("status", "headers", "contains", "json")
 
-OURS = ("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER")
+OURS = (
+    *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE"),
+    *("PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER"),
+)
 """What the harness and its server scripts set, beside all settings."""
 PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")
 """Names that the programs of the host act on."""

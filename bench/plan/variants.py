@@ -14,7 +14,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.core.errors import UserError, unknown
-from bench.matrix.knobs import ALLOWED, MOST_VALUES, REF, Knob, Reads, host_name, parse_knob, reader, varied
+from bench.matrix.knobs import (
+    ALLOWED,
+    MOST_VALUES,
+    REF,
+    THREADS,
+    Knob,
+    Reads,
+    host_name,
+    parse_knob,
+    reader,
+    varied,
+    with_threads,
+)
 from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
 from bench.plan.cells import PlannedCell, SkippedCell
@@ -78,7 +90,10 @@ class Variant:
             one if one.skip or self.reachable(one) else replace(one, skip="base image not reachable")
             for one in services
         ]
-        yield from self._with_values(services, knobs)
+        for one in self._with_values(services, knobs):
+            pool = one.framework.own and not one.skip and THREADS not in dict(one.settings)
+            equal = pool and self.reads(one, THREADS) is None
+            yield with_threads(one, self.own.get("WORKERS", self.settings.get("WORKERS", "1"))) if equal else one
 
     def _known(self, one: Any, others: Iterable[Variant]) -> Any:
         """A preset or a selection without the names that only others have; None where that leaves none of a list."""

@@ -17,7 +17,9 @@ from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.planned import wait_of
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
+from bench.core.files import mapping
 from bench.core.formats import NOTHING, megabytes, number, plural, size
+from bench.plan.levels import parse_level
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.render.trend_picture import TrendPicture, trend_picture
@@ -26,9 +28,9 @@ from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
 from bench.words.grid import line_words
 from bench.words.names import knob_words, scenario_words, setting_words
+from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
-from bench.words.remarks import SIGNS
-from bench.words.setup import request_words
+from bench.words.remarks import SIGNS, waits_words
 from bench.words.told import ToldRanking, systematic_words
 
 # Rankings: from the best service to the worst, with tiers.
@@ -285,7 +287,7 @@ def published_table(
 
 def own_app_tables(
     facts: Mapping[str, Any],
-    rankings: Iterable[Ranking],
+    told: Sequence[ToldRanking],
     records: Iterable[Record],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
@@ -296,19 +298,20 @@ def own_app_tables(
     priced = app.get("cpu_hour_price") is not None
     idle = {record.service: record.memory_idle_bytes for record in records}
     starts = {name: service.start_s for name, service in services.items()}
+    waits = {name: waits_words(found) for one in told for name, found in one.waits.items()}
 
     def workers(row: RankedRow) -> str:
         return NOTHING if service_of(facts, row.service).get("url") else worker_count(facts)
 
-    def entry(name: str, row: RankedRow) -> str:
-        return str(service_of(facts, row.service).get(name) or NOTHING)
+    def default(row: RankedRow) -> str:
+        return str(mapping(service_of(facts, row.service).get("notes")).get("default") or NOTHING)
 
     columns: list[Column[RankedRow]] = [
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
-        Column("server", lambda row: str(service_of(facts, row.service).get("server", row.service)), left=True),
-        Column("worker model", lambda row: entry("model", row), left=True),
-        Column("workers", workers, left=True),
-        Column("Python", lambda row: entry("python", row), left=True),
+        Column("server", lambda row: server_words(facts, row.service), left=True),
+        Column("can wait at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
+        *([] if waits else [Column("workers", workers, left=True)]),
+        Column("own default", default, left=True, optional=True),
         Column("requests/s", lambda row: written(row.goodput, lambda found: number(found.mean))),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
@@ -327,7 +330,26 @@ def own_app_tables(
 
         columns.append(Column("cost of a million requests", price))
         notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
-    return [table_of(request_words(app, ranking.scenario), columns, ranking.rows, notes) for ranking in rankings]
+    return [
+        table_of(request_words(app, one.ranking.scenario), columns, one.ranking.rows, [*_waiting(one), *notes])
+        for one in told
+    ]
+
+
+def _waiting(told: ToldRanking) -> Iterator[str]:
+    """What the column on waiting means, and what of the load has to wait in line."""
+    if not told.waits:
+        return
+    yield (
+        "Can wait at once: requests that a server holds while each waits for something. Pools of threads have the same"
+        " number; connections: each of them can; = workers: one each, which cannot be set. Own default: one worker's,"
+        " without this project's flags (docs/catalogue.md has the sources)."
+    )
+    connections = parse_level(told.ranking.level).connections
+    most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
+    if connections and 0 < most < connections:
+        line = f"of a server with {most} threads, {connections - most} wait in line"
+        yield f"This load has {connections} connections: {line}."
 
 
 def _cpu_us(row: RankedRow) -> float | None:

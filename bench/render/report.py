@@ -34,17 +34,17 @@ from bench.render.in_turns import (
     reasons,
 )
 from bench.render.table import Column, Table, table_of
-from bench.render.text import escape
+from bench.render.text import escape, visible
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
 from bench.words.events import ToldEvents
+from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
     already_running,
     loadgen_words,
     machines_words,
     network_cost,
-    own_app_answers,
     package_facts,
     side_by_side,
 )
@@ -83,7 +83,8 @@ class Report:
         self.events = events
         self.event_tables = event_tables(events) if events else []
         self.own_app = own_app
-        self.own_app_tables = own_app_tables(facts, rankings, records, services) if own_app else []
+        self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
+        self.own_app_choices = own_app_choices(facts, told, services) if own_app else []
         self.conclusions = by_question(conclusions(told, records))
         self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]
@@ -125,7 +126,10 @@ class Report:
 @cache
 def _template() -> Template:
     templates = environment(Path(__file__).parent)
-    templates.filters["text"] = lambda value: escape(str(value))
+    templates.filters |= {
+        "text": lambda value: escape(str(value)),
+        "code": lambda value: visible(value).replace("```", "'''"),
+    }
     return templates.get_template("report.md.jinja")
 
 
@@ -222,15 +226,22 @@ def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) ->
     own = own_app_of(facts)
 
     def app(name: str) -> str:
-        return str(service_of(facts, name).get("app") or own.get("app") or NOTHING)
+        return str(service_of(facts, name).get("app") or NOTHING)
+
+    def there(name: str) -> str:
+        return elsewhere(facts, services[name]) or NOTHING
 
     columns: list[Column[str]] = [
         Column("service", str, left=True),
-        Column("start command", lambda name: services[name].command or NOTHING, left=True),
-        Column("app", app, left=True),
+        Column("start command", lambda name: _started(services[name]), left=True),
+        *([Column("elsewhere, in the app's folder", there, left=True)] if own else [Column("app", app, left=True)]),
     ]
     notes = ["As in the containers: /app/server is services/servers/SERVER, whose start says why each flag is there."]
     return table_of("Start commands", columns, known, notes) if known else None
+
+
+def _started(service: ServiceFacts) -> str:
+    return service.command.text if service.command else NOTHING
 
 
 def _unknown_commands(services: Mapping[str, ServiceFacts]) -> Iterable[str]:

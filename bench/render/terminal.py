@@ -14,6 +14,7 @@ from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, megabytes, number, plural
 from bench.core.groups import grouped
+from bench.matrix.start_command import in_lines
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
 from bench.render.table import written
@@ -49,7 +50,7 @@ def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, co
         markup=False,
         _environ={},  # the terminal is the caller's, not this process's
     )
-    console.print(Group(*_answer(report, told, console.width)))
+    console.print(Group(*_answer(report, told, console.width)), crop=False)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
@@ -69,6 +70,15 @@ def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator
             if question:
                 yield _text(question, "bold")
             yield from (_text(one.sentence) for one in found)
+    for ending in report.own_app_choices:
+        yield from ("", _text(f"What to run, in the app's folder: {ending.requests}", "bold"))
+        for choice in ending.choices:
+            yield from ("", _text(choice.words))
+            yield from (_command(command) for command in choice.commands)
+            yield from (_text(words) for words in choice.more)
+            yield from (_text(f"To find its best number of {choice.knob}:"), _command(choice.other_numbers))
+        yield ""
+        yield from (_text(words, "dim") for words in ending.notes)
     if report.advice:
         left = len(report.advice) - MOST_OPEN
         more = [f"and {plural(left, 'more line')} in report.md"] if left > 0 else []
@@ -108,6 +118,11 @@ def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:
     yield from ("", said)
 
 
+def _command(words: str) -> RenderableType:
+    """Broken as a shell continues lines, and never elsewhere, so that it can be pasted."""
+    return Text(visible(in_lines(words, WIDTH)), no_wrap=True, overflow="ignore")
+
+
 def _table(told: ToldRanking) -> Iterator[RenderableType]:
     ranking = told.ranking
     rows = ranking.rows[:MOST_ROWS]
@@ -117,19 +132,24 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield _grid(told, told.grid)
         yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
-    table = _plain_table()
+    # Another column has to fit.
+    table = _plain_table(1 if told.waits else 2)
     table.add_column("tier", no_wrap=True)
     table.add_column("service", overflow="fold")
     for name in (
         f"{column_name(ranking.metric, 'best, %')}".replace(" ", "\n", 1),
         "requests/s",
-        "CPU/request",
+        "CPU/\nrequest" if told.waits else "CPU/request",
         "memory",
     ):
         table.add_column(name, justify="right", no_wrap=True)
+    if told.waits:
+        table.add_column("can\nwait", justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(_text, _cells(told, row)), style="bold" if row.tier == 1 else "")
     yield table
+    if told.waits:
+        yield _text("can wait: requests that wait at once, in threads or workers; all: each connection", "dim")
     left = len(ranking.rows) - len(rows)
     if left:
         yield _text(f"and {plural(left, 'more service')} in report.md")
@@ -141,8 +161,8 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     yield from _said(told.sentences, MOST_SENTENCES)
 
 
-def _plain_table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+def _plain_table(space: int = 2) -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="dim")
 
 
 def _grid(told: ToldRanking, grid: Grid) -> Table:
@@ -165,7 +185,14 @@ def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
         written(rate, lambda found: number(found.mean)),
         written(cpu, lambda found: f"{number(found.mean)} µs"),
         written(row.memory_peak_bytes, megabytes),
+        *([_waiting(told, row.service)] if told.waits else []),
     )
+
+
+def _waiting(told: ToldRanking, service: str) -> str:
+    """How many requests can wait at once: a number, or all."""
+    found = told.waits.get(service)
+    return NOTHING if found is None else "all" if found.total is None else str(found.total)
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping, read_bytes
+from bench.matrix.start_command import StartCommand
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run import earlier_runs
@@ -88,8 +88,8 @@ class ServiceFacts:
     """The container's counters when the service was ready and idle."""
     start_s: float | None = None
     """From its container's start to its first answer, while nothing else ran (of a user's own app only)."""
-    command: str | None = None
-    """What it was started with, as a shell takes it; an earlier run has neither this nor a reason in `missing`."""
+    command: StartCommand | None = None
+    """What it was started with; an earlier run has neither this nor a reason in `missing`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,23 +297,14 @@ def _packages(frozen: bytes) -> dict[str, str]:
     return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
 
 
-START = "/app/server/start"
-
-
-def _command(value: Mapping[str, Any] | None) -> tuple[str | None, str | None]:
-    """(command line, why it is unknown), from command.json; neither where that was not saved."""
+def _command(value: Mapping[str, Any] | None) -> tuple[StartCommand | None, str | None]:
+    """(start command, why it is unknown), from command.json; neither where that was not saved."""
     argv = [str(word) for word in items(mapping(value).get("argv"))]
     if not argv:
         unknown = mapping(value).get("missing")
         return None, unknown if isinstance(unknown, str) else None
-    # A program in Python, and one with a file of settings, read the knobs that others have in their arguments.
-    reads = START in argv or "--config" in argv
-    environment = mapping(mapping(value).get("environment")) if reads else {}
-    if len(argv) > 1 and "/bin/" in argv[1]:
-        # Of a script, the interpreter that its first line names.
-        argv = [Path(argv[1]).name, *argv[2:]]
-    argv[0] = argv[0] if argv[0] == START else Path(argv[0]).name
-    return " ".join([*(f"{key}={shlex.quote(str(own))}" for key, own in environment.items()), shlex.join(argv)]), None
+    environment = {key: str(own) for key, own in mapping(mapping(value).get("environment")).items()}
+    return StartCommand(argv, environment), None
 
 
 def _failure(value: Mapping[str, Any] | None) -> tuple[str, str]:

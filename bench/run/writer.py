@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bench.core.files import write_file
 from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import FOLDER as PACKAGES
+from bench.matrix.packages import asked
 from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
@@ -123,10 +124,21 @@ def service_facts(
             "routes": list(routes[s.name]),
             **source_paths(s),
             **({"development": s.server.development} if s.server.development else {}),
-            **({"model": s.server.model, "built_as": s.built_as} if s.framework.own else {}),
+            **_notes(s),
+            **({"model": s.server.model, "built_as": s.built_as, "asks_for": asked(s)} if s.framework.own else {}),
         }
         for s in services
     }
+
+
+def _notes(service: Service) -> dict[str, Any]:
+    """What is said of its server; how to start it elsewhere of a user's own app alone."""
+    notes = service.server.notes
+    if notes is None:
+        return {}
+    found = {name: text for name, text in asdict(notes).items() if text}
+    kept = found if service.framework.own else {name: found[name] for name in ("default", "source")}
+    return {"notes": kept}
 
 
 def _running(service: Service) -> dict[str, Any]:

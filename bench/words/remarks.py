@@ -22,6 +22,7 @@ from bench.analysis.tables.ranking import (
 )
 from bench.core.formats import joined, listed, number, plural, size
 from bench.matrix.knobs import CPU_QUOTA
+from bench.matrix.start_command import Waits
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import settings_of
 from bench.records.record import Cause
@@ -29,9 +30,23 @@ from bench.records.record import Cause
 DEVELOPMENT = "development server"
 
 
-def note_of(row: RankedRow, *, development: bool = False) -> str:
-    """All remarks on a service in one line; empty without any. `development`: its server is not for production."""
-    return "; ".join([*([DEVELOPMENT] if development else []), *map(remark_words, row.remarks)])
+def note_of(row: RankedRow, waits: Waits | None = None, *, development: bool = False) -> str:
+    """All remarks on a service in one line; empty without any. `development`: its server is not for production.
+
+    `waits`: of a pool of threads it is said how many these are, since other services of its table may have others.
+    """
+    pool = [waits_words(waits)] if waits and waits.threads else []
+    return "; ".join([*([DEVELOPMENT] if development else []), *pool, *map(remark_words, row.remarks)])
+
+
+def waits_words(waits: Waits) -> str:
+    """What can wait at once: `16 threads`, `4 workers x 2 threads = 8`, `1 (= workers)`, `connections`."""
+    if waits.each is None:
+        return "connections"
+    if not waits.threads:
+        return f"{waits.workers} (= workers)"
+    threads = plural(waits.each, "thread")
+    return threads if waits.workers == 1 else f"{waits.workers} workers x {threads} = {waits.total}"
 
 
 def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each kind

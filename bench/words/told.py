@@ -7,20 +7,22 @@ conclusion. report.md and the page print the same sentences.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
-from bench.analysis.services import Places, coordinates_of, development_servers, pairs_of, places_of
+from bench.analysis.services import Places, coordinates_of, development_servers, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
 from bench.core.formats import listed, number
 from bench.core.groups import grouped
+from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair
 from bench.records.record import MEASURED, Record
+from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
 from bench.words.names import Question, labels_of, question, scenario_words, table_question
@@ -52,6 +54,8 @@ class ToldRanking:
     """Services on servers that are not meant for production."""
     grid: Grid | None = None
     """Of services that differ in two knobs."""
+    waits: Mapping[str, Waits] = field(default_factory=dict)
+    """What can wait at once in each service, where its start command was saved."""
 
     def name(self, service: str) -> str:
         """The label of a service, or its name where that is one word instead of several."""
@@ -59,12 +63,19 @@ class ToldRanking:
         return service if "," in label else label
 
 
-def tell(rankings: Iterable[Ranking], facts: Mapping[str, Any], records: Iterable[Record]) -> tuple[ToldRanking, ...]:
+def tell(
+    rankings: Iterable[Ranking],
+    facts: Mapping[str, Any],
+    records: Iterable[Record],
+    services: Mapping[str, ServiceFacts] | None = None,
+) -> tuple[ToldRanking, ...]:
     """The rankings of a run in words; pure."""
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
-    development = development_servers(facts)
-    return tuple(told_ranking(one, places, reference, knobs, pairs, development=development) for one in rankings)
+    development, waits = development_servers(facts), waits_of(facts, services or {})
+    return tuple(
+        told_ranking(one, places, reference, knobs, pairs, development=development, waits=waits) for one in rankings
+    )
 
 
 def told_ranking(
@@ -75,6 +86,7 @@ def told_ranking(
     pairs: Sequence[Pair] = (),
     *,
     development: Collection[str] = (),
+    waits: Mapping[str, Waits] | None = None,
 ) -> ToldRanking:
     """One ranking in words: `places` has what its services are made of, `pairs` those of two refs."""
     services = [row.service for row in ranking.rows]
@@ -96,7 +108,11 @@ def told_ranking(
         question=ref_question(pairs, places) or table_question(services, places),
         sentences=tuple(told),
         labels=labels,
-        notes={row.service: note_of(row, development=row.service in development) for row in ranking.rows},
+        notes={
+            row.service: note_of(row, (waits or {}).get(row.service), development=row.service in development)
+            for row in ranking.rows
+        },
+        waits={name: found for name, found in (waits or {}).items() if name in services},
         development=frozenset(development).intersection(services),
         grid=grid,
     )

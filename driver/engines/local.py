@@ -50,8 +50,8 @@ cat "/proc/$pid/cmdline" || exit
 for name in "$0" "$@"; do value=$(printenv "$name") && printf '\\f%s' "$name=$value"; done
 exit 0"""
 """The arguments of the process that serves, which may be the child of an init, and these variables of it."""
-KNOBS = ("PORT", "WORKERS", "BACKLOG")
-"""What every server gets in its environment, besides what --vary gives it."""
+KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
+"""What servers get in their environment, besides what --vary gives them."""
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from make_run import entry, write_run
+from places import ROOT
 
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Ranking
+from bench.matrix.load import load_matrix
+from bench.matrix.start_command import START, StartCommand
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import Report
-from bench.run.reader import read_run, read_service
+from bench.run.reader import ServiceFacts, read_run, read_service
 from bench.words.told import ToldRanking, tell
 
 TURN_S = 4.0
@@ -126,10 +130,51 @@ def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: 
 
 
 def told_tables(
-    facts: Mapping[str, Any], records: Sequence[Record], absent: Mapping[str, str] | None = None
+    facts: Mapping[str, Any],
+    records: Sequence[Record],
+    absent: Mapping[str, str] | None = None,
+    services: Mapping[str, ServiceFacts] | None = None,
 ) -> tuple[ToldRanking, ...]:
     """The answers of a run's tables, in words too."""
-    return tell(judge_tables(facts, records, absent), facts, records)
+    return tell(judge_tables(facts, records, absent), facts, records, services)
+
+
+# A user's own app on servers that differ in what can wait at once.
+OWN_SPEEDS = {"granian-wsgi": 3000, "waitress": 2400, "gunicorn-sync": 900, "gunicorn-gevent": 880}
+"""By server; the app stands for a bare one."""
+_GUNICORN = ("/opt/venv/bin/python3", "/opt/venv/bin/gunicorn", "--config", "/app/server/gunicorn.conf.py")
+_STARTED: Mapping[str, Sequence[str]] = {
+    "granian-wsgi": ("granian", "server.drained:app", "--workers", "2", "--blocking-threads", "8"),
+    "waitress": ("python3", START),
+    "gunicorn-sync": (*_GUNICORN, "--worker-class", "sync", "--workers", "2", "app:app"),
+    "gunicorn-gevent": (*_GUNICORN, "--worker-class", "gevent", "--workers", "2", "app:app"),
+}
+
+
+def own_app_run(
+    speeds: Mapping[str, float] = OWN_SPEEDS, rounds: int = 6, **app: Any
+) -> tuple[dict[str, Any], ToldRanking, dict[str, ServiceFacts]]:
+    """run.json, the answer in words, and the facts about the services of a run of one's own app with 2 workers."""
+    names = {server: service_of(f"{server}-wsgi") for server in speeds}
+    matrix = load_matrix(ROOT / "services/matrix.toml")
+    own = {"name": "shop", "app": "main:app", "options": ["--app", "./my shop", "main:app"]} | app
+    own["targets"] = [{"scenario": "json", "request": "GET /", "weight": 1}]
+    facts = facts_of(table([*names.values()], 12, waits=True)) | {"own_app": own, "knobs": {"WORKERS": "2"}}
+    facts["services"] = {}
+    environment = {"PORT": "8080", "WORKERS": "2", "BACKLOG": "2048", "THREADS": "8"}
+    services = {}
+    for server, name in names.items():
+        known = matrix.servers[server]
+        assert known.notes
+        entry_ = {"server": server, "framework": "shop", "python": "3.13", "base": "debian", "model": known.model}
+        entry_ |= {"concurrent": known.concurrent, "notes": {k: v for k, v in asdict(known.notes).items() if v}}
+        facts["services"][name] = entry_ | {"asks_for": [server.partition("-")[0]]}
+        command = StartCommand(_STARTED[server], environment)
+        services[name] = ServiceFacts(name=name, command=command, packages={server.partition("-")[0]: "9.9"})
+    (found,) = told_tables(
+        facts, measured({f"{server}-wsgi": speed for server, speed in speeds.items()}, rounds), services=services
+    )
+    return facts, found, services
 
 
 def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any], **facts: Any) -> str:

@@ -17,7 +17,7 @@ from bench.analysis.cells.cell import Cell, confirmed, natural
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
-from bench.analysis.services import own_app_of, own_packages, service_of
+from bench.analysis.services import own_app_of, own_packages, service_of, waits_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
@@ -32,6 +32,8 @@ from bench.stats.estimates import t_quantile
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
 from bench.words.order import PAGE, pair_words
+from bench.words.own_app import elsewhere
+from bench.words.remarks import waits_words
 from bench.words.told import ToldRanking
 
 CONFIDENCE = 0.95
@@ -161,9 +163,13 @@ def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | Non
     known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
     # Runs of earlier versions do not have it.
     known |= {"development": listed["development"]} if listed.get("development") else {}
+    if notes := mapping(listed.get("notes")):
+        known["own_default"] = f"{notes.get('default')} ({notes.get('source')})"
     if facts is not None:
         known |= {
-            **({"command": facts.command} if facts.command else {}),
+            **({"command": facts.command.text} if facts.command else {}),
+            **({"elsewhere": there} if own_app_of(source.facts) and (there := elsewhere(source.facts, facts)) else {}),
+            **({"waits": waits_words(found)} if (found := waits_of(source.facts, {name: facts}).get(name)) else {}),
             "image": facts.image_id,
             "base_made": facts.base_label,
             "python_build": facts.python_build,

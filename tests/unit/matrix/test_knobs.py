@@ -84,7 +84,8 @@ def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
 
 def test_which_servers_read_a_knob_follows_from_their_files() -> None:
     everybody = {s.server.name for s in MATRIX.services}
-    assert servers_that_read("THREADS") == {"gunicorn-gthread", "granian-wsgi", "waitress", "cheroot", "cherrypy"}
+    pools = {"gunicorn-gthread", "granian-wsgi", "waitress", "cheroot", "cherrypy", "uwsgi"}
+    assert servers_that_read("THREADS") == pools
     for knob in ("WORKERS", "BACKLOG", "CPU_QUOTA", "MEMORY", "PYTHONHASHSEED", "MALLOC_ARENA_MAX"):
         assert servers_that_read(knob) == everybody, knob
     assert {"gunicorn-gthread", "gunicorn-gevent", "uvicorn"} <= servers_that_read("KEEPALIVE") < everybody

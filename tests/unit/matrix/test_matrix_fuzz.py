@@ -23,6 +23,7 @@ MATRIX = tomllib.loads((ROOT / "services/matrix.toml").read_text())
 ENV = (ROOT / ".env").read_text()
 FEW = {
     "servers": ("uvicorn", "bjoern"),
+    "notes": ("uvicorn", "bjoern"),
     "frameworks": ("asgi", "wsgi"),
     "pythons": ("3.13",),
     "selftests": ("synthetic",),

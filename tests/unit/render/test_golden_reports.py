@@ -15,7 +15,7 @@ from golden_runs import FORMS
 from make_run import entry, output_of, write_measurement, write_run
 from places import GOLDEN
 from profiled_run import RATES, STACKS_OF, write_profiled
-from turns_runs import measured, ranking_of, service_of, table, told_tables, write_turns
+from turns_runs import measured, own_app_run, ranking_of, service_of, table, told_tables, write_turns
 
 from bench.analysis.profiles.stacks import parse_stacks
 from bench.analysis.services import price_of
@@ -25,6 +25,7 @@ from bench.render.page import document
 from bench.render.page.data import tree_of
 from bench.render.report import Report
 from bench.run.reader import ServiceFacts, read_run
+from bench.words.told import told_ranking
 
 
 def built(folder: Path) -> tuple[str, str]:
@@ -88,8 +89,9 @@ def own_app_facts(**own: Any) -> dict[str, Any]:
 def test_a_row_has_what_a_million_requests_cost() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
     service = ServiceFacts(name=service_of("aiohttp"), start_s=0.51)
-    [plain] = own_app_tables(own_app_facts(), [ranking], [], {service.name: service})
-    [priced] = own_app_tables(own_app_facts(cpu_hour_price=0.36), [ranking], [], {})
+    told = [told_ranking(ranking, {})]
+    [plain] = own_app_tables(own_app_facts(), told, [], {service.name: service})
+    [priced] = own_app_tables(own_app_facts(cpu_hour_price=0.36), told, [], {})
     assert [row[1] for row in plain.rows] == ["uvicorn-asgi", "aiohttp", "tornado"]
     assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
@@ -97,7 +99,26 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     price = price_of({"cpu_hour_price": 0.36}, 100)
     assert price is not None and abs(price - 0.01) < 1e-12
     assert price_of({}, 100) is None
-    assert own_app_tables({}, [ranking], [], {}) == []
+    assert own_app_tables({}, told, [], {}) == []
+
+
+def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
+    facts, told, services = own_app_run()
+    [found] = own_app_tables(facts, [told], [], services)
+    rows = {row[1]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
+    assert {name: row["can wait at once"] for name, row in rows.items()} == {
+        "granian-wsgi": "2 workers x 8 threads = 16",
+        "waitress": "2 workers x 8 threads = 16",
+        "gunicorn-sync": "2 (= workers)",
+        "gunicorn-gevent": "connections",
+    }
+    assert [row["own default"] for row in rows.values()] == [
+        "512 threads",
+        "4 threads",
+        "1 request",
+        "1,000 connections",
+    ]
+    assert any("Can wait at once" in note for note in found.notes)
 
 
 HOSTILE = "</script><script>window.hit=1</script> `x` [a](b) \u202e"

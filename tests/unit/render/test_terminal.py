@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tarfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from golden import same_as
 from places import GOLDEN, ROOT
+from turns_runs import own_app_run
 
 from bench.analysis.cells.latency import merged_latencies
 from bench.cli.report import build_verb
 from bench.export.judged_run import judge_run
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
+from bench.words.own_app import own_app_choices
 from bench.words.told import ToldRanking
 
 Answer = tuple[Report, Sequence[ToldRanking]]
@@ -53,6 +58,19 @@ def test_answer_of_two_knobs(tmp_path: Path) -> None:
 
 def test_answer_of_the_quick_preset(answer: Answer) -> None:
     same_as(GOLDEN / "terminal.txt", terminal(*answer))
+
+
+def test_what_to_run_can_be_pasted_from_the_terminal() -> None:
+    facts, told, services = own_app_run(app="a_package.with_a_long_name.application:application")
+    chosen = own_app_choices(facts, [told], services)
+    report = cast(Report, SimpleNamespace(events=None, own_app=(), own_app_choices=chosen, conclusions=(), advice=()))
+    text = terminal(report, [told])
+    same_as(GOLDEN / "terminal-own-app.txt", text)
+    pasted = text.replace("\\\n", "")
+    for choice in chosen[0].choices:
+        for command in (*choice.commands, choice.other_numbers):
+            words = shlex.split(command)
+            assert words in [shlex.split(line) for line in pasted.splitlines() if line.startswith(command[:12])]
 
 
 @pytest.mark.parametrize("width", [20, NARROWEST, 80, 120])

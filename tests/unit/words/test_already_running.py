@@ -20,7 +20,8 @@ from bench.plan.measurement import step_folder
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
-from bench.words.setup import already_running, choice_words, server_words
+from bench.words.own_app import choice_words, server_words
+from bench.words.setup import already_running
 
 NAME = "target-127.0.0.1-8000"
 RUNNING = {"service": NAME, "server": NAME, "framework": NAME, "python": UNKNOWN, "base": UNKNOWN, "host_network": True}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from make_run import entry
-from turns_runs import measured, ranking_of, service_of
+from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
@@ -22,17 +22,14 @@ from bench.records.record import Cause
 from bench.run.provenance import COMPOSED
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import WantedRun, advice, expectations
+from bench.words.own_app import choice_words, own_app_answers, own_app_choices, request_words, server_words
 from bench.words.runs import Now, Then, since_then
 from bench.words.setup import (
     NETWORK_COST,
-    choice_words,
     loadgen_words,
     machines_words,
     network_cost,
-    own_app_answers,
     package_facts,
-    request_words,
-    server_words,
 )
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -165,7 +162,25 @@ def own_app(folder: Path) -> Said:
     def said(ranking: Ranking) -> list[str]:
         return [f"{requests}: {answer}" for requests, answer in own_app_answers(facts, [ranking])]
 
+    def choices(speeds: dict[str, float], rounds: int = 6, app: str = "main:app", **kept: bool) -> list[str]:
+        own, answer, started = own_app_run(speeds, rounds, app=app)
+        known = started if kept.get("saved", True) else {}
+        return [
+            line
+            for found in own_app_choices(own, [answer if known else replace(answer, waits={})], known)
+            for one in found.choices
+            for line in (one.words, *one.commands, *one.more, f"{one.knob}: {one.other_numbers}", *found.notes)
+        ]
+
     return {
+        "the best, and the best of those widely used": choices(OWN_SPEEDS),
+        "one is both, of an app that a function makes": choices(
+            {"waitress": 2400, "gunicorn-sync": 900}, app="a.b:make()"
+        ),
+        "tied with one that is widely used": choices({"granian-wsgi": 2405, "waitress": 2400, "gunicorn-sync": 900}),
+        "the usual server is the best": choices({"gunicorn-sync": 2400, "granian-wsgi": 900}),
+        "too few rounds to choose": choices(OWN_SPEEDS, 2),
+        "no start command was saved": choices({"waitress": 2400, "gunicorn-sync": 900}, saved=False),
         "one server is best": said(three),
         "two may be": said(two(aiohttp=2995)),
         "one of a lower tier may be": said(replace(three, contrasts=unsure)),

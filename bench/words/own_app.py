@@ -1,0 +1,260 @@
+"""What a report says of a user's own app: which server to run it on, with the command, and what that costs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.analysis.services import Facts, own_app_of, service_of, worker_count
+from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.core.files import items, mapping
+from bench.core.formats import listed, megabytes, number
+from bench.matrix.packages import normalised
+from bench.plan.measurement import settings_of
+from bench.run.reader import ServiceFacts
+from bench.words.changes import change_of
+from bench.words.names import setting_words
+from bench.words.remarks import note_of, waits_words
+from bench.words.told import ToldRanking
+
+USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
+"""The server that a deployment guide names first, with its default worker: what a choice is compared with."""
+WIDELY_USED = (
+    "Widely used means here: named in the deployment guide of Django, Flask or FastAPI, or of the framework whose"
+    " interface the app has."
+)
+NOT_LOOKED_AT = "Not looked at: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
+TIMES = (0.25, 0.5, 1, 2, 4)
+"""What to try next: so many times the threads, or workers, of this run."""
+
+LEAST_MEMORY = 500_000
+"""Bytes below which two services need as much."""
+Services = Mapping[str, ServiceFacts]
+
+
+def own_app_answers(facts: Facts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
+    """(requests, answer) of each ranking; empty in a run of the matrix."""
+    app = own_app_of(facts)
+    return [(request_words(app, ranking.scenario), _answer(facts, app, ranking)) for ranking in rankings] if app else []
+
+
+def request_words(app: Facts, scenario: str) -> str:
+    """What a scenario asks: `GET /products/1`; of a mix every request with its share."""
+    targets = [mapping(one) for one in items(app.get("targets"))]
+    own = [one for one in targets if one.get("scenario") == scenario] or targets
+    total = sum(float(one.get("weight") or 1) for one in own)
+    if len(own) == 1:
+        return str(own[0].get("request"))
+    return ", ".join(f"{one.get('request')} ({100 * float(one.get('weight') or 1) / total:.0f} %)" for one in own)
+
+
+def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
+    measured = [row for row in ranking.rows if row.windows]
+    if not measured:
+        return f"no server has a figure: {note_of(ranking.rows[0]) if ranking.rows else 'nothing was measured'}."
+    if len(measured) == 1:
+        [only] = measured
+        lost = [f"{server_words(facts, row.service)} ({note_of(row)})" for row in ranking.rows if not row.windows]
+        others = f" Without figures: {listed(lost)}." if lost else ""
+        return f"only {choice_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
+    if ranking.look is None:
+        return "no server can be named yet: too few rounds were measured."
+    ranked = [row for row in ranking.rows if row.rank is not None]
+    if len(ranked) == 1:
+        apart = listed([server_words(facts, row.service) for row in measured])
+        return f"no server can be named: no two of {apart} were ever measured in one window."
+    best = ranked[0]
+    figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
+    equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
+    if len(equal) > 1:
+        return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
+    return f"run it on {figures}"
+
+
+def choice_words(facts: Facts, service: str) -> str:
+    """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
+    entry, own = service_of(facts, service), settings_of(service_of(facts, service).get("settings"))
+    workers = own.pop("WORKERS", worker_count(facts))
+    if entry.get("url"):
+        return f"{service} ({entry.get('model', 'unknown')}; its settings are not known here)"
+    server = f"{entry.get('server', service)} ({entry.get('model', 'unknown')})"
+    more = f" and {setting_words(own)}" if own else ""
+    return f"{server} with {workers} worker{'s' * (workers != '1')}{more} on Python {entry.get('python', '?')}"
+
+
+def server_words(facts: Facts, service: str) -> str:
+    """The server, with its settings, and with its Python where the run has several."""
+    entry = service_of(facts, service)
+    listed_services = map(mapping, mapping(facts.get("services")).values())
+    pythons = {one.get("python") for one in listed_services if not one.get("url")}
+    own = settings_of(entry.get("settings"))
+    name = str(entry.get("server", service)) + (f" with {setting_words(own)}" if own else "")
+    return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 and not entry.get("url") else name
+
+
+def figures_words(row: RankedRow) -> str:
+    """Requests/s and CPU time of a row."""
+    parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
+    if row.cpu_us:
+        per_core = number(1e6 / row.cpu_us.mean)
+        parts.append(f"{number(row.cpu_us.mean)} µs of CPU per request, or {per_core} requests/s per core")
+    return "; ".join(parts) or "no figure"
+
+
+# What to run, and what it costs
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A server to run the app on: which it is, the commands to paste (empty: why there is none is in `more`), and more.
+
+    `other_numbers` is the command that looks for its best number of `knob`s.
+    """
+
+    words: str
+    commands: tuple[str, ...]
+    more: tuple[str, ...]
+    knob: str
+    other_numbers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The end of an answer: the best, the best of those widely used if that is another, and what was left aside."""
+
+    requests: str
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+
+
+def own_app_choices(facts: Facts, told: Iterable[ToldRanking], services: Services) -> list[Choices]:
+    """Of each ranking that names a best server; empty in a run of the matrix."""
+    app = own_app_of(facts)
+    return [found for one in told if (found := _choices(facts, app, one, services))] if app else []
+
+
+def _choices(facts: Facts, app: Facts, told: ToldRanking, services: Services) -> Choices | None:
+    ranking = told.ranking
+    ranked = [row for row in ranking.rows if row.rank is not None]
+    ours = [row for row in ranked if not service_of(facts, row.service).get("url")]
+    if ranking.look is None or len(ranked) < 2 or not ours:
+        return None
+    best = ours[0]
+    used = next((row for row in ours if _notes(facts, row.service).get("documented")), None)
+    base = _compared_with(facts, ranked, best)
+    leads = {best.service: ("The best", best)}
+    if used is best:
+        leads[best.service] = ("The best, and widely used", best)
+    elif used is not None:
+        tied = "" if ranking.apart(best.service, used.service) else ", tied with the best"
+        leads[used.service] = (f"The best of those widely used{tied}", used)
+    found = [(lead, _choice(facts, told, services, row, base)) for lead, row in leads.values()]
+    notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}", NOT_LOOKED_AT]
+    return Choices(
+        request_words(app, ranking.scenario),
+        tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in found),
+        tuple(notes),
+    )
+
+
+def _compared_with(facts: Facts, ranked: Sequence[RankedRow], best: RankedRow) -> RankedRow | None:
+    """What the user runs now (--target), else the usual server, else the slowest."""
+    others = [row for row in ranked if row is not best]
+    now = [row for row in others if service_of(facts, row.service).get("url")]
+    usual = [row for row in others if service_of(facts, row.service).get("server") in USUAL]
+    return next(iter([*now, *usual, *others[::-1]]), None)
+
+
+def _choice(facts: Facts, told: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
+    app, name = own_app_of(facts), row.service
+    known, notes = services.get(name), _notes(facts, name)
+    commands, more = [], [f"{_costs(row)}."]
+    if base is not None and base is not row:
+        more.append(f"Against {server_words(facts, base.service)} ({_costs(base)}): {_saved(told.ranking, row, base)}.")
+    command = elsewhere(facts, known) if known else None
+    if known is not None and command:
+        packages = " ".join(map(shlex.quote, _packages(facts, known)))
+        commands = [*([f"pip install {packages}"] if packages else []), command]
+        more += _beyond(facts, told, name, program=bool(notes.get("command")))
+    else:
+        why = (
+            "it was not saved" if known is None or known.command is None else f"see {notes.get('source', 'its manual')}"
+        )
+        more.append(f"No command to paste: {why}.")
+    words = choice_words(facts, name)
+    if waits := told.waits.get(name):
+        words += f"; can wait at once: {waits_words(waits)}"
+    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, told, name))
+
+
+def _notes(facts: Facts, service: str) -> Facts:
+    return mapping(service_of(facts, service).get("notes"))
+
+
+def elsewhere(facts: Facts, service: ServiceFacts) -> str | None:
+    """What starts the app so outside of the image; None where its command was not saved, or no line does."""
+    template = str(_notes(facts, service.name).get("command") or "")
+    app = str(own_app_of(facts).get("app"))
+    return service.command.elsewhere(app, template) if service.command else None
+
+
+def _costs(row: RankedRow) -> str:
+    """`1,190 requests/s, 0.310 of a core per 1,000 requests/s, 85.2 MB under load`."""
+    parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
+    if row.cpu_us:
+        # Microseconds per request are seconds a second per million requests/s.
+        parts.append(f"{number(row.cpu_us.mean / 1000)} of a core per 1,000 requests/s")
+    if row.memory_peak_bytes is not None:
+        parts.append(f"{megabytes(row.memory_peak_bytes)} under load")
+    return ", ".join(parts) or "no figures"
+
+
+def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
+    """What one has more or less than the other: requests by the verdict, CPU time by intervals, memory as it is."""
+    gap = ranking.ahead(row.service, base.service)
+    found = change_of(ranking.metric, gap) if gap and gap.called else None
+    parts = [f"{found.much()} {found.of} ({found.interval()})" if found else "tied"]
+    if row.cpu_us and base.cpu_us and not (found and "CPU" in found.of):
+        apart = row.cpu_us.high < base.cpu_us.low or row.cpu_us.low > base.cpu_us.high
+        ratio = abs(row.cpu_us.mean / base.cpu_us.mean - 1)
+        less = "less" if row.cpu_us.mean < base.cpu_us.mean else "more"
+        parts.append(
+            f"{100 * ratio:.0f} % {less} CPU per request" if apart else "no difference in CPU per request shown"
+        )
+    if row.memory_peak_bytes is not None and base.memory_peak_bytes is not None:
+        more = row.memory_peak_bytes - base.memory_peak_bytes
+        much = f"{megabytes(abs(more))} {'more' if more > 0 else 'less'}"
+        parts.append(f"{much if abs(more) >= LEAST_MEMORY else 'as much'} memory")
+    return ", ".join(parts)
+
+
+def _packages(facts: Facts, known: ServiceFacts, service: str = "") -> Iterator[str]:
+    """What its server needs, in the versions that were measured: `gunicorn[gevent]==27.0.1`."""
+    for wanted in map(str, items(service_of(facts, service or known.name).get("asks_for"))):
+        found = re.match(r"[\w.-]+", wanted)
+        version = known.packages.get(normalised(found[0])) if found else None
+        yield f"{wanted}=={version}" if version else wanted
+
+
+def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> Iterator[str]:
+    """What the measured service has and the command has not."""
+    waits, lacks = told.waits.get(service), []
+    if program and waits and waits.workers > 1 and "run({workers})" not in str(_notes(facts, service).get("command")):
+        lacks.append(f"{waits.workers} processes on one socket")
+    lacks += [str(text)] if (text := _notes(facts, service).get("lacks")) else []
+    if lacks:
+        yield f"Measured with, and not in the command: {'; '.join(lacks)}."
+
+
+def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) -> tuple[str, str]:
+    """(what they are of, the command that looks for the best one): threads, else workers."""
+    waits = told.waits.get(service)
+    threads = waits is not None and waits.threads
+    knob, now = ("THREADS", waits.each or 1) if waits and threads else ("WORKERS", waits.workers if waits else 1)
+    values = ",".join(dict.fromkeys(str(value) for times in TIMES if (value := int(now * times))))
+    workers = [f"WORKERS={waits.workers}"] if waits and threads and waits.workers > 1 else []
+    words = [*workers, "./scripts/matrix.sh", *map(str, items(app.get("options"))), "--server"]
+    words += [str(service_of(facts, service).get("server")), "--vary", f"{knob}={values}"]
+    return "threads" if threads else "workers", shlex.join(words)

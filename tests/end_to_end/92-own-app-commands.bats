@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# The command that a report gives for one's own app starts it without any file of this project.
+# shellcheck disable=SC2154 # own_app.bash sets what is used here
+
+load common
+load own_app
+
+# commands RUN: image and command of each service, a line each, as the report has them.
+commands() {
+	"$docker" run --rm --network none --volume "$PWD:$PWD:ro" --workdir "$PWD" --env PYTHONPATH=. bench/loadgen python3 -c '
+import sys
+from bench.run.reader import read_run, read_service
+from bench.words.own_app import elsewhere
+run = read_run(sys.argv[1])
+for name, entry in run.facts["services"].items():
+    print(entry["image"], elsewhere(run.facts, read_service(run.path, name)), sep="\t")' "$1"
+}
+
+# answers IMAGE COMMAND: whether the command, typed in the app's folder, serves it. The folder of this project is not on its path.
+answers() {
+	"$docker" run --rm --network none --read-only --tmpfs /tmp --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
+for i in $(seq 50); do
+	sleep 0.2
+	python3 -c "import urllib.request as u; assert u.urlopen(\"http://127.0.0.1:8080/\").read() == b\"hello\"" 2>/dev/null && exit
+done
+exit 1'
+}
+
+# all_start SERVERS: measured once, each of them then starts by its command.
+all_start() {
+	measure --server "$1" --rounds 1
+	local image command started=0
+	while IFS=$'\t' read -r image command; do
+		echo "$command"
+		answers "$image" "$command" </dev/null
+		started=$((started + 1))
+	done < <(commands "$(the_run)")
+	[[ $started == "$2" ]]
+}
+
+@test "of WSGI: gunicorn, waitress, granian, Cheroot and uWSGI" {
+	app 'def app(environ, start_response):' '    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "5")])' '    return [b"hello"]'
+	mv "$BATS_TEST_TMPDIR/bad/main.py" "$BATS_TEST_TMPDIR/bad/plain.py"
+	app 'from plain import app'
+	measure() { scripts/matrix.sh --app "$BATS_TEST_TMPDIR/bad" main:app --interface wsgi "${defaults[@]}" "$@"; }
+	all_start gunicorn-sync,gunicorn-gthread,waitress,granian-wsgi,cheroot,uwsgi 6
+}
+
+@test "of ASGI: uvicorn, hypercorn, granian and Daphne, of a function that makes the app but for Daphne" {
+	app 'async def app(scope, receive, send):' '    if scope["type"] != "http": return' \
+		'    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain"), (b"content-length", b"5")]})' \
+		'    await send({"type": "http.response.body", "body": b"hello"})' 'def make():' '    return app'
+	measure() { scripts/matrix.sh --app "$BATS_TEST_TMPDIR/bad" main:app --interface asgi "${defaults[@]}" "$@"; }
+	all_start daphne 1
+	rm -r results/2*
+	measure() { scripts/matrix.sh --app "$BATS_TEST_TMPDIR/bad" 'main:make()' --interface asgi "${defaults[@]}" "$@"; }
+	all_start uvicorn,hypercorn,granian-asgi 3
+}

@@ -1,0 +1,207 @@
+"""Of one's own app: as many requests can wait at once in every server that lets it be set, and every row says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from bench.matrix.compose import run_services
+from bench.matrix.knobs import AT_ONCE, parse_knob
+from bench.matrix.load import load_matrix
+from bench.matrix.model import Service
+from bench.matrix.start_command import START, StartCommand, Waits
+from bench.own_app.app import OwnApp, with_own_app
+from bench.own_app.interface import INTERFACES
+from bench.own_app.targets import DEFAULT
+from bench.plan.make import make_plan
+from bench.plan.selection import Selection
+from bench.plan.variants import Variant
+from bench.words.remarks import waits_words
+
+MATRIX = load_matrix(ROOT / "services/matrix.toml")
+BASE = {"PORT": "8080", "BACKLOG": "2048"}
+STUB = '#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@"\n'
+"""A program that says what it was started with."""
+RECORD = """
+import json, os, runpy, sys, types
+from unittest.mock import MagicMock
+sys.path[:0] = [os.environ["SERVICES"]]
+class Found:
+    def find_spec(self, name, path=None, target=None):
+        from importlib.machinery import ModuleSpec
+        return ModuleSpec(name, self)
+    def create_module(self, spec):
+        made = MagicMock(__path__=[], __name__=spec.name)
+        return made
+    def exec_module(self, module): pass
+sys.meta_path.append(Found())
+from common import prefork
+started = []
+prefork.run = lambda serve: serve(MagicMock())
+import waitress, cheroot
+os.dup2 = lambda *_: None
+waitress.create_server = lambda *a, **k: started.append(k["threads"]) or MagicMock()
+cheroot.wsgi.Server = lambda *a, **k: started.append(k["numthreads"]) or MagicMock()
+runpy.run_path(sys.argv[1], run_name="__main__")
+print(json.dumps(started))
+"""
+
+
+def services(*vary: str, workers: str = "1", interfaces: tuple[str, ...] = INTERFACES) -> list[Service]:
+    """The example on all servers that host it; as an app of aiohttp and Tornado, what these servers host."""
+    found = []
+    for interface in interfaces:
+        folder = str(ROOT / "examples/shop" / ("flask" if interface == "wsgi" else "fastapi"))
+        app = OwnApp(
+            name="shop",
+            label="0",
+            folder=folder,
+            app="main:app",
+            interface=interface,
+            targets=(DEFAULT,),
+            pythons=("3.13",),
+        )
+        matrix = with_own_app(MATRIX, app)
+        every = tuple(name for name, server in matrix.servers.items() if interface in server.serves)
+        knobs = tuple(map(parse_knob, vary))
+        wanted = Selection(frameworks=("shop",), servers=every, pythons=("3.13",), vary=knobs)
+        found += make_plan(Variant(matrix=matrix, settings={"WORKERS": workers}), wanted).services
+    return found
+
+
+def environment(service: Service, workers: str) -> dict[str, str]:
+    """What its container has, from the run's Compose file."""
+    text = run_services(MATRIX, [service])
+    block = text.partition(f"\n  {service.name}:\n")[2]
+    lines = [line for line in block.splitlines() if line.strip().startswith("environment:")]
+    own = json.loads(lines[0].partition(":")[2]) if lines else {}
+    return BASE | {"WORKERS": workers} | {key: value for key, value in own.items() if value is not None}
+
+
+def resolved(service: Service, stubs: Path, workers: str) -> StartCommand:
+    """The command that its `start` comes to; of a program, that program with its environment."""
+    start = ROOT / "services/servers" / service.server.name / "start"
+    env = environment(service, workers)
+    if "python" in start.read_text().splitlines()[0]:
+        return StartCommand(("python3", START), env)
+    path = f"{stubs}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", start], env=env | {"PATH": path}, capture_output=True, text=True, check=True)
+    return StartCommand(done.stdout.removesuffix("\0").split("\0"), env)
+
+
+@pytest.fixture
+def stubs(tmp_path: Path) -> Path:
+    for name in ("gunicorn", "uvicorn", "granian", "hypercorn", "uwsgi"):
+        (tmp_path / name).write_text(STUB)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def waiting(service: Service, stubs: Path, workers: str) -> Waits:
+    notes = service.server.notes
+    assert notes is not None and notes.default and notes.source, service.server.name
+    return resolved(service, stubs, workers).waits(notes.default, concurrent=service.server.concurrent)
+
+
+@pytest.mark.parametrize(("workers", "threads"), [("1", 16), ("4", 4), ("3", 6), ("32", 1)])
+def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_wait(
+    stubs: Path, workers: str, threads: int
+) -> None:
+    found = {service.server.name: waiting(service, stubs, workers) for service in services(workers=workers)}
+    hosting = {name for name, server in MATRIX.servers.items() if set(INTERFACES) & set(server.serves)}
+    assert found.keys() == hosting, "every server that hosts an app of one's own"
+    pools = {name for name, one in found.items() if one.threads}
+    assert pools == {"gunicorn-gthread", "waitress", "cheroot", "uwsgi", "granian-wsgi"}
+    assert {(found[name].workers, found[name].each) for name in pools} == {(int(workers), threads)}
+    total = int(workers) * threads
+    assert (total >= AT_ONCE and total - int(workers) < AT_ONCE) or threads == 1
+    for name, one in found.items():
+        words = waits_words(one)
+        if name in pools:
+            assert str(total) in words, name
+        elif MATRIX.servers[name].concurrent:
+            assert words == "connections", name
+        else:
+            assert words == f"{workers} (= workers)", name
+
+
+def test_what_varies_takes_the_place_of_the_default_and_follows_the_workers(stubs: Path) -> None:
+    varied = services("WORKERS=1,4", interfaces=("wsgi",))
+    found = {one.name: waiting(one, stubs, dict(one.settings)["WORKERS"]) for one in varied}
+    assert {one.total for one in found.values() if one.threads} == {AT_ONCE}
+    varied = services("THREADS=2,64", interfaces=("wsgi",))
+    totals = {dict(one.settings)["THREADS"]: waiting(one, stubs, "1").total for one in varied}
+    assert totals == {"2": 2, "64": 64} and not any(one.threads for one in varied)
+
+
+@pytest.mark.parametrize("server", ["waitress", "cheroot"])
+@pytest.mark.parametrize("threads", ["16", ""])
+def test_programs_start_the_threads_that_their_environment_or_their_notes_say(server: str, threads: str) -> None:
+    [service] = [one for one in services(interfaces=("wsgi",)) if one.server.name == server]
+    env = environment(service, "1") | {"SERVICES": str(ROOT / "services")}
+    env = env | {"THREADS": threads} if threads else {key: env[key] for key in env if key != "THREADS"}
+    start = ROOT / "services/servers" / server / "start"
+    done = subprocess.run([sys.executable, "-c", RECORD, start], env=env, capture_output=True, text=True, check=True)
+    assert service.server.notes
+    said = StartCommand(("python3", START), env).waits(service.server.notes.default, concurrent=True)
+    assert json.loads(done.stdout) == [said.each]
+
+
+def test_a_service_of_the_matrix_has_what_its_start_says() -> None:
+    plan = make_plan(Variant(matrix=MATRIX, settings={}), Selection(stacks=("*-flask",)))
+    assert not any(service.threads for service in plan.services)
+
+
+def test_the_command_to_paste_names_the_app_and_nothing_of_this_project(stubs: Path) -> None:
+    for service in services(workers="2"):
+        notes = service.server.notes
+        assert notes is not None
+        command = resolved(service, stubs, "2")
+        for app in ("main:app", "shop.main:create_app()"):
+            told = command.elsewhere(app, notes.command)
+            if app.endswith("()") and service.server.name == "daphne":
+                assert told is None
+                continue
+            assert told, service.server.name
+            words = shlex.split(told)
+            # Every server has a command, and it is about the app as the user has it.
+            module = app.partition(":")[0]
+            assert any(module in word for word in words), told
+            assert not any(mark in told for mark in ("/app/", "common", "drained", "--config", "{module", "{app")), told
+            if START not in command.argv:
+                assert {"2", "8080"} <= {part for word in words for part in word.split(":")}, told
+
+
+@pytest.mark.parametrize(
+    ("argv", "app", "told"),
+    [
+        (("/opt/venv/bin/python3", "/opt/venv/bin/gunicorn", "--config", "x", "-w", "1", "app:app"), "main:app",
+         "gunicorn -w 1 main:app"),
+        (("gunicorn", "app:create_app"), "main:make()", "gunicorn 'main:make()'"),
+        (("granian", "server.drained:app", "--http", "1"), "main:make()", "granian --factory main:make --http 1"),
+        (("uvicorn", "app:app"), "main:make()", "uvicorn --factory main:make"),
+        (("hypercorn", "app:app"), "main:make()", "hypercorn 'main:make()'"),
+    ],
+)  # fmt: skip
+def test_the_app_takes_the_place_of_ours(argv: tuple[str, ...], app: str, told: str) -> None:
+    assert StartCommand(argv, {}).elsewhere(app) == told
+
+
+def test_every_server_has_notes_with_their_sources() -> None:
+    assert {name for name, server in MATRIX.servers.items() if server.notes is None} == set()
+    widely = {name for name, server in MATRIX.servers.items() if server.notes and server.notes.documented}
+    assert {"gunicorn-sync", "waitress", "uwsgi", "uvicorn", "hypercorn", "daphne"} <= widely
+    assert not any(MATRIX.servers[name].development for name in widely)
+    for name, server in MATRIX.servers.items():
+        start = (ROOT / "services/servers" / name / "start").read_text().splitlines()[0]
+        hosts = set(server.serves) & set(INTERFACES)
+        assert not hosts or ("python" in start) == bool(server.notes and server.notes.command), name
+    assert all(asdict(server.notes)["source"] for server in MATRIX.servers.values() if server.notes)
